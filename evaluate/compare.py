@@ -1,0 +1,161 @@
+"""Compare the outputs of a case with the recorded ones: type, dtype, shape, then value.
+
+The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and is the only place where
+"equal" is decided. `first_difference` returns None or one line that says where and how the two differ.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from lmrbench_data.evaluate.decode import Array, Table
+
+RTOL = 1e-4
+ATOL = 1e-6
+
+
+class Comparison:
+    """How one case is compared, as the row's `tests.cases` entry says."""
+
+    def __init__(self, declared: Mapping[str, Any]) -> None:
+        self.exact = bool(declared.get("exact"))
+        rtol, atol = declared.get("rtol"), declared.get("atol")
+        self.rtol = 0.0 if self.exact else RTOL if rtol is None else float(rtol)
+        self.atol = 0.0 if self.exact else ATOL if atol is None else float(atol)
+        self.unordered = bool(declared.get("unordered"))
+        self.sign_invariant = bool(declared.get("sign_invariant"))
+        self.checker = declared.get("checker") or None
+
+    def close(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
+        """Elementwise: equal within the tolerances, NaN equal to NaN, infinities equal by sign.
+
+        Computed in float64 (complex128), so that the comparison itself never rounds or overflows.
+        """
+        wide = np.complex128 if np.iscomplexobj(expected) or np.iscomplexobj(actual) else np.float64
+        with np.errstate(all="ignore"):
+            near = np.isclose(actual.astype(wide), expected.astype(wide), rtol=self.rtol, atol=self.atol, equal_nan=True)
+        return np.asarray(near)
+
+
+def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str | None:
+    """Where and how `actual` differs from `expected` first, or None if it does not."""
+    if comparison.unordered and isinstance(expected, (list, tuple)) and type(expected) is type(actual):
+        return _unordered(expected, actual, comparison)
+    return _difference(expected, actual, comparison, "output")
+
+
+def _unordered(expected: Any, actual: Any, comparison: Comparison) -> str | None:
+    if len(expected) != len(actual):
+        return f"output: {len(actual)} items, expected {len(expected)}"
+    rest = list(actual)
+    for number, item in enumerate(expected):
+        match = next((i for i, other in enumerate(rest) if _difference(item, other, comparison, "") is None), None)
+        if match is None:
+            return f"output: nothing matches the expected item {number} ({_show(item)}), in any order"
+        del rest[match]
+    return None
+
+
+def _difference(expected: Any, actual: Any, comparison: Comparison, path: str) -> str | None:
+    kinds = _kind(expected), _kind(actual)
+    if kinds[0] != kinds[1]:
+        return f"{path}: got {kinds[1]} ({_show(actual)}), expected {kinds[0]}"
+    if isinstance(expected, Array):
+        return _arrays(expected, actual, comparison, path)
+    if isinstance(expected, Table):
+        return _tables(expected, actual, comparison, path)
+    if isinstance(expected, (list, tuple)):
+        if len(expected) != len(actual):
+            return f"{path}: {len(actual)} items, expected {len(expected)}"
+        pairs = ((f"{path}[{i}]", e, a) for i, (e, a) in enumerate(zip(expected, actual, strict=True)))
+        return next((found for p, e, a in pairs if (found := _difference(e, a, comparison, p))), None)
+    if isinstance(expected, dict):
+        return _containers(expected, actual, comparison, path)
+    if isinstance(expected, float | complex):
+        if bool(comparison.close(np.asarray(expected), np.asarray(actual))):
+            return None
+        return f"{path}: got {actual!r}, expected {expected!r}"
+    return None if expected == actual else f"{path}: got {_show(actual)}, expected {_show(expected)}"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Array):
+        return value.kind
+    if isinstance(value, Table):
+        return "DataFrame" if value.columns is not None else "Series" if value.index is not None else "object array"
+    if isinstance(value, dict):
+        return next(iter(value))
+    return "None" if value is None else type(value).__name__
+
+
+def _arrays(expected: Array, actual: Array, comparison: Comparison, path: str) -> str | None:
+    if expected.dtype != actual.dtype:
+        return f"{path}: dtype {actual.dtype}, expected {expected.dtype}"
+    want, got = expected.values, actual.values
+    if want.shape != got.shape:
+        return f"{path}: shape {got.shape}, expected {want.shape}"
+    if comparison.checker:
+        return CHECKERS[comparison.checker](want, got, comparison, path)
+    if want.dtype.kind not in "fc":
+        equal = np.asarray(want == got)
+        if want.dtype.kind in "mM":
+            equal |= np.isnat(want) & np.isnat(got)
+        return _report(equal, want, got, path)
+    close = comparison.close(want, got)
+    if comparison.sign_invariant and not close.all():
+        mirrored = comparison.close(want, -got)
+        close = mirrored if mirrored.all() else close
+    return _report(close, want, got, path)
+
+
+def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str) -> str | None:
+    if equal.all():
+        return None
+    place = tuple(int(i) for i in np.argwhere(~equal)[0])
+    where = f"{path}{list(place)}" if place else path
+    count = f", {int((~equal).sum())} of {equal.size} values differ" if equal.size > 1 else ""
+    return f"{where}: got {got[place].item()!r}, expected {want[place].item()!r}{count}"
+
+
+def _containers(expected: Any, actual: Any, comparison: Comparison, path: str) -> str | None:
+    if "set" in expected:
+        left, right = (sorted(map(repr, value["set"])) for value in (expected, actual))
+        return None if left == right else f"{path}: got set {_show(right)}, expected {_show(left)}"
+    want, got = ({repr(key): item for key, item in value["dict"]} for value in (expected, actual))
+    if want.keys() != got.keys():
+        return f"{path}: got keys {_show(sorted(got))}, expected {_show(sorted(want))}"
+    pairs = ((f"{path}[{key}]", item, got[key]) for key, item in want.items())
+    return next((found for p, e, a in pairs if (found := _difference(e, a, comparison, p))), None)
+
+
+def _tables(expected: Table, actual: Table, comparison: Comparison, path: str) -> str | None:
+    parts: list[tuple[str, Any, Any]] = [
+        (f"{path}.columns", expected.columns, actual.columns),
+        (f"{path}.index", expected.index, actual.index),
+    ]
+    if len(expected.series) != len(actual.series):
+        return f"{path}: {len(actual.series)} columns, expected {len(expected.series)}"
+    for (dtype, name, values), (other_dtype, other_name, other_values) in zip(expected.series, actual.series, strict=True):
+        where = f"{path}[{_show(name)}]"
+        parts += [(f"{where}.dtype", dtype, other_dtype), (f"{where}.name", name, other_name), (where, values, other_values)]
+    return next((found for p, e, a in parts if (found := _difference(e, a, comparison, p))), None)
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, Array):
+        return f"{value.kind} of {value.dtype} {value.values.shape}"
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str) -> str | None:
+    """Distance of two distributions, half the sum of absolute differences: at most `atol`."""
+    distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
+    return None if distance <= comparison.atol else f"{path}: total variation {distance:.4g}, allowed {comparison.atol:g}"
+
+
+#: Checkers that `@compare(checker=...)` may name; each compares two arrays of equal dtype and shape.
+CHECKERS: dict[str, Callable[[np.ndarray, np.ndarray, Comparison, str], str | None]] = {
+    "total_variation": _total_variation,
+}

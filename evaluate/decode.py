@@ -1,0 +1,199 @@
+"""Read what the sandbox sent: frames, trees and arrays. Nothing in it is trusted, nothing in it is executed.
+
+The bytes come from a process in which tested code ran. Sizes are checked before memory is taken, arrays are read without
+pickle, and whatever does not fit is a `StreamError`: the candidate's error, never the harness's.
+"""
+
+import base64
+import binascii
+import io
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+MAX_HEADER = 4096
+MAX_NODES = 2_000_000
+
+
+class StreamError(ValueError):
+    """Bytes from the sandbox that are not what the runner writes."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the runner reports of one case and seed."""
+
+    case: str
+    seed: int
+    kind: str
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class Array:
+    """A tensor or array.
+
+    Attributes:
+        kind: `tensor` or `array`.
+        dtype: as torch or NumPy names it.
+        values: the numbers; bfloat16 comes as float32.
+    """
+
+    kind: str
+    dtype: str
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Table:
+    """A pandas Series (`columns` is None) or DataFrame as plain parts."""
+
+    columns: Any
+    index: Any
+    series: tuple[tuple[str, Any, Any], ...]
+    """(dtype, name, values) of each column."""
+
+
+def read_frames(stream: bytes) -> Iterator[Frame]:
+    """The frames of a stream, in order.
+
+    Raises:
+        StreamError: at the first place that is no frame (frames before it were already yielded).
+    """
+    position = 0
+    while position < len(stream):
+        end = stream.find(b"\n", position, position + MAX_HEADER)
+        if end < 0:
+            raise StreamError(f"no frame header at byte {position}")
+        try:
+            header = json.loads(stream[position:end])
+            case, seed, kind, size = header["case"], header["seed"], header["kind"], header["size"]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise StreamError(f"bad frame header at byte {position}") from error
+        well_typed = isinstance(case, str) and isinstance(kind, str) and type(seed) is int and type(size) is int
+        if not well_typed or not 0 <= size <= len(stream) - end - 1:
+            raise StreamError(f"bad frame header at byte {position}")
+        position = end + 1 + size
+        yield Frame(case, seed, kind, stream[end + 1 : position])
+
+
+def write_frame(frame: Frame) -> bytes:
+    """The bytes that `read_frames` reads back; used to store recorded outputs."""
+    header = {"case": frame.case, "seed": frame.seed, "kind": frame.kind, "size": len(frame.payload)}
+    return json.dumps(header).encode("ascii") + b"\n" + frame.payload
+
+
+def read_json(payload: bytes) -> dict[str, Any]:
+    """The payload of a `raised` or `died` frame; empty if it is not a JSON object."""
+    try:
+        value = json.loads(payload)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def decode(payload: bytes) -> Any:
+    """The value that `runner/encoding.py` encoded, with `Array` and `Table` in place of library objects.
+
+    Raises:
+        StreamError: anything else.
+    """
+    header, newline, body = payload.partition(b"\n")
+    try:
+        content = json.loads(header)
+        sizes, tree = content["arrays"], content["tree"]
+        if not newline or not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
+            raise StreamError("bad list of arrays")
+        if sum(sizes) != len(body):
+            raise StreamError("arrays do not add up to the payload")
+        arrays, position = [], 0
+        for size in sizes:
+            arrays.append(_read_npy(body[position : position + size]))
+            position += size
+        return _Reader(arrays).node(tree)
+    except StreamError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, binascii.Error) as error:
+        raise StreamError(f"unreadable output ({type(error).__name__})") from error
+
+
+def _read_npy(data: bytes) -> np.ndarray:
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        raise StreamError("npy version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject or dtype.kind not in "biufcSUMm" or fortran:
+        raise StreamError(f"array of dtype {dtype}")
+    if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
+        raise StreamError("array size and shape differ")
+    if dtype.itemsize == 0:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(data, dtype, offset=stream.tell()).reshape(shape)
+
+
+class _Reader:
+    """Turns nodes of the tree into values; counts them, so that a small text cannot become a huge value."""
+
+    def __init__(self, arrays: list[np.ndarray]) -> None:
+        self.arrays = arrays
+        self.count = 0
+
+    def node(self, node: Any) -> Any:
+        self.count += 1
+        if self.count > MAX_NODES:
+            raise StreamError("too many values")
+        if node is None or isinstance(node, (bool, str)):
+            return node
+        if not isinstance(node, dict):
+            raise StreamError("unknown node")
+        if "tensor" in node:
+            return self._tensor(node)
+        [(form, value)] = node.items() if "objects" not in node else [("objects", node["objects"])]
+        match form:
+            case "int":
+                return int(value) if len(value) < 4000 else value
+            case "float":
+                return float.fromhex(value)
+            case "complex":
+                return complex(float.fromhex(value[0]), float.fromhex(value[1]))
+            case "bytes":
+                return base64.b64decode(value, validate=True)
+            case "list":
+                return [self.node(item) for item in value]
+            case "tuple":
+                return tuple(self.node(item) for item in value)
+            case "set":
+                return {"set": [self.node(item) for item in value]}
+            case "dict":
+                return {"dict": [(self.node(key), self.node(item)) for key, item in value]}
+            case "array":
+                array = self.arrays[value]
+                return Array("array", str(array.dtype), array)
+            case "objects":
+                return Table(None, None, (("object", tuple(node["shape"]), [self.node(item) for item in value]),))
+            case "series":
+                return Table(None, self.node(value["index"]), (self._series(value),))
+            case "frame":
+                series = tuple(self._series(item["series"]) for item in value["series"])
+                return Table(self.node(value["columns"]), self.node(value["index"]), series)
+        raise StreamError("unknown node")
+
+    def _tensor(self, node: dict[str, Any]) -> Array:
+        array, dtype = self.arrays[node["tensor"]], node["dtype"]
+        if not isinstance(dtype, str):
+            raise StreamError("dtype is no text")
+        if dtype == "bfloat16":
+            if array.dtype != np.int16:
+                raise StreamError("bfloat16 comes as 16-bit integers")
+            array = (array.astype(np.uint32) << 16).view(np.float32).reshape(array.shape)
+        elif dtype not in (str(array.dtype), "complex64", "complex128"):
+            raise StreamError("dtype of tensor and array differ")
+        return Array("tensor", dtype, array)
+
+    def _series(self, value: dict[str, Any]) -> tuple[str, Any, Any]:
+        return str(value["dtype"]), self.node(value["name"]), self.node(value["values"])

@@ -1,0 +1,67 @@
+"""What `unit_test/cases.py` may import inside the sandbox: how a case is compared, and how it reports exceptions.
+
+This module is sent into the sandbox beside the runner; it needs nothing but the standard library.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Case = TypeVar("Case", bound=Callable[..., Any])
+
+#: The attribute under which a case carries its comparison; read once, when the reference's outputs are recorded.
+COMPARISON_ATTRIBUTE = "lmrbench_comparison"
+
+
+def compare(
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    exact: bool = False,
+    unordered: bool = False,
+    sign_invariant: bool = False,
+    checker: str | None = None,
+) -> Callable[[Case], Case]:
+    """Declare how the outputs of one case are compared with the recorded ones (see `evaluate/compare.py`).
+
+    Args:
+        rtol, atol: elementwise tolerances of `numpy.isclose`; the defaults are 1e-4 and 1e-6.
+        exact: floats must be equal bit for bit (NaN equals NaN).
+        unordered: the items of the outermost list or tuple may come in any order.
+        sign_invariant: each float array may differ by one global sign.
+        checker: name of a checker registered in `evaluate/compare.py`, in place of the elementwise comparison.
+
+    The comparison is recorded with the expected outputs and never read from a candidate's run.
+    """
+    declared = {
+        "rtol": rtol,
+        "atol": atol,
+        "exact": exact,
+        "unordered": unordered,
+        "sign_invariant": sign_invariant,
+        "checker": checker,
+    }
+
+    def mark(case: Case) -> Case:
+        setattr(case, COMPARISON_ATTRIBUTE, {key: value for key, value in declared.items() if value not in (None, False)})
+        return case
+
+    return mark
+
+
+def outcome(
+    function: Callable[..., Any],
+    *args: Any,
+    errors: type[Exception] | tuple[type[Exception], ...] = Exception,
+    **kwargs: Any,
+) -> tuple[str, Any]:
+    """Call `function` and return `("returned", value)`, or `("raised", name)` for one of the expected `errors`.
+
+    The name is that of the expected class, so that a subclass (KeyError for LookupError) counts as what was asked for.
+    Exceptions of other classes propagate: they are the candidate's error.
+    """
+    expected = errors if isinstance(errors, tuple) else (errors,)
+    try:
+        return "returned", function(*args, **kwargs)
+    except expected as error:
+        matching = next(kind for kind in expected if isinstance(error, kind))
+        return "raised", matching.__name__

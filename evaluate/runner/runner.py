@@ -1,0 +1,280 @@
+"""Run the cases inside the sandbox and stream what they return to stdout.
+
+Nobody believes this program: it shares a machine with tested code. It reports outputs, exceptions and deaths of child
+processes; every verdict is reached outside, where the expected outputs are.
+
+Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py, plan.json), `tests/cases.py`, `repo/`.
+Each case and seed runs in a forked child, so that one cannot disturb the next. The parent imports the big libraries once,
+before forking, and never any code of the repository.
+
+A frame on stdout: one line of JSON {"case", "seed", "kind", "size"}, then `size` bytes. Kinds: `output` (encoding.py),
+`raised` and `died` (JSON), `listing` (JSON: the cases and how each is compared). What cases print goes to stderr, cut
+to its first and last 8 KiB.
+"""
+
+import json
+import os
+import random
+import re
+import select
+import signal
+import sys
+import traceback
+
+WORK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPO = os.path.join(WORK, "repo")
+CASES = os.path.join(WORK, "tests", "cases.py")
+PRELOADED = ("numpy", "torch", "pandas", "scipy", "sklearn")
+LOG_BYTES = 8192
+RESULT_BYTES = 64 * 1024 * 1024
+
+
+def main():
+    with open(os.path.join(WORK, "harness", "plan.json"), encoding="utf-8") as file:
+        plan = json.load(file)
+    # Should the harness die, nobody stops this process from outside: it stops itself.
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(124))
+    signal.alarm(plan["limit_s"])
+    hide_from_children()
+    stream = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.environ.update({name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")})
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, os.path.join(WORK, "harness"))
+    import encoding  # noqa: F401  # before any code of the repository can put a module of that name in the way
+    import lmrbench_cases  # noqa: F401
+
+    preload()
+    runs = plan["runs"]
+    if runs is None:  # recording: the cases are not known yet
+        kind, payload = in_child(stream, "", 0, listing)
+        send(stream, "", 0, kind, payload)
+        names = json.loads(payload) if kind == "listing" else []
+        runs = [[case["name"], seed] for case in names for seed in plan["seeds"]]
+    for case, seed in runs:
+        send(stream, case, seed, *in_child(stream, case, seed, run_case))
+
+
+def hide_from_children():
+    """Close /proc/<pid> of this process to children of the same user; not a wall, but the door need not stand open."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+    except (ImportError, OSError, AttributeError):
+        pass
+
+
+def preload():
+    """Import the large libraries that repository or cases mention, once for all children."""
+    text = ""
+    for folder, _, names in os.walk(WORK):
+        for name in names:
+            if name.endswith(".py") and not folder.endswith("harness"):
+                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                    text += file.read()
+    for library in PRELOADED:
+        if re.search(rf"^\s*(import|from)\s+{library}\b", text, re.MULTILINE):
+            try:
+                __import__(library)
+            except ImportError:
+                continue  # the child will say so where it matters
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def send(stream, case, seed, kind, payload):
+    header = {"case": case, "seed": seed, "kind": kind, "size": len(payload)}
+    stream.write(json.dumps(header).encode("ascii") + b"\n" + payload)
+    stream.flush()
+
+
+def in_child(stream, case, seed, function):
+    """Run `function(case, seed)` in a forked child; return (kind, payload) of its result."""
+    kills_before = oom_kills()
+    result_read, result_write = os.pipe()
+    log_read, log_write = os.pipe()
+    try:
+        pid = os.fork()
+    except OSError as error:  # earlier cases left so many processes behind that none is free
+        for fd in (result_read, result_write, log_read, log_write):
+            os.close(fd)
+        return "died", json.dumps({"reason": f"no process could be started: {error.strerror}"}).encode("ascii")
+    if pid == 0:
+        os.close(stream.fileno())
+        os.close(result_read)
+        os.close(log_read)
+        child(case, seed, function, result_write, log_write)
+    os.close(result_write)
+    os.close(log_write)
+    result, log = collect(pid, result_read, log_read)
+    try:
+        os.killpg(pid, signal.SIGKILL)  # whatever the case left running
+    except (ProcessLookupError, PermissionError):
+        pass
+    status = reap(pid)
+    write_log(case, seed, log)
+    kind, _, payload = bytes(result).partition(b"\n")
+    if kind in (b"output", b"raised", b"listing"):
+        return kind.decode("ascii"), payload
+    facts = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
+    if len(result) >= RESULT_BYTES:
+        facts["reason"] = f"returned more than {RESULT_BYTES} bytes"
+    facts["oom"] = oom_kills() > kills_before
+    return "died", json.dumps(facts).encode("ascii")
+
+
+def child(case, seed, function, result_fd, log_fd):
+    """The child's whole life: never returns."""
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(log_fd, 1)
+        os.dup2(log_fd, 2)
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        os.chdir(REPO)
+        sys.path.insert(0, REPO)
+        sys.argv = ["cases"]
+        try:
+            kind, payload = function(case, seed)
+        except BaseException as error:
+            kind, payload = "raised", describe(error)
+        sys.stdout.flush()
+        data = memoryview(kind.encode("ascii") + b"\n" + payload)
+        while data:
+            data = data[os.write(result_fd, data) :]
+    finally:
+        os._exit(0)
+
+
+def load_cases():
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("cases", CASES)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["cases"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def listing(_case, _seed):
+    import lmrbench_cases
+
+    cases = [
+        {"name": name.removeprefix("case_"), **getattr(function, lmrbench_cases.COMPARISON_ATTRIBUTE, {})}
+        for name, function in vars(load_cases()).items()
+        if name.startswith("case_") and callable(function)
+    ]
+    return "listing", json.dumps(cases).encode("ascii")
+
+
+def run_case(case, seed):
+    import encoding
+
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+    value = getattr(load_cases(), f"case_{case}")(seed)
+    return "output", encoding.encode(value)
+
+
+def describe(error):
+    """An exception as JSON; frames of the tests are named without their source, so that logs do not publish it."""
+    frames = []
+    for frame in traceback.extract_tb(error.__traceback__)[-30:]:
+        path = os.path.abspath(frame.filename)
+        if path.startswith(REPO + os.sep):
+            where = os.path.relpath(path, REPO)
+            frames.append(f"{where}:{frame.lineno} in {frame.name}: {frame.line}")
+        elif path == CASES:
+            frames.append(f"(tests) in {frame.name}")
+    try:
+        message = str(error)[:2000]
+    except BaseException:
+        message = "(its message cannot be shown)"
+    return json.dumps({"type": type(error).__name__, "message": message, "frames": frames}).encode("ascii")
+
+
+def collect(pid, result_fd, log_fd):
+    """Read both pipes until the result ends or the child is gone; a grandchild that holds a pipe open is not waited for."""
+    result, log = bytearray(), bytearray()
+    poll = select.poll()
+    for fd in (result_fd, log_fd):
+        os.set_blocking(fd, False)
+        poll.register(fd, select.POLLIN)
+    open_fds = {result_fd, log_fd}
+    gone = False
+    while result_fd in open_fds:
+        ready = poll.poll(0 if gone else 100)
+        for fd, _ in ready:
+            chunk = os.read(fd, 65536)
+            if not chunk:
+                poll.unregister(fd)
+                open_fds.discard(fd)
+            elif fd == result_fd:
+                result += chunk
+            else:
+                log += chunk
+                if len(log) > 4 * LOG_BYTES:
+                    del log[LOG_BYTES:-LOG_BYTES]
+        if len(result) >= RESULT_BYTES:
+            break
+        if gone and not any(fd == result_fd for fd, _ in ready):
+            break
+        gone = gone or exited(pid)
+    for _ in range(64):  # what the child printed last; not more, a grandchild may print for ever
+        if log_fd not in open_fds or not poll.poll(0):
+            break
+        try:
+            chunk = os.read(log_fd, 65536)
+        except BlockingIOError:
+            break
+        if not chunk:
+            break
+        log += chunk
+    os.close(result_fd)
+    os.close(log_fd)
+    return result, log
+
+
+def exited(pid):
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def reap(pid):
+    """Wait for the child and for orphans that became ours; return the child's exit code, negative for a signal."""
+    _, status = os.waitpid(pid, 0)
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+    return os.waitstatus_to_exitcode(status)
+
+
+def write_log(case, seed, log):
+    if not log:
+        return
+    if len(log) > 2 * LOG_BYTES:
+        log = log[:LOG_BYTES] + b"\n[...]\n" + log[-LOG_BYTES:]
+    os.write(2, f"--- {case} seed {seed}\n".encode() + bytes(log).rstrip(b"\n") + b"\n")
+
+
+def oom_kills():
+    """How many processes of this container the kernel has killed for want of memory (cgroup v1 or v2), 0 if not told."""
+    for path in ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"):
+        try:
+            with open(path, encoding="ascii") as file:
+                found = re.search(r"^oom_kill (\d+)$", file.read(), re.MULTILINE)
+        except OSError:
+            continue
+        if found:
+            return int(found.group(1))
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""The one interface of all sandboxes: bytes in (a tar), bytes out (a stream), limits, and how it ended.
+
+A sandbox knows nothing of tasks or verdicts. `docker` is the security boundary; `local` is for machines without an
+engine and is none.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from lmrbench_data.errors import InfraError, InputError
+
+Say = Callable[[str], None]
+"""How long work reports a line of progress to the user."""
+
+
+class Ended(StrEnum):
+    """How a run in a sandbox came to its end, as seen from outside."""
+
+    EXITED = "exited"
+    TIME_LIMIT = "time_limit"
+    OUT_OF_MEMORY = "out_of_memory"
+    OUTPUT_LIMIT = "output_limit"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run may use."""
+
+    time_s: float
+    memory_mb: int
+    processes: int = 256
+    disk_mb: int = 256
+    output_mb: int = 256
+    log_kb: int = 256
+
+    def as_row(self) -> dict[str, int]:
+        """The limits that are the same for all instances, as run.json records them."""
+        return {
+            "processes": self.processes,
+            "disk_mb": self.disk_mb,
+            "output_mb": self.output_mb,
+            "log_kb": self.log_kb,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of a sandbox."""
+
+    stdout: bytes
+    log: str
+    ended: Ended
+    duration_s: float
+
+
+class Sandbox(Protocol):
+    """Where tested code runs."""
+
+    name: str
+    official: bool
+    """Whether its results may stand on a leaderboard."""
+
+    def prepare(self, tag: str, say: Say) -> str:
+        """Make the environment with this image tag available; return the identity that results record.
+
+        Raises:
+            InfraError: it cannot be had.
+        """
+        ...
+
+    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        """Run one workspace (see `workspace.workspace_tar`); safe to call from several threads.
+
+        Args:
+            image: what `prepare` returned.
+
+        Raises:
+            InfraError: the machinery failed; nothing is known about the tested code.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop everything that still runs and leave nothing behind; running `run` calls raise InfraError."""
+        ...
+
+
+KINDS = ("auto", "docker", "local")
+
+
+def open_sandbox(kind: str, say: Say) -> Sandbox:
+    """The sandbox of this kind; `auto` takes Docker if a daemon answers, else `local` with a warning.
+
+    Raises:
+        InfraError: `docker` was asked for and no daemon answers.
+    """
+    from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+
+    if kind not in KINDS:
+        raise InputError(f"sandbox {kind!r}: one of {', '.join(KINDS)}")
+    if kind in ("auto", "docker"):
+        from lmrbench_data.evaluate.sandbox.docker import DockerSandbox
+
+        try:
+            return DockerSandbox()
+        except InfraError as error:
+            if kind == "docker":
+                raise
+            say(f"warning: {error}")
+            say("warning: using the `local` sandbox: no isolation from this machine, not accepted on a leaderboard")
+    elif kind == "local":
+        say("warning: the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
+    return LocalSandbox(say)

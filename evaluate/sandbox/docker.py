@@ -1,0 +1,238 @@
+"""Run workspaces in Docker (or Podman, through DOCKER_HOST): one fresh, locked-down container a run.
+
+No network, read-only root, tmpfs work folder, an unprivileged user, no capabilities, limits on everything. Nothing is
+mounted, so the daemon may be on another machine. Containers carry the labels below and are always removed: by `run`
+itself, by `close`, and after a crash of the harness by the reaper process.
+"""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from typing import Any
+
+from lmrbench_data.errors import InfraError
+from lmrbench_data.evaluate.images import ensure_image
+from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Say
+from lmrbench_data.evaluate.workspace import bootstrap
+
+LABEL = "lmrbench.run"
+WORK = "/work"
+_API_TIMEOUT_S = 60
+_STDOUT = 1
+
+
+class DockerSandbox:
+    """Containers of one harness process."""
+
+    name = "docker"
+    official = True
+
+    def __init__(self) -> None:
+        """Connect to the daemon.
+
+        Raises:
+            InfraError: none answers.
+        """
+        self.run_id = uuid.uuid4().hex
+        self._threads = threading.local()
+        self._closed = False
+        self._reaper: subprocess.Popen[bytes] | None = None
+        self._reaper_lock = threading.Lock()
+        with _engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
+            self._api().ping()
+
+    def prepare(self, tag: str, say: Say) -> str:
+        """Pull or build the image if it is missing; return its content address."""
+        with _engine_errors(f"image {tag}"):
+            return ensure_image(self._api(), tag, say)
+
+    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        """Run one workspace in a container of its own."""
+        self._start_reaper()
+        with _engine_errors("Docker engine"):
+            api = self._api()
+            container = api.create_container(**self._configuration(api, image, len(workspace), limits))["Id"]
+            try:
+                if self._closed:
+                    raise InfraError("the sandbox was closed")
+                return self._converse(api, container, workspace, limits)
+            finally:
+                _remove(api, container)
+
+    def close(self) -> None:
+        """Remove all containers of this sandbox."""
+        self._closed = True
+        with contextlib.suppress(InfraError), _engine_errors("Docker engine"):
+            remove_all(self._api(), self.run_id)
+        if self._reaper and self._reaper.stdin:
+            with contextlib.suppress(OSError):
+                self._reaper.stdin.write(b"done")
+                self._reaper.stdin.close()
+            self._reaper.wait(timeout=10)
+
+    def _api(self) -> Any:
+        """A client for this thread: `requests` sessions are not made to be shared."""
+        if not hasattr(self._threads, "api"):
+            import docker
+
+            self._threads.api = docker.APIClient(
+                **docker.utils.kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S
+            )
+        return self._threads.api
+
+    def _configuration(self, api: Any, image: str, size: int, limits: Limits) -> dict[str, Any]:
+        import docker
+
+        memory = limits.memory_mb * 2**20
+        options = f"rw,nosuid,nodev,size={limits.disk_mb}m,mode=1777"
+        host = api.create_host_config(
+            network_mode="none",
+            read_only=True,
+            tmpfs={WORK: options, "/tmp": options},
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            mem_limit=memory,
+            memswap_limit=memory,
+            pids_limit=limits.processes,
+            nano_cpus=1_000_000_000,
+            ipc_mode="none",
+            oom_score_adj=500,
+            ulimits=[docker.types.Ulimit(name="core", soft=0, hard=0), docker.types.Ulimit(name="nofile", soft=1024, hard=1024)],
+            # The stream is read live; the daemon must not keep a copy of what tested code prints.
+            log_config=docker.types.LogConfig(type="none"),
+        )
+        return {
+            "image": image,
+            "command": ["python", "-I", "-c", bootstrap(), str(size), WORK],
+            "entrypoint": [],
+            "user": "65534:65534",
+            "environment": {"HOME": WORK, "LANG": "C.UTF-8"},
+            "labels": {LABEL: self.run_id},
+            "stdin_open": True,
+            "network_disabled": True,
+            "host_config": host,
+        }
+
+    def _converse(self, api: Any, container: str, workspace: bytes, limits: Limits) -> Outcome:
+        parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        attached = api.attach_socket(container, params=parameters)
+        connection = getattr(attached, "_sock", attached)
+        try:
+            api.start(container)
+            started = time.monotonic()
+            deadline = started + limits.time_s
+            # A container that dies at once does not read: what it has to say comes out below.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.settimeout(limits.time_s)
+                connection.sendall(workspace)
+            stdout, log, ended = _read_stream(connection, deadline, limits)
+            duration = time.monotonic() - started
+        finally:
+            attached.close()
+            connection.close()
+        if ended is not Ended.EXITED:
+            return Outcome(stdout, log, ended, duration)
+        code = api.wait(container, timeout=_API_TIMEOUT_S)["StatusCode"]
+        if code != 0:
+            state = api.inspect_container(container)["State"]
+            if state.get("OOMKilled"):
+                ended = Ended.OUT_OF_MEMORY
+            elif code in (137, 143) or state.get("Error"):
+                # Process 1 of a container cannot be killed from inside: somebody else did.
+                raise InfraError(f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip())
+            elif not stdout:
+                raise InfraError(f"the runner did not start (exit {code}): {log.strip()[-300:]}")
+        return Outcome(stdout, log, ended, duration)
+
+    def _start_reaper(self) -> None:
+        with self._reaper_lock:
+            if self._reaper is None:
+                # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
+                self._reaper = subprocess.Popen(
+                    [sys.executable, "-m", "lmrbench_data.evaluate.sandbox.reaper", self.run_id],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    env=dict(os.environ),
+                )
+
+
+def remove_all(api: Any, run_id: str) -> int:
+    """Remove all containers with this run's label, running or not; return how many there were."""
+    containers = api.containers(all=True, quiet=True, filters={"label": f"{LABEL}={run_id}"})
+    for container in containers:
+        _remove(api, container["Id"])
+    return len(containers)
+
+
+def _remove(api: Any, container: str) -> None:
+    import docker.errors
+    import requests
+
+    try:
+        api.remove_container(container, force=True, v=True)
+    except docker.errors.NotFound:
+        pass
+    except docker.errors.APIError as error:
+        if error.response is None or error.response.status_code != 409:  # 409: its removal is under way already
+            raise
+    except requests.exceptions.RequestException:
+        pass  # the daemon is gone; the reaper and the daemon's own start-up come after us
+
+
+def _read_stream(connection: socket.socket, deadline: float, limits: Limits) -> tuple[bytes, str, Ended]:
+    """Read Docker's multiplexed stream: 8 bytes of header (stream, length), then the data."""
+    stdout, log = bytearray(), bytearray()
+    buffer = bytearray()
+    ended = Ended.EXITED
+    while ended is Ended.EXITED:
+        rest = deadline - time.monotonic()
+        if rest <= 0:
+            ended = Ended.TIME_LIMIT
+            break
+        connection.settimeout(rest)
+        try:
+            chunk = connection.recv(1 << 18)
+        except TimeoutError:
+            ended = Ended.TIME_LIMIT
+            break
+        except ConnectionResetError:
+            break
+        if not chunk:
+            break
+        buffer += chunk
+        position = 0
+        while len(buffer) - position >= 8:
+            size = int.from_bytes(buffer[position + 4 : position + 8], "big")
+            if len(buffer) - position - 8 < size:
+                break
+            data = buffer[position + 8 : position + 8 + size]
+            if buffer[position] == _STDOUT:
+                stdout += data
+            elif len(log) < limits.log_kb * 1024:
+                log += data
+            position += 8 + size
+        del buffer[:position]
+        if len(stdout) + len(buffer) > limits.output_mb * 2**20:
+            ended = Ended.OUTPUT_LIMIT
+    return bytes(stdout), log[: limits.log_kb * 1024].decode("utf-8", "replace"), ended
+
+
+@contextlib.contextmanager
+def _engine_errors(what: str) -> Any:
+    """Turn whatever the client raises into InfraError: none of it is the tested code's doing."""
+    try:
+        yield
+    except InfraError:
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith(("docker.", "requests.", "urllib3.")) and not isinstance(error, OSError):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InfraError(f"{what}: {reason[:300]}") from error

@@ -1,0 +1,178 @@
+"""Run workspaces in a child process of this machine: rlimits, a scrubbed environment, a temporary folder.
+
+Not a security boundary: tested code runs as this user and can reach files and network. For machines without an engine and
+for quick work on tasks one trusts; results say `local` and no leaderboard takes them.
+"""
+
+import contextlib
+import json
+import os
+import platform
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from importlib import metadata
+from pathlib import Path
+
+from lmrbench_data.environments import load_environments
+from lmrbench_data.errors import InfraError
+from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Say
+from lmrbench_data.evaluate.workspace import bootstrap
+
+#: Carried in the environment of everything that a run starts, so that stragglers can be found.
+_MARK = "LMRBENCH_LOCAL_SANDBOX"
+
+
+class LocalSandbox:
+    """Child processes of one harness process."""
+
+    name = "local"
+    official = False
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._running: set[str] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def prepare(self, tag: str, say: Say) -> str:
+        """Check that this Python has the environment's packages; return their versions as the identity."""
+        name = tag.partition("/")[2].partition(":")[0]
+        environment = load_environments().get(name)
+        if environment is None:
+            raise InfraError(f"environment {name!r} is not in this installation; use the docker sandbox, or upgrade")
+        found, missing, other = [f"python {platform.python_version()}"], [], []
+        for requirement in environment.packages():
+            package, _, version = requirement.partition("==")
+            try:
+                installed = metadata.version(package).partition("+")[0]
+            except metadata.PackageNotFoundError:
+                missing.append(requirement)
+                continue
+            found.append(f"{package} {installed}")
+            if installed != version:
+                other.append(f"{package} {installed} instead of {version}")
+        if missing:
+            raise InfraError(
+                f"the local sandbox lacks {', '.join(missing)}; run `pip install 'lmrbench-data[local]'` or start Docker"
+            )
+        if other:
+            say(f"warning: this Python has {', '.join(other)}; results may differ from the image's")
+        return "; ".join(found)
+
+    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        """Run one workspace in a process group of its own."""
+        mark = uuid.uuid4().hex
+        folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
+        with self._lock:
+            if self._closed:
+                raise InfraError("the sandbox was closed")
+            self._running.add(mark)
+        try:
+            return self._run(workspace, limits, folder, mark)
+        except OSError as error:
+            raise InfraError(f"local sandbox: {error}") from error
+        finally:
+            kill_marked(mark)
+            shutil.rmtree(folder, ignore_errors=True)
+            with self._lock:
+                self._running.discard(mark)
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        with self._lock:
+            self._closed = True
+            marks = list(self._running)
+        for mark in marks:
+            kill_marked(mark)
+
+    def _run(self, workspace: bytes, limits: Limits, folder: Path, mark: str) -> Outcome:
+        rlimits = {
+            "RLIMIT_DATA": limits.memory_mb * 2**20,
+            "RLIMIT_FSIZE": limits.disk_mb * 2**20,
+            "RLIMIT_CORE": 0,
+            "RLIMIT_NOFILE": 1024,
+        }
+        command = [sys.executable, "-I", "-c", bootstrap(), str(len(workspace)), str(folder), json.dumps(rlimits)]
+        environment = {"PATH": os.defpath, "LANG": "C.UTF-8", _MARK: mark}
+        started = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(workspace)
+                process.stdin.close()
+            stdout, log, ended = _read(process, started + limits.time_s, limits)
+            duration = time.monotonic() - started
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        if self._closed:
+            raise InfraError("the sandbox was closed")
+        if ended is Ended.EXITED and process.returncode > 0 and not stdout:
+            raise InfraError(f"the runner did not start (exit {process.returncode}): {log.strip()[-300:]}")
+        return Outcome(stdout, log, ended, duration)
+
+
+def _read(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> tuple[bytes, str, Ended]:
+    """Read stdout and stderr until stdout ends, the runner is gone, or a limit is reached."""
+    stdout, log = bytearray(), bytearray()
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, stdout)
+        selector.register(process.stderr, selectors.EVENT_READ, log)
+        while selector.get_map():
+            rest = deadline - time.monotonic()
+            if rest <= 0:
+                return bytes(stdout), _text(log, limits), Ended.TIME_LIMIT
+            ready = selector.select(min(rest, 0.5))
+            for key, _ in ready:
+                chunk = os.read(key.fd, 1 << 18)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                elif key.data is stdout or len(log) < limits.log_kb * 1024:
+                    key.data.extend(chunk)
+            if len(stdout) > limits.output_mb * 2**20:
+                return bytes(stdout), _text(log, limits), Ended.OUTPUT_LIMIT
+            # A straggler may hold the pipes open after the runner is gone.
+            if not ready and process.poll() is not None:
+                break
+    return bytes(stdout), _text(log, limits), Ended.EXITED
+
+
+def _text(log: bytearray, limits: Limits) -> str:
+    return log[: limits.log_kb * 1024].decode("utf-8", "replace")
+
+
+def kill_marked(mark: str) -> None:
+    """Kill every process that a run left behind, also those that left its session (Linux; elsewhere the group is all)."""
+    needle = f"{_MARK}={mark}".encode()
+    for _ in range(5):
+        found = False
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError, ValueError):
+                if needle in path.read_bytes():
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+                    found = True
+        if not found:
+            return
+        time.sleep(0.02)

@@ -1,0 +1,134 @@
+"""Rebuild a repository from a dataset row and a prediction, and pack it with the cases and the runner for the sandbox.
+
+What goes in: the masked repository with the answer applied, the cases, the runner. Never the golden file, the expected
+outputs or the variants: a sandbox cannot leak what it does not have.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.archive import read_tree, tar_bytes
+from lmrbench_data.errors import LMRBenchError
+from lmrbench_data.evaluate.answer import MAX_ANSWER_BYTES, MalformedAnswer, splice_function
+from lmrbench_data.evaluate.predictions import Prediction
+from lmrbench_data.loader import File, LoadError, read_archive, write_files
+from lmrbench_data.source import SourceError, find_function
+
+RUNNER = Path(__file__).resolve().parent / "runner"
+_RUNNER_FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")
+MAX_REPO_BYTES = 64 * 1024 * 1024
+
+
+def rebuild(row: Mapping[str, Any], prediction: Prediction) -> dict[str, File]:
+    """The files of the repository with the prediction applied.
+
+    Raises:
+        MalformedAnswer: it cannot be applied, or the goal function is not there (or not parsable) afterwards.
+    """
+    files = read_archive(row["repo_archive"])
+    goal = row["goal_file"]
+    if len(prediction.content.encode("utf-8")) > MAX_ANSWER_BYTES:
+        raise MalformedAnswer(f"{prediction.form} is larger than {MAX_ANSWER_BYTES} bytes")
+    try:
+        if prediction.form == "function":
+            masked = files[goal].data.decode("utf-8")
+            new = splice_function(masked, row["goal_function"], prediction.content)
+            files[goal] = files[goal]._replace(data=new.encode("utf-8"))
+        elif prediction.form == "goal_file":
+            files[goal] = files[goal]._replace(data=prediction.content.encode("utf-8"))
+        else:
+            files = apply_patch(files, prediction.content)
+        if goal not in files:
+            raise MalformedAnswer(f"the goal file {goal} is gone")
+        find_function(files[goal].data.decode("utf-8"), row["goal_function"])
+    except MalformedAnswer:
+        raise
+    except (SourceError, UnicodeError) as error:
+        raise MalformedAnswer(f"{goal}: {error}") from error
+    return files
+
+
+def apply_patch(files: Mapping[str, File], patch: str) -> dict[str, File]:
+    """Apply a unified diff with `git apply`, in a temporary folder that holds nothing but the repository.
+
+    git refuses paths outside the folder and beyond symbolic links; links that a patch creates are refused here.
+
+    Raises:
+        MalformedAnswer: it does not apply, or creates something other than plain files of reasonable size.
+    """
+    with tempfile.TemporaryDirectory(prefix="lmrbench-patch-") as name:
+        folder = Path(name).resolve() / "repo"
+        write_files(files, folder)
+        # No repository, user configuration or hook of this machine takes part.
+        env = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "GIT_CEILING_DIRECTORIES": str(folder.parent),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "HOME": str(folder.parent),
+            "LC_ALL": "C",
+        }
+        command = ["git", "apply", "--recount", "--whitespace=nowarn", "-"]
+        text = patch if patch.endswith("\n") else patch + "\n"
+        try:
+            done = subprocess.run(command, cwd=folder, env=env, input=text.encode(), capture_output=True, timeout=60)
+        except FileNotFoundError:
+            raise LMRBenchError("predictions with model_patch need `git` on this machine's PATH") from None
+        except subprocess.TimeoutExpired:
+            raise MalformedAnswer("the patch took longer than 60 s to apply") from None
+        if done.returncode != 0:
+            reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git apply refused it"]
+            raise MalformedAnswer(f"the patch does not apply: {reason[0][:300]}")
+        if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
+            raise MalformedAnswer(f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes")
+        try:
+            return read_tree(folder)
+        except (LMRBenchError, LoadError) as error:
+            raise MalformedAnswer(f"the patch leaves more than plain files: {error}".replace(str(folder), "")) from error
+
+
+def workspace_tar(
+    repo: Mapping[str, File],
+    cases: bytes,
+    *,
+    runs: Sequence[tuple[str, int]] | None,
+    seeds: Sequence[int] = (),
+    limit_s: float,
+) -> bytes:
+    """The tar that the sandbox gets on stdin.
+
+    Args:
+        repo: files of the rebuilt repository.
+        cases: source of the cases.
+        runs: (case, seed) in the order in which they run; None lists all cases and runs each with each of `seeds`.
+        limit_s: when the runner ends by itself, should the harness be gone by then.
+    """
+    plan = {"runs": runs, "seeds": list(seeds), "limit_s": int(limit_s) + 10}
+    harness = {f"harness/{name}": File((RUNNER / name).read_bytes()) for name in _RUNNER_FILES}
+    files = {f"repo/{name}": file for name, file in repo.items()}
+    return tar_bytes(
+        {
+            **files,
+            **harness,
+            "harness/plan.json": File(json.dumps(plan).encode("ascii")),
+            "tests/cases.py": File(cases),
+        }
+    )
+
+
+def bootstrap() -> str:
+    """The program that unpacks the workspace and starts the runner: the `-c` argument of `python -I`."""
+    return (RUNNER / "bootstrap.py").read_text(encoding="utf-8")
+
+
+def runner_sha256() -> str:
+    """Identity of all code that runs in the sandbox beside the task's own; part of every cache key."""
+    import hashlib
+
+    names = ("bootstrap.py", *_RUNNER_FILES)
+    return hashlib.sha256(b"".join((RUNNER / name).read_bytes() for name in names)).hexdigest()

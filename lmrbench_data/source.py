@@ -1,0 +1,154 @@
+"""Find a function in Python source by qualified name, with exact byte-for-byte positions, and replace its text.
+
+Everything works on positions that `ast` gives, so that the rest of a file keeps every comment, blank and line ending.
+The source may come from a model: it is parsed, never executed or imported.
+"""
+
+import ast
+import re
+from dataclasses import dataclass
+
+from lmrbench_data.errors import InputError
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class SourceError(InputError):
+    """Source that cannot be parsed, or that has no such function, or more than one."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function's place in a file: its node and the enclosing statements, outermost first."""
+
+    node: FunctionNode
+    parents: tuple[ast.stmt, ...]
+
+    @property
+    def first_line(self) -> int:
+        """1-based line of the first decorator, or of `def`."""
+        return first_line(self.node)
+
+
+def first_line(node: ast.stmt) -> int:
+    """1-based line on which a statement starts, its decorators included."""
+    decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def parse(source: str) -> ast.Module:
+    """Parse source that nobody vouches for.
+
+    Raises:
+        SourceError: not Python, or nested so deeply that the parser gives up.
+    """
+    try:
+        return ast.parse(source.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        raise SourceError(f"syntax error in line {error.lineno}: {error.msg}") from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise SourceError(f"cannot be parsed: {type(error).__name__} {error}".rstrip()) from None
+
+
+def find_function(source: str, qualified_name: str) -> Target:
+    """The one definition of `qualified_name` (`f`, `Class.method`, `Outer.Inner.method`).
+
+    Definitions inside `if`, `try` and `with` at module or class level are found; those inside functions are not.
+
+    Raises:
+        SourceError: none or several definitions, or unparsable source.
+    """
+    found = _definitions(parse(source).body, qualified_name.split("."), ())
+    functions = [target for target in found if isinstance(target.node, FunctionNode)]
+    if not functions:
+        raise SourceError(f"no function {qualified_name!r} in it")
+    if len(functions) > 1:
+        lines = ", ".join(str(target.node.lineno) for target in functions)
+        raise SourceError(f"{len(functions)} definitions of {qualified_name!r} (lines {lines}); one is needed")
+    return functions[0]
+
+
+def _definitions(body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt, ...]) -> list[Target]:
+    found: list[Target] = []
+    for node in body:
+        if isinstance(node, _DEFINITIONS):
+            if node.name != names[0]:
+                continue
+            if len(names) == 1 and isinstance(node, FunctionNode):
+                found.append(Target(node, parents))
+            elif len(names) > 1 and isinstance(node, ast.ClassDef):
+                found += _definitions(node.body, names[1:], (*parents, node))
+        else:
+            for block in ("body", "orelse", "finalbody"):
+                found += _definitions(getattr(node, block, []), names, (*parents, node))
+            for handler in getattr(node, "handlers", []):
+                found += _definitions(handler.body, names, (*parents, node))
+    return found
+
+
+def split_lines(source: str) -> list[str]:
+    """Lines with their endings, split where Python's parser splits: at LF, CRLF and CR, not at form feeds and the like."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", source)
+
+
+def offset(lines: list[str], line: int, column: int) -> int:
+    """Character offset of an `ast` position (1-based line, 0-based column in UTF-8 bytes)."""
+    inside = lines[line - 1].encode()[:column].decode() if line <= len(lines) else ""
+    return sum(map(len, lines[: line - 1])) + len(inside)
+
+
+def indentation(lines: list[str], line: int) -> str:
+    """The white space at the start of a 1-based line."""
+    text = lines[line - 1]
+    return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+
+def block_end(lines: list[str], node: ast.stmt) -> int:
+    """The last 1-based line of a block: its code, then comment lines below that are indented deeper than its head."""
+    assert node.end_lineno is not None
+    head = len(indentation(lines, node.lineno).expandtabs())
+    end = node.end_lineno
+    for number in range(end + 1, len(lines) + 1):
+        text = lines[number - 1].strip()
+        if not text:
+            continue
+        if not text.startswith("#") or len(indentation(lines, number).expandtabs()) <= head:
+            break
+        end = number
+    return end
+
+
+def newline_of(source: str) -> str:
+    """The line ending of a file: that of its first line, LF if it has none."""
+    match = re.search(r"\r\n|\r|\n", source)
+    return match.group() if match else "\n"
+
+
+def reindent(block: str, old: str, new: str) -> str:
+    """Move the lines of a block of code from one indentation to another; the insides of strings stay as they are.
+
+    Args:
+        block: complete statements, all starting with the indentation `old`.
+    """
+    if old == new:
+        return block
+    lines = split_lines(block)
+    tree = parse(f"if True:\n{block}" if old else block)
+    shift = 1 if old else 0
+    inside_strings: set[int] = set()
+    for node in ast.walk(tree):
+        is_string = isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+        )
+        if is_string and node.end_lineno is not None and node.end_lineno > node.lineno:
+            inside_strings.update(range(node.lineno + 1 - shift, node.end_lineno + 1 - shift))
+    moved = []
+    for number, line in enumerate(lines, start=1):
+        if number in inside_strings or not line.strip():
+            moved.append(line)
+        elif line.startswith(old):
+            moved.append(new + line[len(old) :])
+        else:  # a comment or a continued line that stands further left than its block
+            moved.append(new + line.lstrip(" \t"))
+    return "".join(moved)

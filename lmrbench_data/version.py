@@ -1,0 +1,8 @@
+"""The one place that knows which version of LMR-Bench this is."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+try:
+    __version__ = version("lmrbench-data")
+except PackageNotFoundError:  # imported from a checkout that was never installed
+    __version__ = "0.0.0+unknown"
