@@ -11,13 +11,14 @@ so it can be downloaded from the Hub and used as it is. The package has it as `l
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -57,7 +58,7 @@ def load(spec: str | Path = "embedded") -> Dataset:
     spec = str(spec)
     if spec == "embedded":
         try:
-            from lmrbench_data.embedded import ensure_embedded
+            from lmrbench_data.evaluate.embedded import ensure_embedded
         except ImportError as error:
             raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data") from error
         return _load_folder(ensure_embedded())
@@ -130,18 +131,30 @@ def _load_hub(name: str, revision: str) -> Dataset:
 
 def _load_dataset(path: str, revision: str | None) -> Dataset:
     from datasets import load_dataset
-    from datasets.utils.logging import get_verbosity, set_verbosity_error
-    from datasets.utils.logging import set_verbosity as restore_verbosity
 
-    verbosity = get_verbosity()
-    set_verbosity_error()
     try:
-        return load_dataset(path, revision=revision, split=SPLIT)
+        with quiet_datasets():
+            return load_dataset(path, revision=revision, split=SPLIT)
     except Exception as error:  # `datasets` raises many kinds here; each means that the place holds no such dataset
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise LoadError(f"{path}: `datasets` cannot load it ({type(error).__name__}: {reason})") from error
+
+
+@contextlib.contextmanager
+def quiet_datasets() -> Iterator[None]:
+    """Without the progress bars and warnings of `datasets`: callers show their own."""
+    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from datasets.utils.logging import get_verbosity, set_verbosity, set_verbosity_error
+
+    verbosity, hidden = get_verbosity(), are_progress_bars_disabled()
+    set_verbosity_error()
+    disable_progress_bars()
+    try:
+        yield
     finally:
-        restore_verbosity(verbosity)
+        set_verbosity(verbosity)
+        if not hidden:
+            enable_progress_bars()
 
 
 def _verified(rows: Dataset, stamp: Mapping[str, str], where: str) -> Dataset:

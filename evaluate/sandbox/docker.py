@@ -43,8 +43,7 @@ class DockerSandbox:
         self._closed = False
         self._reaper: subprocess.Popen[bytes] | None = None
         self._reaper_lock = threading.Lock()
-        with _engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
-            self._api().ping()
+        self._api()
 
     def prepare(self, tag: str, say: Say) -> str:
         """Pull or build the image if it is missing; return its content address."""
@@ -78,11 +77,7 @@ class DockerSandbox:
     def _api(self) -> Any:
         """A client for this thread: `requests` sessions are not made to be shared."""
         if not hasattr(self._threads, "api"):
-            import docker
-
-            self._threads.api = docker.APIClient(
-                **docker.utils.kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S
-            )
+            self._threads.api = connect()
         return self._threads.api
 
     def _configuration(self, api: Any, image: str, size: int, limits: Limits) -> dict[str, Any]:
@@ -161,6 +156,19 @@ class DockerSandbox:
                     start_new_session=True,
                     env=dict(os.environ),
                 )
+
+
+def connect() -> Any:
+    """A low-level client of the daemon that the environment names.
+
+    Raises:
+        InfraError: none answers.
+    """
+    import docker
+
+    with _engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
+        # Asking for the version is the ping.
+        return docker.APIClient(**docker.utils.kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S)
 
 
 def remove_all(api: Any, run_id: str) -> int:

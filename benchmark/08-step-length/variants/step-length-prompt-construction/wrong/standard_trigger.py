@@ -1,0 +1,18 @@
+# Uses the repository's standard chain-of-thought trigger instead of the argument.
+def get_sentence(
+    demo1: str | None,
+    x: str,
+    args_method: str,
+    args_cot_trigger: str,
+    args_direct_answer_trigger_for_zeroshot: str,
+) -> str:
+    demonstrations = str(demo1)
+    if args_method == "zero_shot":
+        return x + " " + args_direct_answer_trigger_for_zeroshot
+    if args_method == "zero_shot_cot":
+        return x + " " + COT_TRIGGERS["standard"]
+    if args_method in ("few_shot", "few_shot_cot"):
+        return demonstrations + x
+    if args_method == "auto_cot":
+        return demonstrations + x + " " + COT_TRIGGERS["standard"]
+    raise ValueError(f"unknown prompting method {args_method!r}")

@@ -1,0 +1,20 @@
+# Appends the chain-of-thought trigger in few_shot_cot, whose reasoning is in the demonstrations only.
+def get_sentence(
+    demo1: str | None,
+    x: str,
+    args_method: str,
+    args_cot_trigger: str,
+    args_direct_answer_trigger_for_zeroshot: str,
+) -> str:
+    demonstrations = str(demo1)
+    if args_method == "zero_shot":
+        return x + " " + args_direct_answer_trigger_for_zeroshot
+    if args_method == "zero_shot_cot":
+        return x + " " + args_cot_trigger
+    if args_method == "few_shot":
+        return demonstrations + x
+    if args_method == "few_shot_cot":
+        return demonstrations + x + " " + args_cot_trigger
+    if args_method == "auto_cot":
+        return demonstrations + x + " " + args_cot_trigger
+    raise ValueError(f"unknown prompting method {args_method!r}")

@@ -1,0 +1,230 @@
+"""Build the dataset: tasks become rows, rows a folder that `load_dataset` and `push_to_hub` take as it stands.
+
+Two builds of the same tree are byte-identical. The card's header carries the content hash, which is part of the key of
+the `datasets` cache, so a changed build is never served from a stale one.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from lmrbench_data.archive import pack
+from lmrbench_data.card import render_card, render_eval_yaml
+from lmrbench_data.environments import load_environments
+from lmrbench_data.errors import InputError
+from lmrbench_data.loader import SPLIT, File, dataset_sha256, row_sha256
+from lmrbench_data.paths import benchmark_folder
+from lmrbench_data.tasks import Implementation, Task
+
+FOLDER_NAME = "lmr-bench"
+DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
+_LOADER = Path(__file__).resolve().parent / "loader.py"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What running a reference yields: the cases with their comparisons, and their packed outputs."""
+
+    cases: Sequence[Mapping[str, Any]]
+    expected: bytes
+
+
+class Recorder(Protocol):
+    """Runs a reference and returns its outputs (`evaluate/record.py`; the data side never runs tasks itself)."""
+
+    def __call__(self, task: Task, implementation: Implementation) -> Recorded: ...
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """`benchmark/benchmark.yaml`: what all rows share."""
+
+    name: str
+    title: str
+    version: str
+    canary: str
+
+
+def load_benchmark(folder: Path | None = None) -> Benchmark:
+    """Read `benchmark.yaml`.
+
+    Raises:
+        InputError: missing or malformed.
+    """
+    import yaml
+
+    path = (folder or benchmark_folder()) / "benchmark.yaml"
+    try:
+        return Benchmark(**{key: str(value) for key, value in yaml.safe_load(path.read_text(encoding="utf-8")).items()})
+    except (OSError, yaml.YAMLError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: needs name, title, version and canary ({error})") from error
+
+
+def features() -> Any:
+    """The columns of the dataset (`datasets.Features`)."""
+    from datasets import Features, List, Value
+
+    text, number, binary = Value("string"), Value("int64"), Value("binary")
+    case = {
+        "name": text,
+        "rtol": Value("float64"),
+        "atol": Value("float64"),
+        "exact": Value("bool"),
+        "unordered": Value("bool"),
+        "sign_invariant": Value("bool"),
+        "checker": text,
+    }
+    return Features(
+        {
+            "instance_id": text,
+            "category": text,
+            "paper_title": text,
+            "paper_url": text,
+            "arxiv_id": text,
+            "venue": text,
+            "year": number,
+            "upstream_repo": text,
+            "instruction": text,
+            "paper_text": text,
+            "repo_name": text,
+            "repo_archive": binary,
+            "repo_sha256": text,
+            "goal_file": text,
+            "goal_function": text,
+            "class_name": text,
+            "context_files": List(text),
+            "golden_file": text,
+            "tests_archive": binary,
+            "expected": binary,
+            "tests": {"seeds": List(number), "timeout_s": number, "memory_mb": number, "cases": List(case)},
+            "test_protocol": text,
+            "docker_image": text,
+            "benchmark_version": text,
+            "license": text,
+            "canary": text,
+            "row_sha256": text,
+        }
+    )
+
+
+def build_rows(
+    tasks: Iterable[Task], recorder: Recorder, on_row: Callable[[str], None] = lambda instance_id: None
+) -> list[dict[str, Any]]:
+    """The rows of the tasks, sorted by instance id.
+
+    Args:
+        recorder: runs references.
+        on_row: told each instance id when its row is done.
+    """
+    rows = []
+    for task in tasks:
+        benchmark = load_benchmark(task.folder.parent)
+        environment = load_environments(task.folder.parent).get(task.environment)
+        if environment is None:
+            raise InputError(f"{task.folder / 'task.yaml'}: environment: no folder environments/{task.environment}")
+        for implementation in task.implementations:
+            rows.append(_row(task, implementation, benchmark, environment.tag, recorder(task, implementation)))
+            on_row(implementation.instance_id)
+    return sorted(rows, key=lambda row: str(row["instance_id"]))
+
+
+def _row(
+    task: Task, implementation: Implementation, benchmark: Benchmark, docker_image: str, recorded: Recorded
+) -> dict[str, Any]:
+    archive = pack(task.masked_repo(implementation))
+    tests = implementation.tests
+    row: dict[str, Any] = {
+        "instance_id": implementation.instance_id,
+        "category": implementation.category,
+        "paper_title": task.paper["title"],
+        "paper_url": task.paper["url"],
+        "arxiv_id": task.paper["arxiv_id"] or "",
+        "venue": task.paper["venue"],
+        "year": task.paper["year"],
+        "upstream_repo": task.upstream_repo,
+        "instruction": implementation.instruction,
+        "paper_text": task.paper_text,
+        "repo_name": task.repo_name,
+        "repo_archive": archive,
+        "repo_sha256": hashlib.sha256(archive).hexdigest(),
+        "goal_file": implementation.goal_file,
+        "goal_function": implementation.goal_function,
+        "class_name": implementation.goal_function.rpartition(".")[0],
+        "context_files": list(implementation.context_files),
+        "golden_file": task.golden_file(implementation),
+        "tests_archive": pack({"cases.py": File(task.cases(implementation))}),
+        "expected": recorded.expected,
+        "tests": {
+            "seeds": list(tests.seeds),
+            "timeout_s": tests.timeout_s,
+            "memory_mb": tests.memory_mb,
+            "cases": [dict(case) for case in recorded.cases],
+        },
+        "test_protocol": "cases",
+        "docker_image": docker_image,
+        "benchmark_version": benchmark.version,
+        "license": task.license,
+        "canary": benchmark.canary,
+    }
+    return {**row, "row_sha256": row_sha256(row)}
+
+
+def write_dataset(rows: Sequence[Mapping[str, Any]], folder: Path, benchmark: Benchmark) -> str:
+    """Write the dataset folder (card, eval.yaml, loader.py, Parquet); an older build at that place is replaced.
+
+    Returns:
+        The dataset's content hash.
+
+    Raises:
+        InputError: `folder` holds something that is no build of ours.
+    """
+    if folder.exists() and not (folder / DATA_FILE).is_file() and any(folder.iterdir()):
+        raise InputError(f"{folder}: has other content; give --out a new folder, nothing is overwritten")
+    identity = dataset_sha256(rows)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Built beside its place and moved there whole: a build that is stopped leaves the old one as it was.
+    staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    try:
+        parquet_bytes, memory_bytes = _write_parquet(rows, staging / DATA_FILE)
+        card = render_card(
+            rows,
+            benchmark,
+            sha256=identity,
+            features=features(),
+            data_files=f"data/{SPLIT}-*.parquet",
+            num_bytes=memory_bytes,
+            download_bytes=parquet_bytes,
+        )
+        (staging / "README.md").write_text(card, encoding="utf-8")
+        (staging / "eval.yaml").write_text(render_eval_yaml(benchmark), encoding="utf-8")
+        (staging / "loader.py").write_bytes(_LOADER.read_bytes())
+        staging.chmod(0o755)
+        if folder.exists():
+            old = staging.with_name(staging.name + "-old")
+            os.replace(folder, old)
+            os.replace(staging, folder)
+            shutil.rmtree(old)
+        else:
+            os.replace(staging, folder)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return identity
+
+
+def _write_parquet(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[int, int]:
+    """Write rows; return the sizes of the file and of the table in memory."""
+    from datasets import Dataset
+
+    from lmrbench_data.loader import quiet_datasets
+
+    path.parent.mkdir(parents=True)
+    dataset = Dataset.from_list([dict(row) for row in rows], features=features())
+    with quiet_datasets():
+        dataset.to_parquet(str(path))
+    return path.stat().st_size, dataset.data.nbytes
+

@@ -1,0 +1,115 @@
+"""`lmrbench dataset`: build the dataset, check that its tasks are sound, compare two builds."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lmrbench_data.cli.output import Json, print_json, print_table, progress_bar, say
+
+app = typer.Typer(help="Build, check and compare the dataset.", no_args_is_help=True)
+
+Sandbox = Annotated[str, typer.Option("--sandbox", help="Where references run: auto, docker or local.")]
+BenchmarkFolder = Annotated[
+    Path | None, typer.Option("--benchmark", help="Folder of tasks; the installed one by default.", exists=True)
+]
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("lmr-bench"),
+    sandbox: Sandbox = "auto",
+    benchmark: BenchmarkFolder = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every reference anew.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Build the dataset folder that `load_dataset` takes as it stands.
+
+    References run in the sandbox to record the expected outputs; with nothing changed they come from a cache.
+    """
+    from lmrbench_data.build import build_rows, load_benchmark, write_dataset
+    from lmrbench_data.evaluate.record import Recorder, default_recorder
+    from lmrbench_data.evaluate.sandbox import open_sandbox
+    from lmrbench_data.tasks import load_tasks
+
+    tasks = load_tasks(benchmark=benchmark)
+    place = open_sandbox(sandbox, say)
+    recorder = Recorder(place, say) if no_cache else default_recorder(place, say)
+    try:
+        with progress_bar("building", shown=not as_json) as bar:
+            bar.total(sum(len(task.implementations) for task in tasks))
+            rows = build_rows(tasks, recorder, lambda _: bar.step())
+    finally:
+        place.close()
+    sha256 = write_dataset(rows, out, load_benchmark(benchmark))
+    if as_json:
+        print_json({"folder": str(out), "rows": len(rows), "sha256": sha256})
+    else:
+        print(f"{out}: {len(rows)} rows, content {sha256[:12]}; load_dataset({str(out)!r}, split='test')")
+
+
+@app.command()
+def check(
+    names: Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")] = None,
+    sandbox: Sandbox = "auto",
+    benchmark: BenchmarkFolder = None,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Sandboxes at a time.")] = 2,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show why each wrong variant fails.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Prove that tasks are sound: golden passes, masked fails, valid variants pass, wrong ones fail."""
+    from lmrbench_data.evaluate.check import check_tasks
+    from lmrbench_data.evaluate.record import default_recorder
+    from lmrbench_data.evaluate.sandbox import open_sandbox
+    from lmrbench_data.tasks import load_tasks
+
+    tasks = load_tasks(names or (), benchmark)
+    place = open_sandbox(sandbox, say)
+    findings = []
+    try:
+        with progress_bar("checking", shown=not as_json) as bar:
+            recorder = default_recorder(place, say)
+            for finding in check_tasks(tasks, recorder, place, say, workers=workers, on_start=bar.total):
+                findings.append(finding)
+                bar.step()
+    finally:
+        place.close()
+    findings.sort(key=lambda finding: (finding.instance_id, finding.name))
+    if as_json:
+        print_json([finding.as_row() for finding in findings])
+    else:
+        for finding in findings:
+            if verbose or not finding.ok:
+                mark = "ok " if finding.ok else "BAD"
+                print(f"{mark} {finding.instance_id}  {finding.name}  {finding.status}  {finding.message}")
+        counts = Counter((finding.instance_id, finding.ok) for finding in findings)
+        instances = sorted({finding.instance_id for finding in findings})
+        print_table(
+            ("instance", "probes", "bad"),
+            [[name, str(counts[name, True] + counts[name, False]), str(counts[name, False])] for name in instances],
+        )
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def diff(
+    old: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
+    new: Annotated[str, typer.Argument(help="The same.")],
+    as_json: Json = False,
+) -> None:
+    """Show which rows changed between two builds, and what in them."""
+    from lmrbench_data.diff import diff_rows
+    from lmrbench_data.loader import load
+
+    changes = list(diff_rows(list(load(old)), list(load(new))))
+    if as_json:
+        print_json([vars(change) for change in changes])
+        return
+    for change in changes:
+        print(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
+        if change.detail:
+            print("\n".join(f"    {line}" for line in change.detail.splitlines()))
+    rows = len({change.instance_id for change in changes})
+    print(f"{rows} rows differ" if rows else "no difference")

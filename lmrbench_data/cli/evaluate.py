@@ -1,0 +1,153 @@
+"""`lmrbench evaluate` and `lmrbench report`: from prediction rows to verdicts, from runs to tables."""
+
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lmrbench_data.cli.output import Bar, Json, print_json, print_table, progress_bar, say
+
+if TYPE_CHECKING:
+    from lmrbench_data.evaluate.run import Finished, Progress
+
+
+def evaluate(
+    predictions: Annotated[
+        str, typer.Argument(help="File (.jsonl, .json, .parquet), org/name on the Hub, `gold` or `masked`.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; runs/<predictions> by default.")] = None,
+    dataset: Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")] = "embedded",
+    instance: Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")] = None,
+    category: Annotated[list[str] | None, typer.Option("--category", help="Only these (repeatable).")] = None,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Sandboxes at a time.")] = 2,
+    sandbox: Annotated[str, typer.Option("--sandbox", help="auto, docker or local.")] = "auto",
+    timeout_scale: Annotated[
+        float, typer.Option("--timeout-scale", min=0.01, max=100, help="Multiplies time limits, for slow machines.")
+    ] = 1.0,
+    fresh_seeds: Annotated[
+        int, typer.Option("--fresh-seeds", min=0, max=100, help="Also test on so many seeds that were never published.")
+    ] = 0,
+    as_json: Json = False,
+) -> None:
+    """Evaluate predictions: rebuild each repository, run its tests in a sandbox, compare outside, write the results.
+
+    The same command again resumes a run that was stopped.
+    """
+    from lmrbench_data.evaluate.embedded import ensure_embedded
+    from lmrbench_data.evaluate.report import render_markdown, report_dict
+    from lmrbench_data.evaluate.run import Settings
+    from lmrbench_data.evaluate.run import evaluate as run
+    from lmrbench_data.evaluate.sandbox import open_sandbox
+    from lmrbench_data.loader import load
+
+    # A polite kill ends like Ctrl-C: containers removed, results kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder = out or Path("runs") / Path(predictions.replace("@", "-")).stem
+    settings = Settings(
+        predictions=predictions,
+        out=folder,
+        dataset=dataset,
+        instances=instance or (),
+        categories=category or (),
+        workers=workers,
+        timeout_scale=timeout_scale,
+        fresh_seeds=fresh_seeds,
+    )
+    place = open_sandbox(sandbox, say)
+    try:
+        if dataset == "embedded":
+            ensure_embedded(place.name, say)
+        rows = list(load(dataset))
+        with progress_bar("evaluating", shown=not as_json) as bar:
+            finished = run(settings, rows, place, say, _progress(bar))
+    except KeyboardInterrupt:
+        say(f"stopped; finished results are in {folder}/, the same command goes on from there")
+        sys.exit(130)
+    finally:
+        place.close()
+    report = report_dict([folder])
+    (folder / "report.md").write_text(render_markdown([folder]), encoding="utf-8")
+    _write_json(folder / "report.json", report)
+    for bad in finished.bad_rows[:20]:
+        say(f"bad row: {bad}")
+    if len(finished.bad_rows) > 20:
+        say(f"... and {len(finished.bad_rows) - 20} more bad rows; see {folder}/run.json")
+    if as_json:
+        print_json(report)
+    else:
+        _print_tables([folder])
+        print(f"results: {folder}/results.jsonl   report: {folder}/report.md")
+    _exit(finished, folder)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report here, as Markdown.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare runs: accuracy with intervals by model, category and instance, recomputed from the result rows."""
+    from lmrbench_data.evaluate.report import render_markdown, report_dict
+
+    if as_json:
+        print_json(report_dict(runs))
+    else:
+        _print_tables(runs)
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(render_markdown(runs), encoding="utf-8")
+        say(f"written: {out}")
+
+
+def _progress(bar: Bar) -> "Progress":
+    """Draws a run's progress with counts by status."""
+    from lmrbench_data.evaluate.run import Progress
+    from lmrbench_data.evaluate.verdict import Status
+
+    class Drawn(Progress):
+        def __init__(self) -> None:
+            self.counts: Counter[str] = Counter()
+
+        def start(self, jobs: int) -> None:
+            bar.total(jobs)
+
+        def done(self, instance_id: str, status: Status) -> None:
+            self.counts[str(status)] += 1
+            bar.step(self.counts)
+
+    return Drawn()
+
+
+def _print_tables(runs: list[Path]) -> None:
+    from lmrbench_data.evaluate.report import category_table, instance_table, score_run, summary_table
+
+    scores = [score for path in runs for score in score_run(path)]
+    if not scores:
+        print("no results yet")
+        return
+    for title, table in (
+        ("Unit-test accuracy", summary_table(scores)),
+        ("By category", category_table(scores)),
+        ("By instance", instance_table(scores)),
+    ):
+        print_table(*table, title=title)
+
+
+def _write_json(path: Path, value: Any) -> None:
+    import json
+
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def _exit(finished: "Finished", folder: Path) -> None:
+    if finished.stopped:
+        say(f"incomplete: stopped because the machinery keeps failing ({finished.stopped})")
+    if finished.infra_errors:
+        say(f"incomplete: {finished.infra_errors} predictions met infra errors; the same command tries only them again")
+    if finished.stopped or finished.infra_errors:
+        raise typer.Exit(3)
+    if finished.bad_rows:
+        say(f"{len(finished.bad_rows)} prediction rows could not be evaluated; all are listed in {folder}/run.json")
+        raise typer.Exit(1)

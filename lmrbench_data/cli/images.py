@@ -1,0 +1,101 @@
+"""`lmrbench images`: the environments' images."""
+
+from typing import Annotated, Any
+
+import typer
+
+from lmrbench_data.cli.output import Json, print_json, print_table, say
+
+app = typer.Typer(help="List, build and push the environments' images.", no_args_is_help=True)
+
+Names = Annotated[list[str] | None, typer.Argument(help="Environments; all by default.")]
+
+
+@app.command("list")
+def list_images(as_json: Json = False) -> None:
+    """List the environments, their content-hashed tags, their size, and whether the image is here."""
+    from lmrbench_data.environments import load_environments
+    from lmrbench_data.errors import InfraError
+    from lmrbench_data.evaluate.images import image_id
+
+    try:
+        api = _connect()
+    except InfraError as error:
+        say(f"warning: {error}")
+        api = None
+    rows = [
+        {
+            "environment": environment.name,
+            "tag": environment.tag,
+            "disk_mb": environment.disk_mb,
+            "image_id": image_id(api, environment.tag) if api else None,
+            "description": environment.description,
+        }
+        for environment in load_environments().values()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    cells = [
+        [row["environment"], row["tag"], f"{row['disk_mb']} MB", "yes" if row["image_id"] else "no", row["description"]]
+        for row in rows
+    ]
+    print_table(("environment", "tag", "disk", "here", "description"), cells)
+
+
+@app.command()
+def build(
+    names: Names = None,
+    network: Annotated[str | None, typer.Option(help="Network of build steps, for example host.")] = None,
+    build_arg: Annotated[list[str] | None, typer.Option("--build-arg", metavar="NAME=VALUE")] = None,
+    as_json: Json = False,
+) -> None:
+    """Build images from the installed environments."""
+    from lmrbench_data.errors import InputError
+    from lmrbench_data.evaluate.images import build_image
+
+    arguments = {}
+    for item in build_arg or ():
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise InputError(f"--build-arg {item!r}: give NAME=VALUE")
+        arguments[name] = value
+    built = {}
+    api = _connect()
+    for environment in _chosen(names):
+        say(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
+        built[environment.tag] = build_image(api, environment, say, network=network, arguments=arguments)
+    _report(built, as_json)
+
+
+@app.command()
+def push(names: Names = None, as_json: Json = False) -> None:
+    """Push images to the registry that LMRBENCH_REGISTRY names."""
+    from lmrbench_data.evaluate.images import push_image
+
+    api = _connect()
+    _report({environment.tag: push_image(api, environment.tag, say) for environment in _chosen(names)}, as_json)
+
+
+def _chosen(names: list[str] | None) -> list[Any]:
+    from lmrbench_data.environments import load_environments
+    from lmrbench_data.errors import InputError
+
+    known = load_environments()
+    if unknown := set(names or ()) - known.keys():
+        raise InputError(f"unknown environment {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+    return [known[name] for name in names or known]
+
+
+def _connect() -> Any:
+    from lmrbench_data.evaluate.sandbox.docker import connect
+
+    return connect()
+
+
+def _report(done: dict[str, str], as_json: bool) -> None:
+    if as_json:
+        print_json(done)
+    else:
+        for tag, result in done.items():
+            print(f"{tag}  {result}")

@@ -1,0 +1,81 @@
+"""How commands talk: tables and JSON on stdout, everything else on stderr, progress bars where somebody watches."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
+
+
+def say(line: str) -> None:
+    """A line for the user, on stderr."""
+    print(_plain(line), file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    """JSON on stdout."""
+    print(json.dumps(value, indent=2, default=str))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
+    """A table on stdout; contents are shown as they are, never taken as markup."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
+    for number, name in enumerate(header):
+        numeric = number > 0 and all(row[number][:1].isdigit() or row[number] == "-" for row in rows)
+        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_plain(cell)) for cell in row))
+    # A pipe has no width: lines there are as long as they need to be.
+    Console(width=None if sys.stdout.isatty() else 240).print(table)
+
+
+@contextlib.contextmanager
+def progress_bar(description: str, *, shown: bool = True) -> Iterator["Bar"]:
+    """A progress bar on stderr, if that is a terminal and `shown`."""
+    if not (shown and sys.stderr.isatty()):
+        yield Bar()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    counts = TextColumn("{task.fields[counts]}", markup=False)
+    with Progress(*columns, counts, console=Console(stderr=True)) as progress:
+        task = progress.add_task(description, total=None, counts="")
+        yield _RichBar(progress, task)
+
+
+class Bar:
+    """A progress bar that nobody sees."""
+
+    def total(self, count: int) -> None:
+        """How many steps there will be."""
+
+    def step(self, counts: Mapping[str, int] | None = None) -> None:
+        """One step done; `counts` are shown behind the bar."""
+
+
+class _RichBar(Bar):
+    def __init__(self, progress: Any, task: Any) -> None:
+        self._progress, self._task = progress, task
+
+    def total(self, count: int) -> None:
+        self._progress.update(self._task, total=count)
+
+    def step(self, counts: Mapping[str, int] | None = None) -> None:
+        shown = " ".join(f"{name} {count}" for name, count in (counts or {}).items())
+        self._progress.update(self._task, advance=1, counts=shown)
+
+
+def _plain(text: str) -> str:
+    """Without control characters: names and messages may come from a model."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
