@@ -1,0 +1,184 @@
+"""Fixtures shared by all tests: a toy benchmark that needs no torch, the Docker sandbox, a cache of the session's own."""
+
+import os
+import shutil
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.build import build_rows
+from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
+from lmrbench_data.evaluate.predictions import Prediction
+from lmrbench_data.evaluate.record import Recorder
+from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.paths import benchmark_folder
+from lmrbench_data.tasks import load_tasks
+
+IN_CI = bool(os.environ.get("CI"))
+
+TOY_TASK = """
+paper: {title: A Toy, authors: Nobody, url: "https://example.org/toy", arxiv_id: null, venue: Nowhere 2026, year: 2026}
+upstream_repo: https://example.org/toy.git
+repo_name: toy
+license: mit
+environment: torch-cpu
+demo_command: python scale.py
+implementations:
+  - instance_id: toy-scale
+    category: Evaluation Metrics
+    goal_file: scale.py
+    goal_function: scale
+    context_files: [helpers.py]
+    depends_on: [helpers.py]
+    instruction: |
+      Implement `scale(values, factor)`: return a new list with each value times `factor`, in the same order. An empty
+      list gives an empty list. The input list stays as it is.
+    tests: {file: unit_test/cases.py, seeds: [0, 1], timeout_s: 20, memory_mb: 256}
+"""
+
+TOY_REPO = {
+    "helpers.py": '"""Helpers of the toy."""\n\nOFFSET = 0.0\n',
+    "scale.py": '''
+        """Scale numbers."""
+
+        from helpers import OFFSET
+
+
+        def scale(values: list[float], factor: float) -> list[float]:
+            """Each of `values` times `factor`, in order."""
+            scaled = [value * factor + OFFSET for value in values]
+            return scaled
+
+
+        if __name__ == "__main__":
+            print(scale([1.0, 2.0], 3.0))
+        ''',
+    "README.md": "# Toy\n\nRun `python scale.py`.\n",
+}
+
+TOY_CASES = '''
+    """Labelled inputs for toy-scale."""
+
+    import random
+
+    from scale import scale
+
+
+    def case_random_values(seed):
+        numbers = random.Random(seed)
+        return scale([numbers.uniform(-1, 1) for _ in range(5)], 3.0)
+
+
+    def case_empty(seed):
+        return scale([], 2.0)
+
+
+    def case_input_unchanged(seed):
+        values = [1.0, 2.0]
+        result = scale(values, 0.5)
+        return {"result": result, "values": values}
+'''
+
+#: What a correct answer looks like; exploits put their code around or in place of it.
+TOY_ANSWER = "def scale(values, factor):\n    return [value * factor for value in values]\n"
+
+
+def write_toy_benchmark(folder: Path) -> Path:
+    """A benchmark with one task and this project's own environments."""
+    task = folder / "90-toy"
+    files = {
+        "task.yaml": TOY_TASK,
+        "paper.md": "# A Toy\n\nEach number is multiplied by a factor.\n",
+        "unit_test/cases.py": TOY_CASES,
+        **{f"repo/{name}": text for name, text in TOY_REPO.items()},
+        "variants/toy-scale/valid/loop.py": """
+            def scale(values, factor):
+                result = []
+                for value in values:
+                    result.append(factor * value)
+                return result
+            """,
+        "variants/toy-scale/valid/map.py": "def scale(values, factor):\n    return list(map(factor.__mul__, values))\n",
+        **{
+            f"variants/toy-scale/wrong/{name}.py": f"# {name}\ndef scale(values, factor):\n    return {body}\n"
+            for name, body in {
+                "adds": "[value + factor for value in values]",
+                "reversed_order": "[value * factor for value in reversed(values)]",
+                "absolute": "[abs(value * factor) for value in values]",
+                "tuple_instead_of_list": "tuple(value * factor for value in values)",
+                "rounded": "[round(value * factor, 2) for value in values]",
+            }.items()
+        },
+    }
+    for name, text in files.items():
+        path = task / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+    shutil.copytree(benchmark_folder() / "environments", folder / "environments")
+    shutil.copy(benchmark_folder() / "benchmark.yaml", folder)
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or fills the user's caches; `datasets` gets a cache of its own too."""
+    folder = tmp_path_factory.mktemp("caches")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LMRBENCH_CACHE", str(folder / "lmrbench"))
+        patch.setenv("HF_HOME", str(folder / "huggingface"))
+        yield
+
+
+@pytest.fixture
+def toy_benchmark(tmp_path: Path) -> Path:
+    """A fresh copy of the toy benchmark, free to be changed."""
+    return write_toy_benchmark(tmp_path / "benchmark")
+
+
+@pytest.fixture(scope="session")
+def local_sandbox() -> Iterator[Sandbox]:
+    sandbox = LocalSandbox(lambda line: None)
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture(scope="session")
+def docker_sandbox() -> Iterator[Sandbox]:
+    """The real engine. Without one the test fails in CI and is skipped elsewhere."""
+    from lmrbench_data.errors import InfraError
+    from lmrbench_data.evaluate.sandbox.docker import DockerSandbox
+
+    try:
+        sandbox = DockerSandbox()
+    except InfraError as error:
+        if IN_CI:
+            pytest.fail(f"CI needs a Docker engine: {error}")
+        pytest.skip(str(error))
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture(scope="session")
+def toy_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> dict[str, Any]:
+    """The dataset row of the toy task."""
+    folder = write_toy_benchmark(tmp_path_factory.mktemp("toy") / "benchmark")
+    return build_rows(load_tasks(benchmark=folder), Recorder(local_sandbox, lambda line: None))[0]
+
+
+@pytest.fixture
+def try_in_docker(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> Callable[..., Verdict]:
+    """Evaluate an answer to the toy task in a real container.
+
+    Called with the content; `form` is `function`, `goal_file` (default) or `model_patch`; `tests` overrides limits.
+    """
+
+    def attempt(content: str, form: str = "goal_file", **tests: Any) -> Verdict:
+        row = {**toy_row, "tests": {**toy_row["tests"], **tests}}
+        image = docker_sandbox.prepare(row["docker_image"], print)
+        return evaluate_prediction(row, Prediction("toy-scale", "test", form, content), docker_sandbox, image)
+
+    return attempt
