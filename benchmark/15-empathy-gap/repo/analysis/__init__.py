@@ -1,0 +1,1 @@
+"""From raw answers to intensities, from intensities to the empathy gap."""

@@ -1,0 +1,13 @@
+# For ethnicity, counts only pairs of different names as in-group pairs and drops the diagonal.
+import numpy as np
+
+
+def get_delta(matrix: np.ndarray, group_option: str) -> float:
+    n = len(matrix)
+    relation = [[check_in_group(group_option, i, j) for j in range(n)] for i in range(n)]
+    same = np.array(relation, dtype=bool).reshape(n, n)
+    if not same.any() or same.all():
+        raise ZeroDivisionError("the matrix needs in-group and out-group pairs")
+    if group_option == "ethnicity":
+        return matrix[same & ~np.eye(n, dtype=bool)].mean() - matrix[~same].mean()
+    return matrix[same].mean() - matrix[~same].mean()

@@ -1,0 +1,14 @@
+# Takes the gap of each perceiver and averages the gaps.
+import numpy as np
+
+
+def get_delta(matrix: np.ndarray, group_option: str) -> float:
+    n = len(matrix)
+    relation = [[check_in_group(group_option, i, j) for j in range(n)] for i in range(n)]
+    same = np.array(relation, dtype=bool).reshape(n, n)
+    if not same.any() or same.all():
+        raise ZeroDivisionError("the matrix needs in-group and out-group pairs")
+    gaps = [
+        matrix[i, same[i]].mean() - matrix[i, ~same[i]].mean() for i in range(n) if same[i].any() and not same[i].all()
+    ]
+    return np.mean(gaps)

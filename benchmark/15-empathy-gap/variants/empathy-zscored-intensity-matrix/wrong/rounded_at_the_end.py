@@ -1,0 +1,20 @@
+# Rounds the z-scores to two decimals instead of the cell means.
+from collections.abc import Collection
+
+import numpy as np
+
+
+def get_filtered_matrix(
+    group_option: str,
+    prompt_variation: str,
+    model_id: str,
+    excluded_ids: Collection[int],
+) -> np.ndarray:
+    names = GROUP_MAPPINGS[group_option]
+    means = np.empty((len(names), len(names)))
+    for i, persona in enumerate(names):
+        for j, experiencer in enumerate(names):
+            intensities = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer)
+            kept = [value for position, value in enumerate(intensities) if position not in excluded_ids]
+            means[i, j] = sum(kept) / len(kept)
+    return np.round((means - means.mean()) / means.std(), 2)

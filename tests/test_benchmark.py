@@ -1,0 +1,54 @@
+"""The benchmark's own tasks: sound in Docker, runnable as their READMEs say, and free of what models must not see."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lmrbench_data.evaluate.check import check_tasks
+from lmrbench_data.evaluate.record import default_recorder
+from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.loader import write_files
+from lmrbench_data.tasks import Task, load_tasks
+
+TASKS = load_tasks()
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
+    """Golden passes, masked fails, valid variants pass, wrong ones fail, the reference repeats itself, nothing leaks."""
+    findings = list(check_tasks([task], default_recorder(docker_sandbox, print), docker_sandbox, print))
+    assert len(findings) > 9
+    assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_readme_command_runs(task: Task, tmp_path: Path) -> None:
+    """The command of the task's README works on the reference, prints something, and is the one in task.yaml."""
+    write_files(task.repo, tmp_path / "repo")
+    assert task.demo_command in task.repo["README.md"].data.decode()
+    command = [sys.executable, *task.demo_command.split()[1:]]
+    done = subprocess.run(command, cwd=tmp_path / "repo", capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert len(done.stdout.splitlines()) >= 3
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_smoke_tests_of_the_repository_pass(task: Task, tmp_path: Path) -> None:
+    write_files(task.repo, tmp_path / "repo")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    done = subprocess.run(command, cwd=tmp_path / "repo", capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_models_see_neither_answers_nor_tests(task: Task) -> None:
+    for implementation in task.implementations:
+        names = " ".join(task.masked_repo(implementation))
+        assert "golden" not in names
+        assert "variants" not in names
+        assert "cases" not in names
+        assert "raise NotImplementedError" in task.masked_repo(implementation)[implementation.goal_file].data.decode()
