@@ -1,0 +1,244 @@
+"""Mutants of a reference function: small mechanical mistakes that the cases have to notice (`dataset check --mutants`).
+
+Each mutant changes one place of the goal function's body; signature, decorators and docstring stay, and so does the text of
+errors. A mutant is named by the line before and after the change, so that a list of equivalent ones in task.yaml
+survives edits elsewhere in the file.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lmrbench_data.errors import InputError
+from lmrbench_data.source import SourceError, find_function, parse
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+#: Operator classes of libcst and what each is replaced by.
+_OPERATORS = {
+    "Add": ["Subtract"],
+    "Subtract": ["Add"],
+    "Multiply": ["Divide"],
+    "Divide": ["Multiply"],
+    "FloorDivide": ["Divide", "Multiply"],
+    "Modulo": ["FloorDivide"],
+    "Power": ["Multiply"],
+    "MatrixMultiply": ["Multiply"],
+    "BitAnd": ["BitOr"],
+    "BitOr": ["BitAnd"],
+    "LessThan": ["LessThanEqual", "GreaterThanEqual"],
+    "LessThanEqual": ["LessThan", "GreaterThan"],
+    "GreaterThan": ["GreaterThanEqual", "LessThanEqual"],
+    "GreaterThanEqual": ["GreaterThan", "LessThan"],
+    "Equal": ["NotEqual"],
+    "NotEqual": ["Equal"],
+    "Is": ["IsNot"],
+    "IsNot": ["Is"],
+    "In": ["NotIn"],
+    "NotIn": ["In"],
+    "And": ["Or"],
+    "Or": ["And"],
+    "AddAssign": ["SubtractAssign"],
+    "SubtractAssign": ["AddAssign"],
+    "MultiplyAssign": ["DivideAssign"],
+    "DivideAssign": ["MultiplyAssign"],
+}
+#: Keywords of calls that name an axis: tried with every small value.
+_AXES = {"dim", "axis", "dims"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A changed goal file.
+
+    Attributes:
+        name: `<line before> => <line after>`, both stripped; stable under edits elsewhere.
+        line: 1-based line of the change in the reference.
+        source: the whole goal file.
+    """
+
+    name: str
+    line: int
+    source: str
+
+
+def make_mutants(golden_file: str, goal_function: str) -> list[Mutant]:
+    """All mutants of the goal function that parse and differ from it and from each other, in order of their lines.
+
+    Raises:
+        InputError: libcst is not installed.
+    """
+    try:
+        import libcst as cst
+        from libcst.metadata import MetadataWrapper, PositionProvider
+    except ImportError as error:
+        raise InputError("mutants need libcst: pip install 'lmrbench-data[dev]'") from error
+
+    target = find_function(golden_file, goal_function).node
+    wrapper = MetadataWrapper(cst.parse_module(golden_file), unsafe_skip_copy=True)
+    positions = wrapper.resolve(PositionProvider)
+    function = next(
+        node
+        for node in positions
+        if isinstance(node, cst.FunctionDef) and positions[node].start.line in _lines(target)
+    )
+    mutants: dict[str, Mutant] = {}
+    for old, new in _changes(function):
+        changed = wrapper.module.deep_replace(old, new)  # type: ignore[arg-type]
+        source = changed.code
+        if source == golden_file or not _parses(source):
+            continue
+        before, after = _differing_lines(golden_file, source)
+        mutant = Mutant(f"{before} => {after}", positions[old].start.line, source)
+        number = itertools.count(2)
+        name = mutant.name
+        while name in mutants and mutants[name].source != source:
+            name = f"{mutant.name} ({next(number)})"
+        mutants.setdefault(name, Mutant(name, mutant.line, source))
+    return sorted(mutants.values(), key=lambda mutant: (mutant.line, mutant.name))
+
+
+def _lines(target: Any) -> range:
+    first = min([target.lineno, *(decorator.lineno for decorator in target.decorator_list)])
+    return range(first, target.lineno + 1)
+
+
+def _parses(source: str) -> bool:
+    try:
+        parse(source)
+    except SourceError:
+        return False
+    return True
+
+
+def _differing_lines(before: str, after: str) -> tuple[str, str]:
+    """The first line that differs, in both versions."""
+    pairs = itertools.zip_longest(before.splitlines(), after.splitlines(), fillvalue="")
+    left, right = next(((a.strip(), b.strip()) for a, b in pairs if a != b), ("", ""))
+    return left, right
+
+
+def _changes(function: "cst.FunctionDef") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
+    """(node, replacement) of every mutation of the body, docstring and error texts left out."""
+    import libcst as cst
+
+    statements = list(function.body.body)
+    if function.get_docstring() is not None:
+        statements = statements[1:]
+    pending: list[cst.CSTNode] = list(reversed(statements))
+    while pending:
+        node = pending.pop()
+        if isinstance(node, cst.Raise):
+            yield node, cst.Pass()
+            continue
+        yield from _expression_changes(node)
+        yield from _statement_changes(node)
+        # Type hints do nothing at run time.
+        pending += [child for child in reversed(node.children) if not isinstance(child, cst.Annotation)]
+
+
+def _expression_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
+    import libcst as cst
+
+    for name in _OPERATORS.get(type(node).__name__, ()):
+        yield node, _operator(name)
+    if isinstance(node, cst.UnaryOperation):
+        yield node, node.expression
+    elif isinstance(node, cst.Integer):
+        value = int(node.value, 0)
+        yield from ((node, cst.Integer(str(other))) for other in (value + 1, value - 1) if other >= 0)
+    elif isinstance(node, cst.Float):
+        yield node, cst.Float(repr(float(node.value) * 2 + (float(node.value) == 0)))
+        yield node, cst.Float(repr(float(node.value) + 0.1))
+    elif isinstance(node, cst.Name) and node.value in ("True", "False"):
+        yield node, cst.Name("False" if node.value == "True" else "True")
+    elif isinstance(node, cst.SimpleString) and len(node.raw_value) < 60:
+        yield node, cst.SimpleString(repr(str(node.evaluated_value) + "_"))
+    elif isinstance(node, cst.Call):
+        yield from _call_changes(node)
+    elif isinstance(node, cst.IfExp):
+        yield node, node.with_changes(body=node.orelse, orelse=node.body)
+        yield node, node.body
+        yield node, node.orelse
+    elif isinstance(node, cst.BinaryOperation):
+        yield node, node.left
+        yield node, node.right
+    elif isinstance(node, cst.Tuple) and len(node.elements) > 1:
+        first, second, *rest = node.elements
+        yield node, node.with_changes(elements=[first.with_changes(value=second.value), second.with_changes(value=first.value), *rest])
+
+
+def _call_changes(node: "cst.Call") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
+    """Drop a method call, swap the first two arguments, change an axis, drop an argument given by keyword."""
+    import libcst as cst
+
+    if isinstance(node.func, cst.Attribute) and not isinstance(node.func.value, cst.Name):
+        yield node, node.func.value
+    elif isinstance(node.func, cst.Attribute) and (not node.args or node.func.attr.value in _IDENTITY_LIKE):
+        yield node, node.func.value
+    positional = [i for i, arg in enumerate(node.args) if arg.keyword is None and not arg.star]
+    if len(positional) > 1:
+        i, j = positional[:2]
+        args = list(node.args)
+        args[i], args[j] = args[i].with_changes(value=args[j].value), args[j].with_changes(value=args[i].value)
+        yield node, node.with_changes(args=args)
+    for i, arg in enumerate(node.args):
+        if arg.keyword is None:
+            continue
+        if arg.keyword.value in _AXES:
+            for value in ("0", "1", "2", "-1", "-2"):
+                args = [*node.args[:i], arg.with_changes(value=cst.parse_expression(value)), *node.args[i + 1 :]]
+                yield node, node.with_changes(args=args)
+        rest = [*node.args[:i], *node.args[i + 1 :]]
+        if rest and i == len(node.args) - 1:
+            rest[-1] = rest[-1].with_changes(comma=arg.comma)
+        yield node, node.with_changes(args=rest)
+
+
+#: Methods with arguments whose removal leaves a value of the same kind.
+_IDENTITY_LIKE = {"to", "type", "astype", "clamp", "clip", "masked_fill", "view", "reshape", "transpose", "permute", "expand", "unsqueeze", "squeeze", "strip", "lower", "where"}
+
+
+def _statement_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
+    """Drop a statement, negate or force a condition, enter a block without its context manager."""
+    import libcst as cst
+
+    if isinstance(node, (cst.Expr, cst.AugAssign, cst.Assert, cst.Break, cst.Continue)):
+        yield node, cst.Pass()
+    elif isinstance(node, cst.Assign) and not isinstance(node.targets[0].target, cst.Name):
+        yield node, cst.Pass()
+    elif isinstance(node, cst.Assign) and _mentions(node.value, node.targets[0].target):
+        yield node, cst.Pass()
+    if isinstance(node, (cst.If, cst.While)):
+        yield node.test, cst.UnaryOperation(cst.Not(), _parenthesised(node.test))
+        yield node.test, cst.Name("False")
+        if isinstance(node, cst.If):
+            yield node.test, cst.Name("True")
+    elif isinstance(node, cst.With):
+        yield node, cst.If(test=cst.Name("True"), body=node.body, leading_lines=node.leading_lines)
+    elif isinstance(node, (cst.Break, cst.Continue)):
+        yield node, cst.Continue() if isinstance(node, cst.Break) else cst.Break()
+
+
+def _mentions(value: "cst.BaseExpression", name: "cst.BaseExpression") -> bool:
+    """Whether an assignment redefines a name from itself, so that dropping it leaves the old value."""
+    import libcst as cst
+    import libcst.matchers as m
+
+    return isinstance(name, cst.Name) and bool(m.findall(value, m.Name(name.value)))
+
+
+def _parenthesised(node: "cst.BaseExpression") -> "cst.BaseExpression":
+    import libcst as cst
+
+    return node.with_changes(lpar=[cst.LeftParen(), *node.lpar], rpar=[*node.rpar, cst.RightParen()])
+
+
+def _operator(name: str) -> "cst.CSTNode":
+    """A fresh operator of this class; `not in` and `is not` bring their own blanks."""
+    import libcst as cst
+
+    operator: cst.CSTNode = getattr(cst, name)()
+    return operator
