@@ -1,7 +1,7 @@
 """Load LMR-Bench rows and unpack their masked repositories; what was loaded is checked against what was asked for.
 
-This file stands alone: it needs `datasets` and nothing else of LMR-Bench (only the spec `embedded` needs the package),
-so it can be downloaded from the Hub and used as it is. The package has it as `lmrbench_data.loader`.
+This file stands alone: it needs `datasets`, and nothing of LMR-Bench (only the spec `embedded` needs the package), so
+it can be downloaded from the Hub and used as it is. The package has it as `lmrbench_data.loader`.
 
     from loader import load, unpack
 
@@ -11,26 +11,28 @@ so it can be downloaded from the Hub and used as it is. The package has it as `l
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
 import json
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import pyarrow
     from datasets import Dataset
 
 SPLIT = "test"
+#: Where a dataset keeps its rows, in a folder as on the Hub.
+DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
 #: The card's front matter states the content of the dataset under this key: {"version": ..., "sha256": ...}.
 CARD_KEY = "lmrbench"
 
 MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
+_BLOCK = 512
 
 
 class LoadError(ValueError):
@@ -55,18 +57,15 @@ def load(spec: str | Path = "embedded") -> Dataset:
     Raises:
         LoadError: nothing is there, or the rows differ from what the card at that place states.
     """
-    spec = str(spec)
-    if spec == "embedded":
-        try:
-            from lmrbench_data.evaluate.embedded import ensure_embedded
-        except ImportError as error:
-            raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data") from error
-        return _load_folder(ensure_embedded())
-    if Path(spec).is_dir():
-        return _load_folder(Path(spec))
-    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
-        return _load_hub(*spec.partition("@")[::2])
-    raise LoadError(f"dataset {spec!r}: no such folder; give a folder, org/name[@revision] or 'embedded'")
+    from datasets import Dataset
+
+    return Dataset(_read_verified(spec))
+
+
+def load_rows(spec: str | Path = "embedded") -> list[dict[str, Any]]:
+    """`load` as plain dictionaries, without importing `datasets`."""
+    rows: list[dict[str, Any]] = _read_verified(spec).to_pylist()
+    return rows
 
 
 def dataset_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -102,71 +101,92 @@ def read_card_stamp(card: str, where: str) -> dict[str, str]:
     return {key: str(value) for key, value in stamp.items()}
 
 
-def _load_folder(folder: Path) -> Dataset:
-    card = folder / "README.md"
-    if not card.is_file():
-        raise LoadError(f"{folder}: no README.md; `lmrbench dataset build` makes a dataset folder")
-    stamp = read_card_stamp(card.read_text(encoding="utf-8"), str(card))
-    return _verified(_load_dataset(str(folder.resolve()), None), stamp, str(folder))
+def _read_verified(spec: str | Path) -> pyarrow.Table:
+    """The table behind a spec, read straight from its Parquet file.
+
+    `load_dataset` would keep a cache of its own, which has been seen to serve other rows than those asked for: older
+    ones for a rebuilt folder, those of `main` for another revision. Here nothing lies between the file and the caller.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    card, data, where = _locate(str(spec))
+    stamp = read_card_stamp(card.read_text(encoding="utf-8"), where)
+    try:
+        table = pyarrow.parquet.read_table(data)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise LoadError(
+            f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); build or download it again"
+        ) from error
+    _verify(table, stamp, where)
+    return table
 
 
-def _load_hub(name: str, revision: str) -> Dataset:
+def _locate(spec: str) -> tuple[Path, Path, str]:
+    """(card, Parquet file, name for messages) of a spec."""
+    if spec == "embedded":
+        try:
+            from lmrbench_data.evaluate.embedded import ensure_embedded
+        except ImportError as error:
+            raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data") from error
+        spec = str(ensure_embedded())
+    folder = Path(spec)
+    if folder.is_dir():
+        for name in ("README.md", DATA_FILE):
+            if not (folder / name).is_file():
+                raise LoadError(f"{folder}: no {name}; `lmrbench dataset build` makes a dataset folder")
+        return folder / "README.md", folder / DATA_FILE, spec
+    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
+        return _download(*spec.partition("@")[::2])
+    raise LoadError(f"dataset {spec!r}: no such folder; give a folder, org/name[@revision] or 'embedded'")
+
+
+def _download(name: str, revision: str) -> tuple[Path, Path, str]:
     from huggingface_hub import HfApi, hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError
 
     where = f"{name}@{revision}" if revision else name
     try:
         if not revision:
             # Pinned before anything is read, so that card and rows are of one commit.
             revision = HfApi().dataset_info(name).sha or "main"
-        card = hf_hub_download(name, "README.md", repo_type="dataset", revision=revision)
-    except (HfHubHTTPError, LocalEntryNotFoundError, EntryNotFoundError, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise LoadError(f"{where}: cannot read the dataset card ({reason}); check name, revision and HF_TOKEN") from error
-    stamp = read_card_stamp(Path(card).read_text(encoding="utf-8"), where)
-    if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{stamp['version']}":
-        raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
-    return _verified(_load_dataset(name, revision), stamp, where)
+        card, data = (
+            Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
+            for file in ("README.md", DATA_FILE)
+        )
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise LoadError(
+            f"{where}: cannot be downloaded ({_reason(error)}); check name, revision and HF_TOKEN"
+        ) from error
+    version = read_card_stamp(card.read_text(encoding="utf-8"), where)["version"]
+    if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{version}":
+        raise LoadError(f"{where}: the card says version {version}; the tag was moved")
+    return card, data, where
 
 
-def _load_dataset(path: str, revision: str | None) -> Dataset:
-    from datasets import load_dataset
+def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
+    """Compare what was read with what the card states.
 
-    try:
-        with quiet_datasets():
-            return load_dataset(path, revision=revision, split=SPLIT)
-    except Exception as error:  # `datasets` raises many kinds here; each means that the place holds no such dataset
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise LoadError(f"{path}: `datasets` cannot load it ({type(error).__name__}: {reason})") from error
-
-
-@contextlib.contextmanager
-def quiet_datasets() -> Iterator[None]:
-    """Without the progress bars and warnings of `datasets`: callers show their own."""
-    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-    from datasets.utils.logging import get_verbosity, set_verbosity, set_verbosity_error
-
-    verbosity, hidden = get_verbosity(), are_progress_bars_disabled()
-    set_verbosity_error()
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        set_verbosity(verbosity)
-        if not hidden:
-            enable_progress_bars()
+    Raises:
+        LoadError: a row was changed, or these are not the rows of the card.
+    """
+    identities = []
+    for batch in table.to_batches(max_chunksize=1):
+        for row in batch.to_pylist():
+            if row_sha256(row) != row.get("row_sha256"):
+                raise LoadError(f"{where}: row {row.get('instance_id')!r} was changed after the build; get it anew")
+            if row["benchmark_version"] != stamp["version"]:
+                raise LoadError(
+                    f"{where}: rows of version {row['benchmark_version']}, the card says {stamp['version']}"
+                )
+            identities.append({"instance_id": row["instance_id"], "row_sha256": row["row_sha256"]})
+    if dataset_sha256(identities) != stamp["sha256"]:
+        raise LoadError(f"{where}: the rows are not those of the card; build or download it again")
 
 
-def _verified(rows: Dataset, stamp: Mapping[str, str], where: str) -> Dataset:
-    """`rows`, if they are the ones that the card states; `datasets` may have served others from its cache."""
-    for row in rows:
-        if row_sha256(row) != row.get("row_sha256"):
-            raise LoadError(f"{where}: row {row.get('instance_id')!r} was changed after the build; build or download again")
-        if row["benchmark_version"] != stamp["version"]:
-            raise LoadError(f"{where}: got version {row['benchmark_version']} where the card says {stamp['version']}")
-    if dataset_sha256(rows.select_columns(["instance_id", "row_sha256"])) != stamp["sha256"]:
-        raise LoadError(f"{where}: the rows are not those of the card; build again, or clear the `datasets` cache")
-    return rows
+def _reason(error: Exception) -> str:
+    """The first line of an error, or its kind if it says nothing."""
+    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
 
 
 # --- archives -----------------------------------------------------------------------------------------------------
@@ -209,38 +229,22 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
     """The files of a tar.gz by relative POSIX path; the archive may be hostile.
 
     Raises:
-        LoadError: not a gzipped tar, a member that is no regular file or folder, a path that leaves the root or
-            stands twice, or more than `max_bytes` unpacked or `max_files` members.
+        LoadError: not a gzipped tar, damaged or cut short, a member that is no regular file or folder, a path that
+            leaves the root or stands twice, or more than `max_bytes` unpacked or `max_files` members.
     """
     files: dict[str, File] = {}
-    # Unpacked under a limit before tarfile sees it: a header, too, can claim any size.
-    content = _gunzip(archive, max_bytes)
-    try:
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
-            for count, member in enumerate(tar, start=1):
-                if count > max_files:
-                    raise LoadError(f"archive: more than {max_files} members")
-                if member.isdir():
-                    check_path(member.name.rstrip("/") or ".", allow_root=True)
-                    continue
-                if not member.isreg() or member.issparse():
-                    raise LoadError(f"archive: {member.name!r} is no regular file (links and devices are refused)")
-                name = check_path(member.name)
-                if name in files:
-                    raise LoadError(f"archive: {name!r} stands twice")
-                reader = tar.extractfile(member)
-                data = reader.read() if reader else b""
-                if len(data) != member.size:
-                    raise LoadError(f"archive: {name!r} is cut short")
-                files[name] = File(data, bool(member.mode & 0o111))
-    except (tarfile.TarError, UnicodeError, ValueError, OverflowError, EOFError) as error:
-        if isinstance(error, LoadError):
-            raise
-        raise LoadError(f"archive: not a readable tar ({error})") from error
-    for name in files:
-        for parent in PurePosixPath(name).parents:
-            if str(parent) in files:
-                raise LoadError(f"archive: {str(parent)!r} is both a file and a folder")
+    folders: set[str] = set()
+    for member, name, data in _members(_gunzip(archive, max_bytes), max_files):
+        if member.type == tarfile.DIRTYPE:
+            folders.add(check_path(name, allow_root=True))
+            continue
+        name = check_path(name)
+        if name in files:
+            raise LoadError(f"archive: {name!r} stands twice")
+        files[name] = File(data, bool(member.mode & 0o111))
+    folders.update(str(parent) for name in files for parent in PurePosixPath(name).parents)
+    if both := folders & files.keys():
+        raise LoadError(f"archive: {min(both)[:100]!r} is both a file and a folder")
     return files
 
 
@@ -248,23 +252,69 @@ def check_path(name: str, *, allow_root: bool = False) -> str:
     """`name` in normal form, if it is a relative POSIX path that stays below its root.
 
     Raises:
-        LoadError: absolute, empty, with `..`, a backslash, a drive, a control character or more than 1,000 characters.
+        LoadError: absolute, empty, with `..`, a backslash, a drive, a control character, no Unicode, or too long.
     """
     path = PurePosixPath(name)
-    unsafe = path.is_absolute() or ".." in path.parts or re.search(r"[\\\x00-\x1f\x7f]|^[A-Za-z]:", name)
+    unsafe = path.is_absolute() or ".." in path.parts or re.search(r"[\\\x00-\x1f\x7f\ud800-\udfff]|^[A-Za-z]:", name)
     if unsafe or len(name) > 1000 or (not path.parts and not allow_root):
         raise LoadError(f"archive: path {name[:100]!r} is not a plain path below the root")
+    if any(len(part.encode()) > 255 for part in path.parts):
+        raise LoadError(f"archive: path {name[:100]!r} is not a plain path: a part of it is longer than 255 bytes")
     return str(path)
 
 
+def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, bytes]]:
+    """(header, path, content) of each file and folder, in order.
+
+    `tarfile` reads single headers only. Its own walk follows sizes and extension records wherever they lead (some back
+    to the start, for ever) and takes a damaged header for the end, so that other readers see other files.
+    """
+    position, long_path = 0, ""
+    for _ in range(most + 1):
+        if tar[position : position + _BLOCK] == bytes(_BLOCK):
+            rest = len(tar) - position
+            if rest < 2 * _BLOCK or tar.count(0, position) != rest or long_path:
+                raise LoadError("archive: the tar does not end where it says")
+            return
+        try:
+            member = tarfile.TarInfo.frombuf(tar[position : position + _BLOCK], "utf-8", "strict")
+        except (tarfile.TarError, ValueError) as error:
+            raise LoadError(f"archive: not a readable tar, or cut short ({error})") from error
+        position += _BLOCK
+        data = tar[position : position + max(member.size, 0)]
+        if len(data) != member.size:
+            raise LoadError(f"archive: {member.name[:100]!r} is cut short")
+        position += -(-member.size // _BLOCK) * _BLOCK
+        if member.type == tarfile.XHDTYPE:
+            long_path = _pax_path(data)
+            continue
+        if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE):
+            raise LoadError(f"archive: {member.name[:100]!r} is no plain file (links, devices, extensions are refused)")
+        yield member, long_path or member.name, data
+        long_path = ""
+    raise LoadError(f"archive: more than {most} members")
+
+
+def _pax_path(data: bytes) -> str:
+    """The path in an extension header: the only extension that `lmrbench_data.archive` writes."""
+    record = re.fullmatch(rb"([0-9]{1,4}) path=([^\0]+)\n", data) if len(data) < 8192 else None
+    if not record or int(record.group(1)) != len(data):
+        raise LoadError("archive: an extension header that is not a long path")
+    try:
+        return record.group(2).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise LoadError(f"archive: a path is not UTF-8 ({error})") from error
+
+
 def _gunzip(archive: bytes, limit: int) -> bytes:
+    """Unpack under a limit, before anything looks at the content."""
     stream = zlib.decompressobj(wbits=31)
     try:
         content = stream.decompress(archive, limit + 1)
     except zlib.error as error:
-        raise LoadError(f"archive: not gzip ({error})") from error
+        raise LoadError(f"archive: not gzip, or damaged ({error})") from error
     if len(content) > limit:
         raise LoadError(f"archive: more than {limit} bytes unpacked")
-    if not stream.eof:
-        raise LoadError("archive: the gzip stream is cut short")
+    if not stream.eof or stream.unused_data:
+        raise LoadError("archive: the gzip stream is cut short, or something follows it")
     return content

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 from lmrbench_data.archive import read_tree, tar_bytes
-from lmrbench_data.build import DATA_FILE, FOLDER_NAME, build_rows, load_benchmark, write_dataset
-from lmrbench_data.evaluate.record import default_recorder
 from lmrbench_data.evaluate.sandbox import Say, open_sandbox
 from lmrbench_data.evaluate.workspace import runner_sha256
+from lmrbench_data.loader import DATA_FILE
 from lmrbench_data.paths import benchmark_folder, cache_folder
-from lmrbench_data.tasks import load_tasks
+
+FOLDER_NAME = "lmr-bench"
 
 
 def embedded_key() -> str:
@@ -31,6 +31,11 @@ def ensure_embedded(sandbox_kind: str = "auto", say: Say | None = None) -> Path:
     folder = cache_folder() / "datasets" / embedded_key() / FOLDER_NAME
     if (folder / DATA_FILE).is_file():
         return folder
+    # Needed to build only: a second load must not pay for them.
+    from lmrbench_data.build import build_rows, load_benchmark, write_dataset
+    from lmrbench_data.evaluate.record import default_recorder
+    from lmrbench_data.tasks import load_tasks
+
     report = say or _print_to_stderr
     report("building the embedded dataset once (the references run in a sandbox)")
     sandbox = open_sandbox(sandbox_kind, report)

@@ -80,14 +80,11 @@ def make_mutants(golden_file: str, goal_function: str) -> list[Mutant]:
     wrapper = MetadataWrapper(cst.parse_module(golden_file), unsafe_skip_copy=True)
     positions = wrapper.resolve(PositionProvider)
     function = next(
-        node
-        for node in positions
-        if isinstance(node, cst.FunctionDef) and positions[node].start.line in _lines(target)
+        node for node in positions if isinstance(node, cst.FunctionDef) and positions[node].start.line in _lines(target)
     )
     mutants: dict[str, Mutant] = {}
     for old, new in _changes(function):
-        changed = wrapper.module.deep_replace(old, new)  # type: ignore[arg-type]
-        source = changed.code
+        source = cst.ensure_type(wrapper.module.deep_replace(old, new), cst.Module).code
         if source == golden_file or not _parses(source):
             continue
         before, after = _differing_lines(golden_file, source)
@@ -167,16 +164,21 @@ def _expression_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "c
         yield node, node.right
     elif isinstance(node, cst.Tuple) and len(node.elements) > 1:
         first, second, *rest = node.elements
-        yield node, node.with_changes(elements=[first.with_changes(value=second.value), second.with_changes(value=first.value), *rest])
+        yield (
+            node,
+            node.with_changes(
+                elements=[first.with_changes(value=second.value), second.with_changes(value=first.value), *rest]
+            ),
+        )
 
 
 def _call_changes(node: "cst.Call") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
     """Drop a method call, swap the first two arguments, change an axis, drop an argument given by keyword."""
     import libcst as cst
 
-    if isinstance(node.func, cst.Attribute) and not isinstance(node.func.value, cst.Name):
-        yield node, node.func.value
-    elif isinstance(node.func, cst.Attribute) and (not node.args or node.func.attr.value in _IDENTITY_LIKE):
+    if (isinstance(node.func, cst.Attribute) and not isinstance(node.func.value, cst.Name)) or (
+        isinstance(node.func, cst.Attribute) and (not node.args or node.func.attr.value in _IDENTITY_LIKE)
+    ):
         yield node, node.func.value
     positional = [i for i, arg in enumerate(node.args) if arg.keyword is None and not arg.star]
     if len(positional) > 1:
@@ -198,18 +200,35 @@ def _call_changes(node: "cst.Call") -> Iterator[tuple["cst.CSTNode", "cst.CSTNod
 
 
 #: Methods with arguments whose removal leaves a value of the same kind.
-_IDENTITY_LIKE = {"to", "type", "astype", "clamp", "clip", "masked_fill", "view", "reshape", "transpose", "permute", "expand", "unsqueeze", "squeeze", "strip", "lower", "where"}
+_IDENTITY_LIKE = {
+    "to",
+    "type",
+    "astype",
+    "clamp",
+    "clip",
+    "masked_fill",
+    "view",
+    "reshape",
+    "transpose",
+    "permute",
+    "expand",
+    "unsqueeze",
+    "squeeze",
+    "strip",
+    "lower",
+    "where",
+}
 
 
 def _statement_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
     """Drop a statement, negate or force a condition, enter a block without its context manager."""
     import libcst as cst
 
-    if isinstance(node, (cst.Expr, cst.AugAssign, cst.Assert, cst.Break, cst.Continue)):
-        yield node, cst.Pass()
-    elif isinstance(node, cst.Assign) and not isinstance(node.targets[0].target, cst.Name):
-        yield node, cst.Pass()
-    elif isinstance(node, cst.Assign) and _mentions(node.value, node.targets[0].target):
+    if (
+        isinstance(node, (cst.Expr, cst.AugAssign, cst.Assert, cst.Break, cst.Continue))
+        or (isinstance(node, cst.Assign) and not isinstance(node.targets[0].target, cst.Name))
+        or (isinstance(node, cst.Assign) and _mentions(node.value, node.targets[0].target))
+    ):
         yield node, cst.Pass()
     if isinstance(node, (cst.If, cst.While)):
         yield node.test, cst.UnaryOperation(cst.Not(), _parenthesised(node.test))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lmrbench_data.errors import InputError
-from lmrbench_data.loader import File, check_path
+from lmrbench_data.loader import File, LoadError, check_path
 
 #: Left behind by running code in a repository; never part of it.
 IGNORED_PARTS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", ".git"})
@@ -21,7 +21,7 @@ def read_tree(folder: Path) -> dict[str, File]:
     """All regular files below `folder` by relative POSIX path, sorted; caches that tools leave behind are skipped.
 
     Raises:
-        InputError: a symbolic link or a special file lies there.
+        InputError: a symbolic link, a special file or an unsafe name lies there.
     """
     files: dict[str, File] = {}
     for path in sorted(folder.rglob("*")):
@@ -33,7 +33,11 @@ def read_tree(folder: Path) -> dict[str, File]:
             continue
         if not stat.S_ISREG(mode):
             raise InputError(f"{path}: neither a file nor a folder; links and special files cannot be packed")
-        files[check_path(relative.as_posix())] = File(path.read_bytes(), bool(mode & 0o111))
+        try:
+            name = check_path(relative.as_posix())
+        except LoadError as error:
+            raise InputError(f"{str(folder)!r}: {str(error).removeprefix('archive: ')}") from error
+        files[name] = File(path.read_bytes(), bool(mode & 0o111))
     return dict(sorted(files.items()))
 
 
@@ -50,5 +54,14 @@ def tar_bytes(files: Mapping[str, File]) -> bytes:
 
 
 def pack(files: Mapping[str, File]) -> bytes:
-    """`tar_bytes`, gzipped without name and time."""
-    return gzip.compress(tar_bytes(files), compresslevel=9, mtime=0)
+    """`tar_bytes`, gzipped."""
+    return gzip_bytes(tar_bytes(files))
+
+
+def gzip_bytes(data: bytes) -> bytes:
+    """`data` gzipped without name, time or system."""
+    buffer = io.BytesIO()
+    # Not gzip.compress: it lets zlib name the system in the header before Python 3.13, and not from then on.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, compresslevel=9, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()

@@ -17,12 +17,10 @@ from lmrbench_data.archive import pack
 from lmrbench_data.card import render_card, render_eval_yaml
 from lmrbench_data.environments import load_environments
 from lmrbench_data.errors import InputError
-from lmrbench_data.loader import SPLIT, File, dataset_sha256, row_sha256
+from lmrbench_data.loader import DATA_FILE, SPLIT, File, dataset_sha256, row_sha256
 from lmrbench_data.paths import benchmark_folder
 from lmrbench_data.tasks import Implementation, Task
 
-FOLDER_NAME = "lmr-bench"
-DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
 _LOADER = Path(__file__).resolve().parent / "loader.py"
 
 
@@ -218,13 +216,16 @@ def write_dataset(rows: Sequence[Mapping[str, Any]], folder: Path, benchmark: Be
 
 def _write_parquet(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[int, int]:
     """Write rows; return the sizes of the file and of the table in memory."""
-    from datasets import Dataset
-
-    from lmrbench_data.loader import quiet_datasets
+    from datasets import Dataset, are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     path.parent.mkdir(parents=True)
     dataset = Dataset.from_list([dict(row) for row in rows], features=features())
-    with quiet_datasets():
+    shown = not are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
         dataset.to_parquet(str(path))
+    finally:
+        if shown:
+            enable_progress_bars()
     return path.stat().st_size, dataset.data.nbytes
 

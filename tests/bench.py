@@ -19,7 +19,7 @@ from typing import Any
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.record import read_expected, row_cases
 from lmrbench_data.evaluate.workspace import bootstrap, rebuild, workspace_tar
-from lmrbench_data.loader import load
+from lmrbench_data.loader import load_rows
 
 WORKERS = 2
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
@@ -37,7 +37,10 @@ def main() -> None:
         for part in sys.argv[1:] or parts:
             for what, measured, promised in parts[part](Path(name)):
                 kept &= measured <= promised
-                print(f"{'ok ' if measured <= promised else 'BAD'} {what}: {measured:.3f} (promised: at most {promised})", flush=True)
+                print(
+                    f"{'ok ' if measured <= promised else 'BAD'} {what}: {measured:.3f} (promised: at most {promised})",
+                    flush=True,
+                )
     sys.exit(not kept)
 
 
@@ -47,7 +50,7 @@ def docker_ratio(folder: Path, rounds: int = 4, copies: int = 3) -> Iterator[tup
     Every golden file is evaluated `copies` times a round, made distinct by a comment, because equal predictions run once.
     The sides alternate; the first round warms up and does not count.
     """
-    rows = list(load("embedded"))
+    rows = load_rows("embedded")
     commands = folder / "commands"
     commands.write_text("\n".join(_bare_command(row, folder) for _ in range(copies) for row in rows) + "\n")
     bare, harness = [], []
@@ -82,7 +85,7 @@ def start_times(folder: Path, rounds: int = 7) -> Iterator[tuple[str, float, flo
 
 def memory_ratio(folder: Path) -> Iterator[tuple[str, float, float]]:
     """Peak memory of the harness process with 10,000 predictions (samples over few distinct ones) against 100."""
-    rows = list(load("embedded"))
+    rows = load_rows("embedded")
     distinct = [(row, row["golden_file"] + f"\n# variant {i}\n") for i in range(2) for row in rows[:2]]
     peaks = {}
     for count in (100, 10_000):
@@ -91,7 +94,15 @@ def memory_ratio(folder: Path) -> Iterator[tuple[str, float, float]]:
             for sample in range(count):
                 row, content = distinct[sample % len(distinct)]
                 file.write(json.dumps(_prediction(row, goal_file=content, sample=sample)) + "\n")
-        command = [LMRBENCH, "evaluate", str(predictions), "--workers", str(WORKERS), "--out", str(folder / f"m-{count}")]
+        command = [
+            LMRBENCH,
+            "evaluate",
+            str(predictions),
+            "--workers",
+            str(WORKERS),
+            "--out",
+            str(folder / f"m-{count}"),
+        ]
         peaks[count] = _peak_mb(command)
         print(f"    {count} predictions: {peaks[count]:.0f} MB", flush=True)
     yield "peak memory, 10,000 / 100 predictions", peaks[10_000] / peaks[100], 1.3

@@ -101,9 +101,9 @@ def diff(
 ) -> None:
     """Show which rows changed between two builds, and what in them."""
     from lmrbench_data.diff import diff_rows
-    from lmrbench_data.loader import load
+    from lmrbench_data.loader import load_rows
 
-    changes = list(diff_rows(list(load(old)), list(load(new))))
+    changes = list(diff_rows(load_rows(old), load_rows(new)))
     if as_json:
         print_json([vars(change) for change in changes])
         return

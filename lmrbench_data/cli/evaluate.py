@@ -41,7 +41,7 @@ def evaluate(
     from lmrbench_data.evaluate.run import Settings
     from lmrbench_data.evaluate.run import evaluate as run
     from lmrbench_data.evaluate.sandbox import open_sandbox
-    from lmrbench_data.loader import load
+    from lmrbench_data.loader import load_rows
 
     # A polite kill ends like Ctrl-C: containers removed, results kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -60,7 +60,7 @@ def evaluate(
     try:
         if dataset == "embedded":
             ensure_embedded(place.name, say)
-        rows = list(load(dataset))
+        rows = load_rows(dataset)
         with progress_bar("evaluating", shown=not as_json) as bar:
             finished = run(settings, rows, place, say, _progress(bar))
     except KeyboardInterrupt:
