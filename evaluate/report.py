@@ -4,8 +4,9 @@ Two rates are always given: of all instances in the run's scope (an unanswered o
 could be graded. A run with infra errors is called incomplete.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ MARKS = {
     Status.INFRA_ERROR: "INFRA",
 }
 MISSING = "missing"
+#: Rows of the table of failures in Markdown.
+MAX_REASONS = 100
 
 
 @dataclass
@@ -166,12 +169,27 @@ def render_markdown(paths: Sequence[Path]) -> str:
         ("By instance", instance_table(scores)),
     ):
         lines += ["", f"## {title}", "", *_markdown_table(*table)]
+    if reasons := [reason for path in paths for reason in failures(path)]:
+        table = (["instance", "model", "status", "why"], reasons[:MAX_REASONS])
+        lines += ["", "## What did not pass", "", *_markdown_table(*table)]
+        if len(reasons) > MAX_REASONS:
+            lines += ["", f"{len(reasons) - MAX_REASONS} more are in results.jsonl."]
     lines += [
         "",
         "Accuracy is the share of all instances in the scope whose every case passed; an instance without prediction counts "
         "as not passed. *Of graded* leaves out missing predictions and infra errors. Intervals are Wilson's.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def failures(path: Path) -> Iterator[list[str]]:
+    """For each result that did not pass: instance, model, status and the first thing that went wrong."""
+    for row in read_results(path):
+        if row["status"] == Status.PASSED:
+            continue
+        case = next((case for case in row["cases"] if case["status"] == row["status"]), None)
+        reason = f"{case['name']}, seed {case['seed']}: {case['detail']}" if case else row["detail"]
+        yield [row["instance_id"], row["model_name_or_path"], row["status"], reason.partition("\n")[0][:200]]
 
 
 def report_dict(paths: Sequence[Path]) -> dict[str, Any]:
@@ -227,8 +245,8 @@ def _mark(tally: Tally | None) -> str:
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     def line(cells: Iterable[str]) -> str:
-        # Model names are whatever a prediction file says: they must neither break the table nor become markup.
-        safe = (cell.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("`", "'") for cell in cells)
+        # Names and messages are whatever a model says: they must neither break the table nor become markup.
+        safe = (re.sub(r"([\\`*_\[\]|<>~])", r"\\\1", " ".join(cell.split())) for cell in cells)
         return f"| {' | '.join(safe)} |"
 
     return [line(header), "|" + "---|" * len(header), *map(line, rows)]
