@@ -16,7 +16,7 @@ import json
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -87,18 +87,25 @@ def row_sha256(row: Mapping[str, Any]) -> str:
         return value
 
     content = {name: canonical(value) for name, value in row.items() if name != "row_sha256"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False, default=str).encode()).hexdigest()
 
 
-def read_card_stamp(card: str, where: str) -> dict[str, str]:
-    """The `lmrbench` entry of a card's front matter: benchmark version and content hash."""
+def read_card_stamp(card: Path, where: str) -> dict[str, str]:
+    """The `lmrbench` entry of a card's front matter: benchmark version and content hash.
+
+    Raises:
+        LoadError: the card cannot be read or has no such entry.
+    """
     import yaml
 
-    header = re.match(r"---\n(.*?)\n---\n", card, re.DOTALL)
-    stamp = (yaml.safe_load(header.group(1)) or {}).get(CARD_KEY) if header else None
-    if not isinstance(stamp, dict) or not {"version", "sha256"} <= stamp.keys():
-        raise LoadError(f"{where}: no `{CARD_KEY}` entry in the card's header, so this is not an LMR-Bench dataset")
-    return {key: str(value) for key, value in stamp.items()}
+    try:
+        header = re.match(r"---\n(.*?)\n---\n", card.read_text(encoding="utf-8"), re.DOTALL)
+        stamp = yaml.safe_load(header.group(1))[CARD_KEY] if header else {}
+        return {"version": str(stamp["version"]), "sha256": str(stamp["sha256"])}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise LoadError(
+            f"{where}: README.md has no `{CARD_KEY}` entry in its header: not an LMR-Bench dataset"
+        ) from error
 
 
 def _read_verified(spec: str | Path) -> pyarrow.Table:
@@ -111,13 +118,12 @@ def _read_verified(spec: str | Path) -> pyarrow.Table:
     import pyarrow.parquet
 
     card, data, where = _locate(str(spec))
-    stamp = read_card_stamp(card.read_text(encoding="utf-8"), where)
+    stamp = read_card_stamp(card, where)
     try:
-        table = pyarrow.parquet.read_table(data)
+        # Not `read_table`: it takes a folder named `key=value` above the file for a column.
+        table = pyarrow.parquet.ParquetFile(data).read()
     except (pyarrow.ArrowException, OSError) as error:
-        raise LoadError(
-            f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); build or download it again"
-        ) from error
+        raise LoadError(f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); get it anew") from error
     _verify(table, stamp, where)
     return table
 
@@ -142,23 +148,23 @@ def _locate(spec: str) -> tuple[Path, Path, str]:
 
 
 def _download(name: str, revision: str) -> tuple[Path, Path, str]:
-    from huggingface_hub import HfApi, hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub import HfApi, errors, hf_hub_download
 
     where = f"{name}@{revision}" if revision else name
+    # The HTTP library's own error: what a dropped connection raises.
+    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
     try:
-        if not revision:
-            # Pinned before anything is read, so that card and rows are of one commit.
-            revision = HfApi().dataset_info(name).sha or "main"
+        if not re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision):
+            # A branch moves: its commit is asked for first, so that card and rows are of one, and never an old one.
+            revision = HfApi().dataset_info(name, revision=revision or None).sha or "main"
         card, data = (
             Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
             for file in ("README.md", DATA_FILE)
         )
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        raise LoadError(
-            f"{where}: cannot be downloaded ({_reason(error)}); check name, revision and HF_TOKEN"
-        ) from error
-    version = read_card_stamp(card.read_text(encoding="utf-8"), where)["version"]
+    except (http_error, OSError, ValueError) as error:
+        reason = f"not a folder here, and cannot be downloaded ({_reason(error)})"
+        raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from error
+    version = read_card_stamp(card, where)["version"]
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{version}":
         raise LoadError(f"{where}: the card says version {version}; the tag was moved")
     return card, data, where
@@ -173,15 +179,15 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
     identities = []
     for batch in table.to_batches(max_chunksize=1):
         for row in batch.to_pylist():
-            if row_sha256(row) != row.get("row_sha256"):
-                raise LoadError(f"{where}: row {row.get('instance_id')!r} was changed after the build; get it anew")
-            if row["benchmark_version"] != stamp["version"]:
-                raise LoadError(
-                    f"{where}: rows of version {row['benchmark_version']}, the card says {stamp['version']}"
-                )
-            identities.append({"instance_id": row["instance_id"], "row_sha256": row["row_sha256"]})
+            identity = {name: row.get(name) for name in ("instance_id", "row_sha256", "benchmark_version")}
+            if row_sha256(row) != identity["row_sha256"]:
+                raise LoadError(f"{where}: row {identity['instance_id']!r} was changed after the build; get it anew")
+            if identity["benchmark_version"] != stamp["version"]:
+                version = identity["benchmark_version"]
+                raise LoadError(f"{where}: rows of version {version}, where the card says {stamp['version']}")
+            identities.append(identity)
     if dataset_sha256(identities) != stamp["sha256"]:
-        raise LoadError(f"{where}: the rows are not those of the card; build or download it again")
+        raise LoadError(f"{where}: the rows are not those of the card; get both anew")
 
 
 def _reason(error: Exception) -> str:

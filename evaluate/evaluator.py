@@ -11,7 +11,7 @@ from lmrbench_data.evaluate.decode import Frame
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.record import read_expected, row_cases
 from lmrbench_data.evaluate.sandbox import Limits, Sandbox
-from lmrbench_data.evaluate.verdict import CAUSES, CaseResult, Status, grade, worst
+from lmrbench_data.evaluate.verdict import CAUSES, CaseResult, Cause, Status, grade, worst
 from lmrbench_data.evaluate.workspace import rebuild, workspace_tar
 from lmrbench_data.source import SourceError
 
@@ -61,7 +61,7 @@ def evaluate_prediction(
     try:
         repo = rebuild(row, prediction)
     except SourceError as error:
-        return Verdict(CAUSES["not_applicable"].status, [], "", time.monotonic() - started, str(error))
+        return Verdict(CAUSES[Cause.NOT_APPLICABLE].status, [], "", time.monotonic() - started, str(error))
     tests = row["tests"]
     published = len(tests["cases"]) * len(tests["seeds"])
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
@@ -69,7 +69,7 @@ def evaluate_prediction(
     workspace = workspace_tar(repo, row_cases(row), runs=runs, limit_s=limits.time_s)
     comparisons = {case["name"]: Comparison(case) for case in tests["cases"]}
     reason = ""
-    for attempt in range(INFRA_TRIES if CAUSES["engine"].retry else 1):
+    for attempt in range(INFRA_TRIES if CAUSES[Cause.ENGINE].retry else 1):
         if attempt:
             time.sleep(0.5 * 4 ** (attempt - 1))
         try:
@@ -79,4 +79,4 @@ def evaluate_prediction(
             continue
         cases = grade(frames, comparisons, outcome)
         return Verdict(worst(case.status for case in cases), cases, outcome.log, outcome.duration_s)
-    return Verdict(CAUSES["engine"].status, [], "", time.monotonic() - started, reason)
+    return Verdict(CAUSES[Cause.ENGINE].status, [], "", time.monotonic() - started, reason)

@@ -20,7 +20,7 @@ from lmrbench_data.evaluate.predictions import BadRow, Prediction, read_predicti
 from lmrbench_data.evaluate.record import read_expected, record_seeds
 from lmrbench_data.evaluate.run_folder import Entry, RunFolder
 from lmrbench_data.evaluate.sandbox import Limits, Sandbox, Say
-from lmrbench_data.evaluate.verdict import CAUSES, Status
+from lmrbench_data.evaluate.verdict import CAUSES, Cause, Status
 from lmrbench_data.evaluate.workspace import rebuild
 from lmrbench_data.loader import dataset_sha256
 from lmrbench_data.version import __version__
@@ -181,7 +181,7 @@ class _Evaluator:
         try:
             expected = self._expected_frames(job.instance_id)
         except InfraError as error:
-            return Verdict(CAUSES["engine"].status, [], "", 0.0, str(error))
+            return Verdict(CAUSES[Cause.ENGINE].status, [], "", 0.0, str(error))
         return evaluate_prediction(
             row,
             self.folder.prediction(job),

@@ -26,6 +26,23 @@ class Status(StrEnum):
     INFRA_ERROR = "infra_error"
 
 
+class Cause(StrEnum):
+    """What decides a verdict; each has its line in `CAUSES`."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    RAISED = "raised"
+    DIED = "died"
+    NO_OUTPUT = "no_output"
+    UNREADABLE_OUTPUT = "unreadable_output"
+    TWO_OUTPUTS = "two_outputs"
+    OUTPUT_LIMIT = "output_limit"
+    TIME_LIMIT = "time_limit"
+    OUT_OF_MEMORY = "out_of_memory"
+    NOT_APPLICABLE = "not_applicable"
+    ENGINE = "engine"
+
+
 class Policy(NamedTuple):
     """What follows from a cause."""
 
@@ -36,26 +53,27 @@ class Policy(NamedTuple):
     """Counts in the share of instances that could be graded."""
 
 
-CAUSES: dict[str, Policy] = {
+CAUSES: dict[Cause, Policy] = {
     # the output decides
-    "equal": Policy(Status.PASSED),
-    "different": Policy(Status.FAILED),
+    Cause.EQUAL: Policy(Status.PASSED),
+    Cause.DIFFERENT: Policy(Status.FAILED),
     # the tested code
-    "raised": Policy(Status.ERROR),
-    "died": Policy(Status.ERROR),
-    "no_output": Policy(Status.ERROR),
-    "unreadable_output": Policy(Status.ERROR),
-    "two_outputs": Policy(Status.ERROR),
-    "output_limit": Policy(Status.ERROR),
-    "time_limit": Policy(Status.TIMEOUT),
-    "out_of_memory": Policy(Status.OOM),
+    Cause.RAISED: Policy(Status.ERROR),
+    Cause.DIED: Policy(Status.ERROR),
+    Cause.NO_OUTPUT: Policy(Status.ERROR),
+    Cause.UNREADABLE_OUTPUT: Policy(Status.ERROR),
+    Cause.TWO_OUTPUTS: Policy(Status.ERROR),
+    Cause.OUTPUT_LIMIT: Policy(Status.ERROR),
+    Cause.TIME_LIMIT: Policy(Status.TIMEOUT),
+    Cause.OUT_OF_MEMORY: Policy(Status.OOM),
     # the prediction
-    "not_applicable": Policy(Status.MALFORMED),
+    Cause.NOT_APPLICABLE: Policy(Status.MALFORMED),
     # the machinery
-    "engine": Policy(Status.INFRA_ERROR, retry=True, graded=False),
+    Cause.ENGINE: Policy(Status.INFRA_ERROR, retry=True, graded=False),
 }
 
 _SEVERITY = list(Status)
+MAX_DETAIL = 4000
 #: How an allocation that the operating system refuses shows in Python and in torch (the `local` sandbox, huge requests).
 _ALLOCATION_MESSAGES = ("can't allocate memory", "not enough memory", "Unable to allocate")
 
@@ -97,39 +115,60 @@ def grade(expected: Sequence[Frame], comparisons: Mapping[str, Comparison], outc
 
 def _judge(
     want: Frame, got: Sequence[Frame], comparison: Comparison, outcome: Outcome, broken: str
-) -> tuple[str, str]:
+) -> tuple[Cause, str]:
     """(cause, detail) of one case."""
     if not got:
         return _missing(outcome, broken)
     if len(got) > 1:
-        return "two_outputs", "the stream holds more than one output for this case"
+        return Cause.TWO_OUTPUTS, "the stream holds more than one output for this case"
     frame = got[0]
-    if frame.kind == "output":
-        try:
-            value = decode(frame.payload)
-        except StreamError as error:
-            return "unreadable_output", str(error)
-        difference = first_difference(decode(want.payload), value, comparison)
-        return ("different", difference) if difference else ("equal", "")
-    facts = read_json(frame.payload)
-    if frame.kind == "raised":
-        message = f"{facts.get('type', 'Exception')}: {facts.get('message', '')}".strip(": ")
-        memory = facts.get("type") == "MemoryError" or any(text in message for text in _ALLOCATION_MESSAGES)
-        frames = [str(item) for item in facts.get("frames", []) if isinstance(item, str)]
-        return ("out_of_memory" if memory else "raised"), "\n".join([message, *reversed(frames)])[:4000]
+    match frame.kind:
+        case "output":
+            try:
+                value = decode(frame.payload)
+            except StreamError as error:
+                return Cause.UNREADABLE_OUTPUT, str(error)
+            difference = first_difference(decode(want.payload), value, comparison)
+            return (Cause.DIFFERENT, difference) if difference else (Cause.EQUAL, "")
+        case "raised":
+            return _raised(read_json(frame.payload))
+        case "died":
+            return _died(read_json(frame.payload))
+    return Cause.UNREADABLE_OUTPUT, "the stream holds something else than an output for this case"
+
+
+def _raised(facts: Mapping[str, Any]) -> tuple[Cause, str]:
+    kind, message = _text(facts.get("type")) or "Exception", _text(facts.get("message"))
+    frames = facts.get("frames")
+    places = [_text(item) for item in frames] if isinstance(frames, list) else []
+    line = f"{kind}: {message}" if message else kind
+    memory = kind == "MemoryError" or any(text in message for text in _ALLOCATION_MESSAGES)
+    return (Cause.OUT_OF_MEMORY if memory else Cause.RAISED), "\n".join([line, *reversed(places)])[:MAX_DETAIL]
+
+
+def _died(facts: Mapping[str, Any]) -> tuple[Cause, str]:
     if facts.get("oom"):
-        return "out_of_memory", "killed by the kernel: the memory limit was reached"
-    if facts.get("reason"):
-        return "died", str(facts["reason"])[:300]
+        return Cause.OUT_OF_MEMORY, "killed by the kernel: the memory limit was reached"
+    if reason := _text(facts.get("reason")):
+        return Cause.DIED, reason
     how = f"signal {facts['signal']}" if facts.get("signal") else f"exit status {facts.get('exit')}"
-    return "died", f"the process ended ({how}) before the case returned"
+    return Cause.DIED, f"the process ended ({_text(how)}) before the case returned"
 
 
-def _missing(outcome: Outcome, broken: str) -> tuple[str, str]:
+def _text(value: Any) -> str:
+    """Text of the tested code's choosing, cut and made fit for files and terminals; empty for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in value[:2000])
+
+
+def _missing(outcome: Outcome, broken: str) -> tuple[Cause, str]:
     if outcome.ended is Ended.TIME_LIMIT:
-        return "time_limit", f"no output within the time limit ({outcome.duration_s:.0f} s)"
+        return Cause.TIME_LIMIT, f"no output within the time limit ({outcome.duration_s:.0f} s)"
     if outcome.ended is Ended.OUT_OF_MEMORY:
-        return "out_of_memory", "the memory limit of the sandbox was reached"
+        return Cause.OUT_OF_MEMORY, "the memory limit of the sandbox was reached"
     if outcome.ended is Ended.OUTPUT_LIMIT:
-        return "output_limit", "the sandbox wrote more than its output limit"
-    return ("unreadable_output", broken) if broken else ("no_output", "the runner ended before this case returned")
+        return Cause.OUTPUT_LIMIT, "the sandbox wrote more than its output limit"
+    if broken:
+        return Cause.UNREADABLE_OUTPUT, broken
+    return Cause.NO_OUTPUT, "the runner ended before this case returned"

@@ -4,8 +4,10 @@ Two builds of the same tree are byte-identical. The card's header carries the co
 the `datasets` cache, so a changed build is never served from a stale one.
 """
 
+import dataclasses
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +21,7 @@ from lmrbench_data.environments import load_environments
 from lmrbench_data.errors import InputError
 from lmrbench_data.loader import DATA_FILE, SPLIT, File, dataset_sha256, row_sha256
 from lmrbench_data.paths import benchmark_folder
+from lmrbench_data.strict_yaml import read_yaml
 from lmrbench_data.tasks import Implementation, Task
 
 _LOADER = Path(__file__).resolve().parent / "loader.py"
@@ -54,13 +57,14 @@ def load_benchmark(folder: Path | None = None) -> Benchmark:
     Raises:
         InputError: missing or malformed.
     """
-    import yaml
-
     path = (folder or benchmark_folder()) / "benchmark.yaml"
-    try:
-        return Benchmark(**{key: str(value) for key, value in yaml.safe_load(path.read_text(encoding="utf-8")).items()})
-    except (OSError, yaml.YAMLError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: needs name, title, version and canary ({error})") from error
+    data = read_yaml(path)
+    keys = [item.name for item in dataclasses.fields(Benchmark)]
+    if data.keys() != set(keys) or not all(isinstance(value, str) for value in data.values()):
+        raise InputError(f"{path}: needs {', '.join(keys)}, each text, and nothing else")
+    if not re.fullmatch(r"\d+\.\d+\.\d+", data["version"]):
+        raise InputError(f"{path}: version {data['version']!r} is not of the form 1.2.3")
+    return Benchmark(**data)
 
 
 def features() -> Any:
@@ -228,4 +232,3 @@ def _write_parquet(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[int, 
         if shown:
             enable_progress_bars()
     return path.stat().st_size, dataset.data.nbytes
-

@@ -9,6 +9,7 @@ from pathlib import Path
 from lmrbench_data.archive import read_tree, tar_bytes
 from lmrbench_data.errors import InputError
 from lmrbench_data.paths import benchmark_folder
+from lmrbench_data.strict_yaml import read_yaml
 
 #: Where images are pulled from and pushed to, for example `ghcr.io/org`; tags carry no prefix without it.
 REGISTRY_VARIABLE = "LMRBENCH_REGISTRY"
@@ -53,20 +54,19 @@ def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
     """All environments by name.
 
     Raises:
-        InputError: an environment lacks its Dockerfile or its description.
+        InputError: an environment lacks one of its files, or its description.
     """
-    import yaml
-
+    parent = (benchmark or benchmark_folder()) / "environments"
+    if not parent.is_dir():
+        raise InputError(f"{parent}: missing; it holds one folder an image")
     found = {}
-    for folder in sorted(((benchmark or benchmark_folder()) / "environments").iterdir()):
-        if not folder.is_dir():
-            continue
-        for name in ("Dockerfile", "environment.yaml"):
+    for folder in sorted(filter(Path.is_dir, parent.iterdir())):
+        for name in ("Dockerfile", "requirements.txt", "environment.yaml"):
             if not (folder / name).is_file():
                 raise InputError(f"{folder / name}: missing; every environment has one")
-        try:
-            facts = yaml.safe_load((folder / "environment.yaml").read_text(encoding="utf-8"))
-            found[folder.name] = Environment(folder, str(facts["description"]), int(facts["disk_mb"]))
-        except (yaml.YAMLError, TypeError, KeyError, ValueError) as error:
-            raise InputError(f"{folder / 'environment.yaml'}: needs description and disk_mb ({error})") from error
+        path = folder / "environment.yaml"
+        facts = read_yaml(path)
+        if not isinstance(facts.get("description"), str) or type(facts.get("disk_mb")) is not int or len(facts) != 2:
+            raise InputError(f"{path}: needs description (text) and disk_mb (a whole number), and nothing else")
+        found[folder.name] = Environment(folder, facts["description"], facts["disk_mb"])
     return found

@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from lmrbench_data.errors import InputError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+#: Longer dotted names are refused unseen: Python's parser takes time that grows with the square of their length.
+_MAX_DOTS = 1000
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class SourceError(InputError):
     """Source that cannot be parsed, or that has no such function, or more than one."""
+
+    #: 1-based line of a syntax error, where there is one.
+    line: int | None = None
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,14 @@ def parse(source: str) -> ast.Module:
     Raises:
         SourceError: not Python, or nested so deeply that the parser gives up.
     """
+    if any(chain.group().count(".") > _MAX_DOTS for chain in re.finditer(r"(?:\.[\s\\]*+\w++[\s\\]*+)+", source)):
+        raise SourceError(f"a dotted name of more than {_MAX_DOTS} parts")
     try:
         return ast.parse(source.removeprefix("\ufeff"))
     except SyntaxError as error:
-        raise SourceError(f"syntax error in line {error.lineno}: {error.msg}") from None
+        found = SourceError(f"syntax error in line {error.lineno}: {error.msg}")
+        found.line = error.lineno
+        raise found from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise SourceError(f"cannot be parsed: {type(error).__name__} {error}".rstrip()) from None
 
@@ -54,12 +63,15 @@ def parse(source: str) -> ast.Module:
 def find_function(source: str, qualified_name: str) -> Target:
     """The one definition of `qualified_name` (`f`, `Class.method`, `Outer.Inner.method`).
 
-    Definitions inside `if`, `try` and `with` at module or class level are found; those inside functions are not.
+    Definitions inside `if`, `try`, `with`, `match` and loops are found; those inside functions are not.
 
     Raises:
         SourceError: none or several definitions, or unparsable source.
     """
-    found = _definitions(parse(source).body, qualified_name.split("."), ())
+    try:
+        found = _definitions(parse(source).body, qualified_name.split("."), ())
+    except RecursionError:  # thousands of `elif`, each inside the one before
+        raise SourceError("blocks are nested too deeply") from None
     functions = [target for target in found if isinstance(target.node, FunctionNode)]
     if not functions:
         raise SourceError(f"no function {qualified_name!r} in it")
@@ -82,13 +94,13 @@ def _definitions(body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt
         else:
             for block in ("body", "orelse", "finalbody"):
                 found += _definitions(getattr(node, block, []), names, (*parents, node))
-            for handler in getattr(node, "handlers", []):
-                found += _definitions(handler.body, names, (*parents, node))
+            for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+                found += _definitions(part.body, names, (*parents, node))
     return found
 
 
 def split_lines(source: str) -> list[str]:
-    """Lines with their endings, split where Python's parser splits: at LF, CRLF and CR, not at form feeds and the like."""
+    """Lines with their endings, split where Python's parser splits: at LF, CRLF and CR, not at form feeds."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", source)
 
 
@@ -99,21 +111,26 @@ def offset(lines: list[str], line: int, column: int) -> int:
 
 
 def indentation(lines: list[str], line: int) -> str:
-    """The white space at the start of a 1-based line."""
+    """The white space at the start of a 1-based line, form feeds included."""
     text = lines[line - 1]
     return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+
+def _column(lines: list[str], line: int) -> int:
+    """The column at which a 1-based line starts, as Python counts: tabs go to the next eighth, form feeds back to 0."""
+    return len(indentation(lines, line).rpartition("\f")[2].expandtabs())
 
 
 def block_end(lines: list[str], node: ast.stmt) -> int:
     """The last 1-based line of a block: its code, then comment lines below that are indented deeper than its head."""
     assert node.end_lineno is not None
-    head = len(indentation(lines, node.lineno).expandtabs())
+    head = _column(lines, node.lineno)
     end = node.end_lineno
     for number in range(end + 1, len(lines) + 1):
         text = lines[number - 1].strip()
         if not text:
             continue
-        if not text.startswith("#") or len(indentation(lines, number).expandtabs()) <= head:
+        if not text.startswith("#") or _column(lines, number) <= head:
             break
         end = number
     return end
@@ -138,11 +155,8 @@ def reindent(block: str, old: str, new: str) -> str:
     shift = 1 if old else 0
     inside_strings: set[int] = set()
     for node in ast.walk(tree):
-        is_string = isinstance(node, ast.JoinedStr) or (
-            isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
-        )
-        if is_string and node.end_lineno is not None and node.end_lineno > node.lineno:
-            inside_strings.update(range(node.lineno + 1 - shift, node.end_lineno + 1 - shift))
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
+            inside_strings.update(range(node.lineno + 1 - shift, (node.end_lineno or 0) + 1 - shift))
     moved = []
     for number, line in enumerate(lines, start=1):
         if number in inside_strings or not line.strip():

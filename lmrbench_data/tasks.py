@@ -4,11 +4,10 @@ A task that loads is well-formed; whether it is *sound* (golden passes, wrong va
 (`lmrbench dataset check`).
 """
 
-import functools
-import json
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from lmrbench_data.archive import read_tree
@@ -16,7 +15,8 @@ from lmrbench_data.errors import InputError
 from lmrbench_data.loader import File
 from lmrbench_data.masking import mask_function, remove_definition
 from lmrbench_data.paths import benchmark_folder
-from lmrbench_data.source import find_function
+from lmrbench_data.strict_yaml import check, read_yaml
+
 
 @dataclass(frozen=True)
 class Tests:
@@ -89,7 +89,7 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None) -> list
     """Load task folders in order of their names.
 
     Args:
-        names: folder names or instance ids to keep; all if empty.
+        names: folder names or instance ids to keep; all if empty. A task of which only instances are named has those.
         benchmark: the folder that holds them; the installed one if None.
 
     Raises:
@@ -102,16 +102,21 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None) -> list
     tasks = [load_task(folder) for folder in folders]
     owners: dict[str, Task] = {}
     for task in tasks:
-        for implementation in task.implementations:
-            other = owners.setdefault(implementation.instance_id, task)
-            if other is not task:
-                raise InputError(f"{task.folder}: instance_id {implementation.instance_id!r} is taken by {other.name}")
+        for item in task.implementations:
+            if owners.setdefault(item.instance_id, task) is not task:
+                taken = f"{item.instance_id!r} is taken by {owners[item.instance_id].name}"
+                raise InputError(f"{task.folder / 'task.yaml'}: instance_id: {taken}; choose another")
     wanted = set(names)
     if unknown := wanted - {task.name for task in tasks} - owners.keys():
         raise InputError(f"unknown task or instance: {', '.join(sorted(unknown))}; see `lmrbench tasks list`")
     if not wanted:
         return tasks
-    return [task for task in tasks if task.name in wanted or any(owners[i] is task for i in wanted & owners.keys())]
+    kept = []
+    for task in tasks:
+        items = tuple(item for item in task.implementations if {task.name, item.instance_id} & wanted)
+        if items:
+            kept.append(dataclasses.replace(task, implementations=items))
+    return kept
 
 
 def load_task(folder: Path) -> Task:
@@ -121,85 +126,65 @@ def load_task(folder: Path) -> Task:
         InputError: naming file, key and mend.
     """
     path = folder / "task.yaml"
-    data = _read_yaml(path)
-    for error in sorted(_validator().iter_errors(data), key=lambda error: (str(error.absolute_path), error.message)):
-        raise InputError(f"{path}: {_where(error)}: {_explain(error)}")
-
-    def implementation(raw: Mapping[str, Any]) -> Implementation:
-        lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "remove")}
-        tests = Tests(**{**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])})
-        return Implementation(**{**raw, **lists, "tests": tests, "instruction": raw["instruction"].strip()})
-
-    paper_path = folder / "paper.md"
-    if not paper_path.is_file():
-        raise InputError(f"{paper_path}: missing; write the method there in your own words")
-    implementations = tuple(implementation(raw) for raw in data.pop("implementations"))
+    data = read_yaml(path)
+    check(data, "task.schema.json", path)
+    implementations = tuple(map(_implementation, data.pop("implementations")))
     task = Task(
         folder=folder,
         implementations=implementations,
-        paper_text=paper_path.read_text(encoding="utf-8"),
+        paper_text=_read_paper(folder / "paper.md"),
         repo=read_tree(folder / "repo"),
         **data,
     )
-    for item in implementations:
-        _check_files(task, item, path)
+    for index, item in enumerate(implementations):
+        if any(item.instance_id == other.instance_id for other in implementations[:index]):
+            raise InputError(f"{path}: implementations[{index}].instance_id: {item.instance_id!r} stands twice")
+        _check_files(task, item, f"{path}: {item.instance_id}")
     return task
 
 
-def _check_files(task: Task, implementation: Implementation, path: Path) -> None:
-    where = f"{path}: {implementation.instance_id}"
-    for key in ("context_files", "depends_on"):
-        for name in getattr(implementation, key):
-            if name not in task.repo:
-                raise InputError(f"{where}: {key}: no file {name!r} in repo/")
-    if implementation.goal_file not in task.repo:
-        raise InputError(f"{where}: goal_file: no file {implementation.goal_file!r} in repo/")
-    if not (task.folder / implementation.tests.file).is_file():
-        raise InputError(f"{where}: tests.file: no file {implementation.tests.file!r} in {task.name}/")
-    if PurePosixPath(implementation.tests.file).parts[0] == "repo":
+def _implementation(raw: Mapping[str, Any]) -> Implementation:
+    lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "remove")}
+    tests = Tests(**{**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])})
+    return Implementation(**{**raw, **lists, "tests": tests, "instruction": raw["instruction"].strip()})
+
+
+def _read_paper(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: missing; write the method there in your own words") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 ({error}); save it as UTF-8") from error
+    if not text.strip():
+        raise InputError(f"{path}: empty; write the method there in your own words")
+    return text
+
+
+def _check_files(task: Task, item: Implementation, where: str) -> None:
+    """The files and names that an implementation refers to are there, and cases are not where models see them."""
+    for key, names in {
+        "context_files": item.context_files,
+        "depends_on": item.depends_on,
+        "goal_file": (item.goal_file,),
+    }.items():
+        if missing := [name for name in names if name not in task.repo]:
+            raise InputError(f"{where}: {key}: no file {missing[0]!r} in repo/")
+    cases = task.folder / item.tests.file
+    if not cases.is_file():
+        raise InputError(f"{where}: tests.file: no file {item.tests.file!r} in {task.name}/")
+    if cases.resolve().is_relative_to((task.folder / "repo").resolve()):
         raise InputError(f"{where}: tests.file: cases must not lie in repo/, models would see them")
     try:
-        find_function(task.golden_file(implementation), implementation.goal_function)
-        task.masked_repo(implementation)
-    except (InputError, UnicodeDecodeError) as error:
-        raise InputError(f"{where}: {implementation.goal_file}: {error}") from error
-
-
-def _read_yaml(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: missing") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{path}: a mapping is needed at the top; see CONTRIBUTING.md")
-    return data
-
-
-@functools.cache
-def _validator() -> Any:
-    import jsonschema
-
-    schema = json.loads((Path(__file__).parent / "schema" / "task.schema.json").read_text(encoding="utf-8"))
-    return jsonschema.Draft202012Validator(schema)
-
-
-def _where(error: Any) -> str:
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-    return place.lstrip(".") or "top level"
-
-
-def _explain(error: Any) -> str:
-    if error.validator == "additionalProperties":
-        known = ", ".join(sorted(error.schema["properties"]))
-        unknown = ", ".join(sorted(set(error.instance) - set(error.schema["properties"])))
-        return f"unknown key {unknown}; known are {known}"
-    if error.validator == "required":
-        missing = ", ".join(key for key in error.validator_value if key not in error.instance)
-        return f"missing key {missing}"
-    if error.validator == "enum":
-        return f"{error.instance!r} is not one of: {'; '.join(map(str, error.validator_value))}"
-    return str(error.message)[:300]
+        masked = mask_function(task.golden_file(item), item.goal_function)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: goal_file: {item.goal_file} is not UTF-8 ({error})") from error
+    except InputError as error:
+        raise InputError(f"{where}: goal_function: {item.goal_file}: {error}") from error
+    for name in item.remove:
+        if name == item.goal_function.partition(".")[0]:
+            raise InputError(f"{where}: remove: {name!r} is or holds the goal function, which stays")
+        try:
+            masked = remove_definition(masked, name)
+        except InputError as error:
+            raise InputError(f"{where}: remove: {item.goal_file}: {error}") from error

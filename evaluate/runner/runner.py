@@ -7,9 +7,9 @@ Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py
 Each case and seed runs in a forked child, so that one cannot disturb the next. The parent imports the big libraries once,
 before forking, and never any code of the repository.
 
-A frame on stdout: one line of JSON {"case", "seed", "kind", "size"}, then `size` bytes. Kinds: `output` (encoding.py),
-`raised` and `died` (JSON), `listing` (JSON: the cases and how each is compared). What cases print goes to stderr, cut
-to its first and last 8 KiB.
+On stdout: first the line `ready` (from then on, what happens may be the tested code's doing), then frames: one line of
+JSON {"case", "seed", "kind", "size"} and `size` bytes. Kinds: `output` (encoding.py), `raised` and `died` (JSON),
+`listing` (JSON: the cases and how each is compared). What cases print goes to stderr, cut to its first and last 8 KiB.
 """
 
 import json
@@ -19,6 +19,7 @@ import re
 import select
 import signal
 import sys
+import time
 import traceback
 
 WORK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -26,16 +27,20 @@ REPO = os.path.join(WORK, "repo")
 CASES = os.path.join(WORK, "tests", "cases.py")
 PRELOADED = ("numpy", "torch", "pandas", "scipy", "sklearn")
 LOG_BYTES = 8192
-RESULT_BYTES = 64 * 1024 * 1024
+RESULT_BYTES = 16 * 1024 * 1024
+PR_SET_DUMPABLE = 4
 
 
 def main():
     with open(os.path.join(WORK, "harness", "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
-    # Should the harness die, nobody stops this process from outside: it stops itself.
-    signal.signal(signal.SIGALRM, lambda *_: os._exit(124))
-    signal.alarm(plan["limit_s"])
-    hide_from_children()
+    deadline = time.monotonic() + plan["limit_s"]
+    # Should the harness die, nobody stops this process from outside: it stops itself. Tested code can send signals, too:
+    # an alarm before its time does nothing, and process 1 of a container ignores what it has no handler for.
+    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= deadline and os._exit(124))
+    signal.alarm(plan["limit_s"] + 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    set_dumpable(0)
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.environ.update({name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")})
@@ -45,24 +50,26 @@ def main():
     import lmrbench_cases  # noqa: F401
 
     preload()
+    stream.write(b"ready\n")
+    stream.flush()
     runs = plan["runs"]
     if runs is None:  # recording: the cases are not known yet
-        kind, payload = in_child(stream, "", 0, listing)
+        kind, payload = in_child(stream, deadline, "", 0, listing)
         send(stream, "", 0, kind, payload)
         names = json.loads(payload) if kind == "listing" else []
         runs = [[case["name"], seed] for case in names for seed in plan["seeds"]]
     for case, seed in runs:
-        send(stream, case, seed, *in_child(stream, case, seed, run_case))
+        send(stream, case, seed, *in_child(stream, deadline, case, seed, run_case))
 
 
-def hide_from_children():
-    """Close /proc/<pid> of this process to children of the same user; not a wall, but the door need not stand open."""
+def set_dumpable(value):
+    """With 0, no other process of this user can trace this one or open its memory and files under /proc (Linux)."""
     try:
         import ctypes
 
-        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
     except (ImportError, OSError, AttributeError):
-        pass
+        pass  # another system: there the sandbox is `local`, which is no wall
 
 
 def preload():
@@ -74,7 +81,7 @@ def preload():
                 with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                     text += file.read()
     for library in PRELOADED:
-        if re.search(rf"^\s*(import|from)\s+{library}\b", text, re.MULTILINE):
+        if re.search(rf"^[ \t]*(import|from)[ \t]+{library}\b", text, re.MULTILINE):
             try:
                 __import__(library)
             except ImportError:
@@ -85,11 +92,12 @@ def preload():
 
 def send(stream, case, seed, kind, payload):
     header = {"case": case, "seed": seed, "kind": kind, "size": len(payload)}
-    stream.write(json.dumps(header).encode("ascii") + b"\n" + payload)
+    stream.write(json.dumps(header).encode("ascii") + b"\n")
+    stream.write(payload)
     stream.flush()
 
 
-def in_child(stream, case, seed, function):
+def in_child(stream, deadline, case, seed, function):
     """Run `function(case, seed)` in a forked child; return (kind, payload) of its result."""
     kills_before = oom_kills()
     result_read, result_write = os.pipe()
@@ -104,19 +112,22 @@ def in_child(stream, case, seed, function):
         os.close(stream.fileno())
         os.close(result_read)
         os.close(log_read)
-        child(case, seed, function, result_write, log_write)
+        child(deadline, case, seed, function, result_write, log_write)
     os.close(result_write)
     os.close(log_write)
     result, log = collect(pid, result_read, log_read)
     try:
-        os.killpg(pid, signal.SIGKILL)  # whatever the case left running
+        # Whatever the case left running; process 1 of a container reaches also what left the case's session.
+        os.kill(-1 if os.getpid() == 1 else -pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass
     status = reap(pid)
     write_log(case, seed, log)
-    kind, _, payload = bytes(result).partition(b"\n")
-    if kind in (b"output", b"raised", b"listing"):
-        return kind.decode("ascii"), payload
+    head = re.match(rb"(output|raised|listing) (\d{1,9})\n", result)
+    if head and len(result) == head.end() + int(head[2]):
+        kind = head[1].decode("ascii")
+        del result[: head.end()]
+        return kind, result
     facts = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
     if len(result) >= RESULT_BYTES:
         facts["reason"] = f"returned more than {RESULT_BYTES} bytes"
@@ -124,15 +135,18 @@ def in_child(stream, case, seed, function):
     return "died", json.dumps(facts).encode("ascii")
 
 
-def child(case, seed, function, result_fd, log_fd):
+def child(deadline, case, seed, function, result_fd, log_fd):
     """The child's whole life: never returns."""
     try:
         os.setsid()
+        set_dumpable(1)
+        prefer_for_oom()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log_fd, 1)
         os.dup2(log_fd, 2)
-        signal.alarm(0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(max(1, int(deadline - time.monotonic()) + 1))  # should the parent be gone by then
         os.chdir(REPO)
         sys.path.insert(0, REPO)
         sys.argv = ["cases"]
@@ -141,11 +155,21 @@ def child(case, seed, function, result_fd, log_fd):
         except BaseException as error:
             kind, payload = "raised", describe(error)
         sys.stdout.flush()
-        data = memoryview(kind.encode("ascii") + b"\n" + payload)
-        while data:
-            data = data[os.write(result_fd, data) :]
+        for data in (f"{kind} {len(payload)}\n".encode("ascii"), payload):
+            data = memoryview(data)
+            while data:
+                data = data[os.write(result_fd, data) :]
     finally:
         os._exit(0)
+
+
+def prefer_for_oom():
+    """When memory runs out, let the kernel end this process before the parent, which has to tell what happened."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:
+        pass  # not Linux, or not allowed
 
 
 def load_cases():
@@ -188,7 +212,7 @@ def describe(error):
         path = os.path.abspath(frame.filename)
         if path.startswith(REPO + os.sep):
             where = os.path.relpath(path, REPO)
-            frames.append(f"{where}:{frame.lineno} in {frame.name}: {frame.line}")
+            frames.append(f"{where}:{frame.lineno} in {frame.name}: {frame.line[:200]}")
         elif path == CASES:
             frames.append(f"(tests) in {frame.name}")
     try:

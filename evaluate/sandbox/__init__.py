@@ -14,6 +14,9 @@ from lmrbench_data.errors import InfraError, InputError
 Say = Callable[[str], None]
 """How long work reports a line of progress to the user."""
 
+#: The runner's first word, said before any tested code runs.
+READY = b"ready\n"
+
 
 class Ended(StrEnum):
     """How a run in a sandbox came to its end, as seen from outside."""
@@ -32,7 +35,7 @@ class Limits:
     memory_mb: int
     processes: int = 256
     disk_mb: int = 256
-    output_mb: int = 256
+    output_mb: int = 64
     log_kb: int = 256
 
     def as_row(self) -> dict[str, int]:
@@ -53,6 +56,23 @@ class Outcome:
     log: str
     ended: Ended
     duration_s: float
+
+
+def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:
+    """What the runner sent after its first word.
+
+    Args:
+        problem: what is known about a runner that did not start.
+
+    Raises:
+        InfraError: the first word is missing, so no tested code has run yet and nothing can be its fault (memory apart:
+            the limit may be too low for the libraries that the tested code names).
+    """
+    if stdout.startswith(READY):
+        del stdout[: len(READY)]
+    elif ended is not Ended.OUT_OF_MEMORY:
+        raise InfraError(f"the runner did not start ({problem})")
+    return bytes(stdout)
 
 
 class Sandbox(Protocol):

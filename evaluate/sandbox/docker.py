@@ -17,7 +17,7 @@ from typing import Any
 
 from lmrbench_data.errors import InfraError
 from lmrbench_data.evaluate.images import ensure_image
-from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Say
+from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Say, runner_stream
 from lmrbench_data.evaluate.workspace import bootstrap
 
 LABEL = "lmrbench.run"
@@ -52,27 +52,36 @@ class DockerSandbox:
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a container of its own."""
+        if self._closed:
+            raise InfraError("the sandbox was closed")
         self._start_reaper()
         with _engine_errors("Docker engine"):
             api = self._api()
             container = api.create_container(**self._configuration(api, image, len(workspace), limits))["Id"]
             try:
-                if self._closed:
+                if self._closed:  # while the container was being made
                     raise InfraError("the sandbox was closed")
                 return self._converse(api, container, workspace, limits)
             finally:
                 _remove(api, container)
 
     def close(self) -> None:
-        """Remove all containers of this sandbox."""
+        """Remove all containers of this sandbox; if the daemon does not answer, the reaper waits for it."""
         self._closed = True
-        with contextlib.suppress(InfraError), _engine_errors("Docker engine"):
-            remove_all(self._api(), self.run_id)
-        if self._reaper and self._reaper.stdin:
-            with contextlib.suppress(OSError):
-                self._reaper.stdin.write(b"done")
-                self._reaper.stdin.close()
-            self._reaper.wait(timeout=10)
+        clean = False
+        with contextlib.suppress(InfraError):
+            clean = remove_all(self._api(), self.run_id)
+        with self._reaper_lock:
+            reaper, self._reaper = self._reaper, None
+        if reaper is None:
+            return
+        assert reaper.stdin is not None
+        with contextlib.suppress(OSError):
+            if clean:
+                reaper.stdin.write(b"done")
+            reaper.stdin.close()
+        if clean:
+            reaper.wait(timeout=10)
 
     def _api(self) -> Any:
         """A client for this thread: `requests` sessions are not made to be shared."""
@@ -97,6 +106,8 @@ class DockerSandbox:
             nano_cpus=1_000_000_000,
             ipc_mode="none",
             oom_score_adj=500,
+            # A daemon that adds an init process by itself would put the runner in reach of signals.
+            init=False,
             ulimits=[docker.types.Ulimit(name="core", soft=0, hard=0), docker.types.Ulimit(name="nofile", soft=1024, hard=1024)],
             # The stream is read live; the daemon must not keep a copy of what tested code prints.
             log_config=docker.types.LogConfig(type="none"),
@@ -130,19 +141,17 @@ class DockerSandbox:
         finally:
             attached.close()
             connection.close()
-        if ended is not Ended.EXITED:
-            return Outcome(stdout, log, ended, duration)
-        code = api.wait(container, timeout=_API_TIMEOUT_S)["StatusCode"]
-        if code != 0:
-            state = api.inspect_container(container)["State"]
+        problem = f"nothing heard of it in {duration:.0f} s"
+        if ended is Ended.EXITED:
+            code = api.wait(container, timeout=_API_TIMEOUT_S)["StatusCode"]
+            problem = f"exit {code}: {log.strip()[-300:]}"
+            state = api.inspect_container(container)["State"] if code else {}
             if state.get("OOMKilled"):
                 ended = Ended.OUT_OF_MEMORY
             elif code in (137, 143) or state.get("Error"):
                 # Process 1 of a container cannot be killed from inside: somebody else did.
                 raise InfraError(f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip())
-            elif not stdout:
-                raise InfraError(f"the runner did not start (exit {code}): {log.strip()[-300:]}")
-        return Outcome(stdout, log, ended, duration)
+        return Outcome(runner_stream(stdout, ended, problem), log, ended, duration)
 
     def _start_reaper(self) -> None:
         with self._reaper_lock:
@@ -171,30 +180,34 @@ def connect() -> Any:
         return docker.APIClient(**docker.utils.kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S)
 
 
-def remove_all(api: Any, run_id: str) -> int:
-    """Remove all containers with this run's label, running or not; return how many there were."""
-    containers = api.containers(all=True, quiet=True, filters={"label": f"{LABEL}={run_id}"})
-    for container in containers:
-        _remove(api, container["Id"])
-    return len(containers)
+def remove_all(api: Any, run_id: str) -> bool:
+    """Remove all containers with this run's label, running or not; return whether none is left.
+
+    Raises:
+        InfraError: the daemon does not answer.
+    """
+    with _engine_errors("Docker engine"):
+        for pause in (0.0, 0.2, 1.0):  # a removal that somebody else began takes its time
+            time.sleep(pause)
+            containers = api.containers(all=True, quiet=True, filters={"label": f"{LABEL}={run_id}"})
+            if not containers:
+                return True
+            for container in containers:
+                _remove(api, container["Id"])
+    return False
 
 
 def _remove(api: Any, container: str) -> None:
+    """Remove a container if the daemon can; a failure must not hide what came out of the container."""
     import docker.errors
     import requests
 
-    try:
+    # It is gone, on its way out, or the daemon is: `close` and after it the reaper look again.
+    with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
         api.remove_container(container, force=True, v=True)
-    except docker.errors.NotFound:
-        pass
-    except docker.errors.APIError as error:
-        if error.response is None or error.response.status_code != 409:  # 409: its removal is under way already
-            raise
-    except requests.exceptions.RequestException:
-        pass  # the daemon is gone; the reaper and the daemon's own start-up come after us
 
 
-def _read_stream(connection: socket.socket, deadline: float, limits: Limits) -> tuple[bytes, str, Ended]:
+def _read_stream(connection: socket.socket, deadline: float, limits: Limits) -> tuple[bytearray, str, Ended]:
     """Read Docker's multiplexed stream: 8 bytes of header (stream, length), then the data."""
     stdout, log = bytearray(), bytearray()
     buffer = bytearray()
@@ -229,7 +242,7 @@ def _read_stream(connection: socket.socket, deadline: float, limits: Limits) -> 
         del buffer[:position]
         if len(stdout) + len(buffer) > limits.output_mb * 2**20:
             ended = Ended.OUTPUT_LIMIT
-    return bytes(stdout), log[: limits.log_kb * 1024].decode("utf-8", "replace"), ended
+    return stdout, log[: limits.log_kb * 1024].decode("utf-8", "replace"), ended
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from lmrbench_data.environments import load_environments
 from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Say
+from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Say, runner_stream
 from lmrbench_data.evaluate.workspace import bootstrap
 
 #: Carried in the environment of everything that a run starts, so that stragglers can be found.
@@ -112,6 +112,8 @@ class LocalSandbox:
             start_new_session=True,
         )
         try:
+            if self._closed:  # while the process was being started
+                raise InfraError("the sandbox was closed")
             assert process.stdin is not None
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(workspace)
@@ -127,12 +129,11 @@ class LocalSandbox:
                     stream.close()
         if self._closed:
             raise InfraError("the sandbox was closed")
-        if ended is Ended.EXITED and process.returncode > 0 and not stdout:
-            raise InfraError(f"the runner did not start (exit {process.returncode}): {log.strip()[-300:]}")
-        return Outcome(stdout, log, ended, duration)
+        problem = f"exit {process.returncode} after {duration:.0f} s: {log.strip()[-300:]}"
+        return Outcome(runner_stream(stdout, ended, problem), log, ended, duration)
 
 
-def _read(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> tuple[bytes, str, Ended]:
+def _read(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> tuple[bytearray, str, Ended]:
     """Read stdout and stderr until stdout ends, the runner is gone, or a limit is reached."""
     stdout, log = bytearray(), bytearray()
     assert process.stdout is not None
@@ -143,7 +144,7 @@ def _read(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> 
         while selector.get_map():
             rest = deadline - time.monotonic()
             if rest <= 0:
-                return bytes(stdout), _text(log, limits), Ended.TIME_LIMIT
+                return stdout, _text(log, limits), Ended.TIME_LIMIT
             ready = selector.select(min(rest, 0.5))
             for key, _ in ready:
                 chunk = os.read(key.fd, 1 << 18)
@@ -152,11 +153,11 @@ def _read(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> 
                 elif key.data is stdout or len(log) < limits.log_kb * 1024:
                     key.data.extend(chunk)
             if len(stdout) > limits.output_mb * 2**20:
-                return bytes(stdout), _text(log, limits), Ended.OUTPUT_LIMIT
+                return stdout, _text(log, limits), Ended.OUTPUT_LIMIT
             # A straggler may hold the pipes open after the runner is gone.
             if not ready and process.poll() is not None:
                 break
-    return bytes(stdout), _text(log, limits), Ended.EXITED
+    return stdout, _text(log, limits), Ended.EXITED
 
 
 def _text(log: bytearray, limits: Limits) -> str:

@@ -1,9 +1,8 @@
 """Selected-block and sliding-window attention: the exact-token branches of native sparse attention (NSA)."""
 
 import torch
-from torch import Tensor
-
 from sparse_attention.packing import local_positions
+from torch import Tensor
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, offsets: Tensor, positions: Tensor, scale: float) -> Tensor:

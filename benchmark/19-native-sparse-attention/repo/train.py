@@ -4,12 +4,11 @@ import argparse
 import time
 
 import torch
-from torch import Tensor, nn
-
 from copy_task import IGNORED, CopyTask
 from sparse_attention.gating import BRANCHES
 from sparse_attention.layer import AttentionConfig
 from sparse_attention.model import Decoder, build_model
+from torch import Tensor, nn
 
 EVALUATION_SEED = 10_000
 MODELS = {

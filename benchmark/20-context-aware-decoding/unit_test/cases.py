@@ -1,8 +1,8 @@
 """Labelled inputs for context-aware-sampling.
 
 Where the temperature is tiny, or one token is certain, tokens are compared exactly. Where the draw is truly random,
-frequencies of 2,000 draws are compared by total variation: two correct samplers are about 0.02 apart, the mistakes of
-interest 0.15 and more.
+frequencies of 1,500 draws are compared by total variation: two correct samplers are about 0.03 apart, and more than 0.1
+less than once in 100,000 runs. Each mistake of interest is off by 0.2 or more in some of the settings.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from torch import Tensor
 
 #: Prompt tokens of `ScriptedLM`, outside its vocabulary of next tokens.
 CONTEXT, ASK = 60, 50
-DRAWS = 2000
+DRAWS = 1500
 
 
 def tokenizer_with(eos_token_id: int) -> SimpleNamespace:
@@ -70,9 +70,9 @@ class ScriptedLM:
         self.with_context, self.without_context, self.decoy = with_context, without_context, decoy
 
     def __call__(self, input_ids: Tensor) -> LMOutput:
-        rows = self.with_context if (input_ids == CONTEXT).any() else self.without_context
-        asked = (input_ids[0] == ASK).nonzero()
-        step = input_ids.shape[-1] - 1 - int(asked[-1]) if len(asked) else 0
+        start = input_ids[0, :6].tolist()  # all of the longest prompt
+        rows = self.with_context if CONTEXT in start else self.without_context
+        step = input_ids.shape[-1] - 1 - start.index(ASK) if ASK in start else 0
         logits = rows.new_zeros(1, input_ids.shape[-1], rows.shape[-1])
         logits[..., self.decoy] = 100
         logits[0, -1] = rows[min(step, len(rows) - 1)]
@@ -88,6 +88,7 @@ def random_prompt(seed: int, context_length: int, query_length: int = 4, vocab_s
 
 
 def scripted_prompt() -> tuple[Tensor, Tensor]:
+    """Prompt of six tokens for `ScriptedLM`, and its context."""
     return torch.tensor([[CONTEXT] * 3 + [51, 52, ASK]]), torch.tensor([[CONTEXT] * 3])
 
 
@@ -197,6 +198,25 @@ def case_end_token_in_prompt(seed):
 
 
 @compare(exact=True)
+def case_end_token_by_chance(seed):
+    """The end token ends the generation whenever it is drawn, be it the most likely token or not."""
+    eos = seed % 2
+    prompt, context = scripted_prompt()
+    outcomes = []
+    for end_logit in (-1.0, 1.0):  # with the contrast, probabilities of 0.12 and 0.88
+        row = torch.zeros(1, 2)
+        row[0, eos] = end_logit
+        model = ScriptedLM(row, torch.zeros(1, 2), decoy=1 - eos)
+        for _ in range(20):
+            output = context_aware_sampling(
+                model, tokenizer_with(eos), prompt, context, alpha=1.0, max_length=400, temperature=1.0
+            )
+            drawn = output[0, prompt.shape[-1] :].tolist()
+            outcomes.append({"last": drawn[-1], "end_tokens": drawn.count(eos)})
+    return outcomes
+
+
+@compare(exact=True)
 def case_length_limits(seed):
     """0, 1 and 3 new tokens, with a longer prompt; wiping the prompt afterwards must not touch the output."""
     outputs = {}
@@ -209,32 +229,33 @@ def case_length_limits(seed):
     return outputs
 
 
-@compare(checker="total_variation", atol=0.08)
+@compare(checker="total_variation", atol=0.1)
 def case_law_at_temperature_one(seed):
-    """Frequencies for three contrast strengths; a second call must not repeat the draws of the first."""
+    """Frequencies and reachable tokens with and without contrast; another call must not repeat the draws."""
     prompt, context = scripted_prompt()
     order = torch.randperm(5, generator=torch.Generator().manual_seed(seed))
-    with_context = torch.tensor([[1.0, 0.6, 0.0, -0.4, 0.3]])[:, order]
-    without_context = torch.tensor([[1.6, -0.6, 1.2, -1.0, 0.4]])[:, order]
+    with_context = torch.tensor([[2.0, -0.4, 0.8, -0.2, 1.6]])[:, order]
+    without_context = torch.tensor([[3.6, -1.4, -0.6, -0.4, 2.0]])[:, order]
     model, tokenizer = ScriptedLM(with_context, without_context), tokenizer_with(-1)
     outputs = [
         context_aware_sampling(model, tokenizer, prompt, context, alpha, max_length=DRAWS, temperature=1.0)
-        for alpha in (0.0, 0.5, 1.5)
+        for alpha in (0.0, 1.5)
     ]
     again = context_aware_sampling(model, tokenizer, prompt, context, 1.5, max_length=64, temperature=1.0)
     return {
         "frequencies": [frequencies(output, prompt, 5) for output in outputs],
+        "drawn": [output[0, prompt.shape[-1] :].unique().tolist() for output in outputs],
         "repeated": torch.equal(again, outputs[-1][:, : again.shape[-1]]),
     }
 
 
-@compare(checker="total_variation", atol=0.08)
+@compare(checker="total_variation", atol=0.1)
 def case_law_at_other_temperatures(seed):
     """Frequencies at temperatures below and above one."""
     prompt, context = scripted_prompt()
     order = torch.randperm(5, generator=torch.Generator().manual_seed(seed))
-    with_context = torch.tensor([[3.0, 2.0, 0.0, -1.0, 1.0]])[:, order]
-    without_context = torch.tensor([[4.0, -1.0, 3.0, -2.0, 1.0]])[:, order]
+    with_context = torch.tensor([[-0.5, -1.5, 1.0, -1.0, -0.5]])[:, order]
+    without_context = torch.tensor([[3.0, -2.0, 3.5, -0.5, 2.5]])[:, order]
     model, tokenizer = ScriptedLM(with_context, without_context), tokenizer_with(-1)
     return [
         frequencies(
@@ -242,11 +263,11 @@ def case_law_at_other_temperatures(seed):
             prompt,
             5,
         )
-        for temperature in (0.4, 2.5)
+        for temperature in (0.5, 3.0)
     ]
 
 
-@compare(checker="total_variation", atol=0.08)
+@compare(checker="total_variation", atol=0.1)
 def case_tied_tokens(seed):
     """Three tokens tie exactly for the maximum at the default temperature: each comes up in a third of the draws."""
     prompt, context = scripted_prompt()
@@ -256,6 +277,21 @@ def case_tied_tokens(seed):
     model, tokenizer = ScriptedLM(with_context, without_context), tokenizer_with(-1)
     output = context_aware_sampling(model, tokenizer, prompt, context, alpha=1.0, max_length=DRAWS)
     return frequencies(output, prompt, 5)
+
+
+@compare(exact=True)
+def case_narrow_margins(seed):
+    """Margins of a thousandth decide at tiny temperatures, with another winner at each step."""
+    generator = torch.Generator().manual_seed(seed)
+    winners = torch.randint(5, (12,), generator=generator)
+    with_context = 1 + torch.nn.functional.one_hot(winners, 5) / 1024
+    without_context = torch.ones(12, 5)
+    return {
+        str(temperature): run_scripted(
+            with_context.tolist(), without_context.tolist(), -1, alpha=0.5, max_length=12, temperature=temperature
+        )
+        for temperature in (1e-14, 1e-6)
+    }
 
 
 @compare(exact=True)

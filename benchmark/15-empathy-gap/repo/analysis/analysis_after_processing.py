@@ -54,8 +54,8 @@ def get_excluded_id_set_no_default(group_option: str, prompt_variation: str, mod
     names = GROUP_MAPPINGS[group_option]
     excluded: set[int] = set()
     for persona, experiencer in product(names, names):
-        intensities = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer)
-        excluded.update(np.flatnonzero(intensities == REFUSAL).tolist())
+        refused = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer) == REFUSAL
+        excluded.update(np.flatnonzero(refused).tolist())
     return excluded
 
 
@@ -147,8 +147,8 @@ def get_refusal_rates(group_option: str, prompt_variation: str, model_id: str) -
     names = (UNSPECIFIED, *GROUP_MAPPINGS[group_option])
     rates = pd.DataFrame(0.0, index=names, columns=names)
     for persona, experiencer in product(names, names):
-        intensities = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer)
-        rates.loc[persona, experiencer] = (intensities == REFUSAL).mean()
+        refused = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer) == REFUSAL
+        rates.loc[persona, experiencer] = refused.mean()
     return rates
 
 

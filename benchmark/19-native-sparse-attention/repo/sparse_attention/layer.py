@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import torch
+from NSA import nsa
 from torch import Tensor, nn
 
-from NSA import nsa
 from sparse_attention.compression import compressed_attention
 from sparse_attention.gating import BRANCHES, BranchGates
 from sparse_attention.packing import sequence_slices

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-
 from copy_task import IGNORED, CopyTask
 from NSA import nsa
 from sparse_attention.compression import compressed_attention

@@ -18,7 +18,7 @@ def context_aware_sampling(model, tokenizer, input_ids, context_ids, alpha=0.9, 
             full, prior = (model(ids).logits[0, -1].float() for ids in passes)
         surprise = full - prior
         scaled = (full + alpha * surprise).div(temperature)
-        weights = torch.exp(scaled - scaled.logsumexp(dim=-1))
+        weights = torch.exp(scaled - scaled.max())
         return torch.cat([answer, torch.multinomial(weights, 1)[None]], dim=-1)
 
     answer = input_ids.new_empty((1, 0))

@@ -1,0 +1,1 @@
+"""The SimPO trainer and its settings."""

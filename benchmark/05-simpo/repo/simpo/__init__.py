@@ -1,0 +1,1 @@
+"""The parts that SimPO trains on: a tiny language model and preference data."""

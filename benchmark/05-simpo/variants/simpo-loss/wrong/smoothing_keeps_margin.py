@@ -1,0 +1,18 @@
+# Swaps the responses for the flipped label, so that the target margin counts against both orders.
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def simpo_loss(self, policy_chosen_logps: Tensor, policy_rejected_logps: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    margins = policy_chosen_logps - policy_rejected_logps - self.gamma_beta_ratio
+    logits = self.beta * margins
+    if self.loss_type == "sigmoid":
+        flipped_margins = policy_rejected_logps - policy_chosen_logps - self.gamma_beta_ratio
+        kept, flipped = -F.logsigmoid(logits), -F.logsigmoid(self.beta * flipped_margins)
+        losses = (1 - self.label_smoothing) * kept + self.label_smoothing * flipped
+    elif self.loss_type == "hinge":
+        losses = torch.relu(1 - logits)
+    else:
+        raise ValueError(f"loss_type is {self.loss_type!r}, not 'sigmoid' or 'hinge'")
+    return losses, self.beta * policy_chosen_logps, self.beta * policy_rejected_logps

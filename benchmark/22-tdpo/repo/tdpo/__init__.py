@@ -1,0 +1,1 @@
+"""The parts that the trainers work on: data, batches, a tiny language model, log-probabilities."""

@@ -1,0 +1,96 @@
+"""The SimCLR trainer: each view of an image has to recognise the image's other view among all views of a batch."""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+from utils import Config, accuracy
+
+
+class SimCLR:
+    """Contrastive pretraining of an encoder.
+
+    Args:
+        args: settings; the objective reads `batch_size`, `n_views`, `temperature` and `device`.
+        model: encoder and projection head, moved to `args.device`.
+        optimizer: of the model's parameters.
+        scheduler: of the learning rate, stepped after each epoch.
+    """
+
+    def __init__(self, *, args: Config, model: nn.Module, optimizer: Optimizer, scheduler: LRScheduler) -> None:
+        self.args = args
+        self.model = model.to(args.device)
+        self.optimizer = optimizer
+        self.scheduler = scheduler
+        self.criterion = nn.CrossEntropyLoss()
+
+    def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Turn the projections of one batch into a classification problem whose cross-entropy is NT-Xent.
+
+        N, v and tau are `batch_size`, `n_views` and `temperature` of `self.args`. In spite of its name the method
+        returns no loss: the caller applies `self.criterion` to what it returns.
+
+        Args:
+            features: (v * N, d) projections, not normalised, as blocks of views: the N rows of the first view, then
+                those of the second in the same order of images, and so on. Row a * N + n is view a of image n.
+
+        Returns:
+            logits: (v * N, v * N - 1) cosine similarities of each row with all other rows, divided by tau. The v - 1
+                other views of the row's own image (positives) come first, then the v * (N - 1) views of other images
+                (negatives); rows of `features` keep their order within both groups. Same dtype as `features`.
+            labels: (v * N,) int64 targets, all of them 0: the first positive.
+
+            Both are on `self.args.device`; gradients flow from the logits to `features`.
+
+        Raises:
+            ValueError: `features` does not have v * N rows.
+        """
+        rows = self.args.n_views * self.args.batch_size
+        if features.size(0) != rows:
+            raise ValueError(f"{features.size(0)} rows of features, not n_views * batch_size = {rows}")
+
+        directions = F.normalize(features.to(self.args.device), dim=1)
+        similarities = directions @ directions.T
+
+        # Sort the columns of each row by group, and keep their order within a group.
+        image = torch.arange(rows, device=similarities.device) % self.args.batch_size
+        group = (image.unsqueeze(1) != image.unsqueeze(0)).long()  # 0: own image, 1: another image
+        group.fill_diagonal_(2)  # the row itself goes last, and is cut off
+        columns = group.argsort(dim=1, stable=True)[:, :-1]
+
+        logits = similarities.gather(1, columns) / self.args.temperature
+        labels = torch.zeros(rows, dtype=torch.int64, device=logits.device)
+        return logits, labels
+
+    def train(self, loader: Iterable[Sequence[Tensor]], report_every: int = 5) -> list[dict[str, float]]:
+        """Run all epochs.
+
+        Args:
+            loader: batches, each a list of v tensors (N, C, H, W), one view of the same N images each.
+            report_every: epochs between two printed lines; 0 prints nothing.
+
+        Returns:
+            One dictionary an epoch, with the means over its batches of the loss and of the shares of rows whose first
+            positive has the highest logit (top 1) or is among the five highest (top 5).
+        """
+        history = []
+        for epoch in range(1, self.args.epochs + 1):
+            self.model.train()
+            batches = torch.tensor([self._step(torch.cat(list(views))) for views in loader])
+            self.scheduler.step()
+            history.append(dict(zip(("loss", "top 1", "top 5"), batches.mean(dim=0).tolist(), strict=True)))
+            if report_every and (epoch == 1 or epoch % report_every == 0):
+                print(f"  epoch {epoch:3d}   " + "   ".join(f"{name} {x:6.3f}" for name, x in history[-1].items()))
+        return history
+
+    def _step(self, images: Tensor) -> list[float]:
+        """Update the model on v * N images; return loss, top 1 and top 5 from before the update."""
+        logits, labels = self.info_nce_loss(self.model(images.to(self.args.device)))
+        loss = self.criterion(logits, labels)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return [loss.item(), *accuracy(logits, labels, top_k=(1, 5))]

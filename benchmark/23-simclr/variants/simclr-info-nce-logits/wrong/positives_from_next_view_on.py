@@ -1,0 +1,25 @@
+# Starts the positives with the following view and goes round, instead of in index order.
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
+    images, views = self.args.batch_size, self.args.n_views
+    rows = views * images
+    if features.shape[0] != rows:
+        raise ValueError(f"expected {rows} rows, got {features.shape[0]}")
+
+    z = F.normalize(features.to(self.args.device), dim=1)
+    similarities = z @ z.T
+    identity = torch.arange(images, device=z.device).repeat(views)
+    same_image = identity.unsqueeze(0) == identity.unsqueeze(1)
+    itself = torch.eye(rows, dtype=torch.bool, device=z.device)
+
+    row = torch.arange(rows, device=z.device).unsqueeze(1)
+    following = (row + images * torch.arange(1, views, device=z.device)) % rows
+    positives = similarities.gather(1, following)
+    negatives = similarities[~same_image].view(rows, rows - views)
+    logits = torch.cat([positives, negatives], dim=1) / self.args.temperature
+    labels = torch.zeros(rows, dtype=torch.long, device=z.device)
+    return logits, labels
