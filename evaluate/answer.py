@@ -24,7 +24,7 @@ from lmrbench_data.source import (
     split_lines,
 )
 
-MAX_ANSWER_BYTES = 1_000_000
+MAX_ANSWER_BYTES = 500_000
 #: How often an answer may be parsed: at most so often, and so many characters in all.
 _MAX_PARSES = 100
 _PARSE_BUDGET = 3_000_000
@@ -159,7 +159,7 @@ class _Parser:
                     reason = SourceError(str(error).replace(f"line {error.line}", f"line {error.line - 1}", 1))
                     reason.line = error.line - 1
                 continue
-            if not any(isinstance(node, ast.ClassDef) and node.name == _WRAPPER and node.decorator_list for node in tree.body):
+            if not any(node.decorator_list for node in _wrappers(tree)):
                 return variant
         raise reason
 
@@ -188,6 +188,10 @@ class _Parser:
         return parse(code)
 
 
+def _wrappers(tree: ast.Module) -> list[ast.ClassDef]:
+    return [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == _WRAPPER]
+
+
 # --- take it apart ----------------------------------------------------------------------------------------------------
 
 
@@ -195,7 +199,7 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
     """The parts of code that parses."""
     *outer, name = goal_function.split(".")
     tree, lines = parse(code), split_lines(code)
-    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == _WRAPPER)]
+    bodies = [tree.body, *(node.body for node in _wrappers(tree))]
     bodies += [body for start in range(len(outer)) for body in _class_bodies(tree.body, outer[start:])]
     found = [(body, node) for body in bodies for node in body if isinstance(node, FunctionNode) and node.name == name]
     if len(found) != 1:
@@ -248,7 +252,8 @@ def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
         if _is_prose(node) or _is_future(node) or first_line(node) <= done:  # `a = 1; b = 2` is one text
             continue
         done = block_end(lines, node)
-        texts.append(reindent("".join(lines[first_line(node) - 1 : done]), indentation(lines, node.lineno), "").rstrip())
+        text = "".join(lines[first_line(node) - 1 : done])
+        texts.append(reindent(text, indentation(lines, node.lineno), "").rstrip())
     return texts
 
 

@@ -3,24 +3,30 @@
 Everything runs through the same path as a user's prediction, in the same sandbox.
 """
 
+import ast
 import concurrent.futures
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lmrbench_data.build import Recorder, build_rows
-from lmrbench_data.errors import InfraError
+from lmrbench_data.errors import InfraError, InputError
 from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.sandbox import Sandbox, Say
 from lmrbench_data.evaluate.verdict import Status
-from lmrbench_data.loader import read_archive
-from lmrbench_data.source import block_end, find_function, split_lines
+from lmrbench_data.source import block_end, find_function, first_line, split_lines
 from lmrbench_data.tasks import Implementation, Task
 
 MIN_VALID, MIN_WRONG = 2, 5
 #: A line of the reference that is this long is no coincidence elsewhere.
 _DISTINCTIVE = 40
+#: How often the reference runs again: one that does not repeat itself fails honest answers at random.
+GOLDEN_RUNS = 3
+#: Exceptions of files that were not written with care.
+_BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Probe:
 
     instance_id: str
     name: str
-    """`golden`, `masked`, `valid/<file>` or `wrong/<file>`."""
+    """`golden` (and `golden, run 2` ...), `masked`, `valid/<file>` or `wrong/<file>`."""
     prediction: Prediction
     must_pass: bool
 
@@ -70,20 +76,22 @@ def check_tasks(
         on_start: told how many probes will run.
 
     Raises:
-        InputError: a reference does not run.
         InfraError: the machinery failed, so that nothing can be said.
     """
-    rows = {str(row["instance_id"]): row for row in build_rows(tasks, recorder)}
+    rows: dict[str, dict[str, Any]] = {}
     probes: list[Probe] = []
     for task in tasks:
         for implementation in task.implementations:
             yield from read_faults(task, implementation)
-            masked = read_archive(rows[implementation.instance_id]["repo_archive"])[implementation.goal_file]
-            probes += _probes(task, implementation, masked.data.decode("utf-8"))
+            try:
+                [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))], recorder)
+            except InputError as error:
+                yield Finding(implementation.instance_id, "golden", False, str(error), str(Status.ERROR))
+                continue
+            rows[implementation.instance_id] = row
+            probes += _probes(task, implementation)
     on_start(len(probes))
-    images = {str(row["docker_image"]): "" for row in rows.values()}
-    for tag in images:
-        images[tag] = sandbox.prepare(tag, say)
+    images = {tag: sandbox.prepare(tag, say) for tag in {str(row["docker_image"]) for row in rows.values()}}
 
     def run(probe: Probe) -> tuple[Probe, Verdict]:
         row = rows[probe.instance_id]
@@ -95,7 +103,7 @@ def check_tasks(
 
 
 def read_faults(task: Task, implementation: Implementation) -> Iterator[Finding]:
-    """Faults that need no run: too few variants, a wrong variant without its reason, leaks into what models see."""
+    """Faults that need no run: too few variants, unreadable ones, wrong ones without a reason, leaks to models."""
     instance = implementation.instance_id
     for kind, least in (("valid", MIN_VALID), ("wrong", MIN_WRONG)):
         paths = task.variants(implementation, kind)
@@ -103,52 +111,70 @@ def read_faults(task: Task, implementation: Implementation) -> Iterator[Finding]
             message = f"{len(paths)} {kind} variants, at least {least} are needed"
             yield Finding(instance, kind, False, message)
         for path in paths:
-            if kind == "wrong" and not path.read_text(encoding="utf-8").startswith("# "):
+            text = _read(path)
+            if text is None:
+                yield Finding(instance, f"{kind}/{path.name}", False, "not UTF-8")
+            elif kind == "wrong" and not text.startswith("# "):
                 yield Finding(instance, f"wrong/{path.name}", False, "the first line must say what is wrong: `# ...`")
     secret = _secret_lines(task.golden_file(implementation), implementation.goal_function)
-    for name, file in task.masked_repo(implementation).items():
-        text = file.data.decode("utf-8", "replace")
-        shown = next((line for line in secret if line in text), None)
-        if shown:
-            yield Finding(instance, f"repo/{name}", False, f"shows a line of the reference: {shown}")
-    shown = next((line for line in secret if line in task.paper_text or line in implementation.instruction), None)
-    if shown:
-        yield Finding(instance, "paper.md or instruction", False, f"shows a line of the reference: {shown}")
+    shown_to_models = {
+        **{f"repo/{name}": file.data for name, file in task.masked_repo(implementation).items()},
+        "paper.md": task.paper_text.encode(),
+        "instruction": implementation.instruction.encode(),
+    }
+    for name, content in shown_to_models.items():
+        if found := next((line for line in secret if line.encode() in content), None):
+            yield Finding(instance, name, False, f"shows a line of the reference: {found}")
 
 
-def _secret_lines(golden: str, goal_function: str) -> set[str]:
-    """Distinctive lines of the goal function's body."""
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _secret_lines(golden: str, goal_function: str) -> list[str]:
+    """Distinctive lines of the goal function's body, its docstring left out."""
     node = find_function(golden, goal_function).node
     lines = split_lines(golden)
-    body = {line.strip() for line in lines[node.body[0].end_lineno or 0 : block_end(lines, node)]}
-    return {line for line in body if len(line) >= _DISTINCTIVE and not line.startswith("#")}
+    code = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    start = first_line(code[0]) - 1 if code else block_end(lines, node)
+    body = [line.strip() for line in lines[start : block_end(lines, node)]]
+    return [line for line in body if len(line) >= _DISTINCTIVE and not line.startswith("#")]
 
 
-def _probes(task: Task, implementation: Implementation, masked: str) -> Iterator[Probe]:
+def _probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
     instance = implementation.instance_id
 
     def probe(name: str, form: str, content: str, must_pass: bool) -> Probe:
         return Probe(instance, name, Prediction(instance, "check", form, content), must_pass)
 
-    yield probe("golden", "goal_file", task.golden_file(implementation), True)
+    for run in range(1, GOLDEN_RUNS + 1):
+        yield probe("golden" if run == 1 else f"golden, run {run}", "goal_file", task.golden_file(implementation), True)
+    masked = task.masked_repo(implementation)[implementation.goal_file].data.decode("utf-8")
     yield probe("masked", "goal_file", masked, False)
     for kind in ("valid", "wrong"):
         for path in task.variants(implementation, kind):
-            yield probe(f"{kind}/{path.name}", "function", path.read_text(encoding="utf-8"), kind == "valid")
+            if text := _read(path):
+                yield probe(f"{kind}/{path.name}", "function", text, kind == "valid")
 
 
 def _judge(probe: Probe, verdict: Verdict) -> Finding:
+    """What a verdict says about the task."""
     if verdict.status is Status.INFRA_ERROR:
         raise InfraError(f"{probe.instance_id} {probe.name}: {verdict.detail}")
     passed = verdict.status is Status.PASSED
     reason = verdict.reason()
-    # A wrong variant must be found out by the tests; one that cannot even be applied proves nothing about them.
-    usable = probe.must_pass or verdict.status is not Status.MALFORMED
-    ok = passed == probe.must_pass and usable
-    if ok:
-        message = reason
-    elif passed:
-        message = "passes, but must not: the cases do not notice it"
-    else:
-        message = f"must {'pass' if probe.must_pass else 'apply and fail'}: {reason}"
-    return Finding(probe.instance_id, probe.name, ok, message, str(verdict.status))
+    fault = ""
+    if probe.must_pass and not passed and probe.name.startswith("golden"):
+        fault = f"the reference does not repeat its own recorded outputs: {reason}"
+    elif probe.must_pass and not passed:
+        fault = f"must pass: {reason}"
+    elif not probe.must_pass and passed:
+        fault = "passes, but must not: the cases do not notice it"
+    elif not probe.must_pass and verdict.status is Status.MALFORMED:
+        fault = f"cannot be applied, so it proves nothing: {reason}"
+    elif not probe.must_pass and verdict.cases and all(case.detail.startswith(_BROKEN) for case in verdict.cases):
+        fault = f"is broken code, not a mistake that somebody makes: {reason}"
+    return Finding(probe.instance_id, probe.name, not fault, fault or reason, str(verdict.status))

@@ -4,6 +4,7 @@ The trust boundary of the benchmark: this runs outside the sandbox, on data that
 "equal" is decided. `first_difference` returns None or one line that says where and how the two differ.
 """
 
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,9 @@ import numpy as np
 
 from lmrbench_data.evaluate.decode import Array, Table
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
 RTOL = 1e-4
 ATOL = 1e-6
 
@@ -145,7 +149,7 @@ def _tables(expected: Table, actual: Table, comparison: Comparison, path: str) -
 def _show(value: Any) -> str:
     if isinstance(value, Array):
         return f"{value.kind} of {value.dtype} {value.values.shape}"
-    text = repr(value)
+    text = _SHORT.repr(value)  # never the whole of it first: a candidate's output may be huge
     return text if len(text) <= 120 else text[:117] + "..."
 
 

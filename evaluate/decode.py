@@ -1,14 +1,15 @@
 """Read what the sandbox sent: frames, trees and arrays. Nothing in it is trusted, nothing in it is executed.
 
-The bytes come from a process in which tested code ran. Sizes are checked before memory is taken, arrays are read without
-pickle, and whatever does not fit is a `StreamError`: the candidate's error, never the harness's.
+The bytes come from a process in which tested code ran. Sizes are checked before memory is taken, arrays are read
+without pickle, and whatever does not fit is a `StreamError`: the candidate's error, never the harness's.
 """
 
 import base64
 import binascii
-import io
 import json
 import math
+import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,14 @@ import numpy as np
 
 MAX_HEADER = 4096
 MAX_NODES = 2_000_000
+MAX_DEPTH = 100
+MAX_FACTS = 256 * 1024
+#: Magic, version 1.0, length of the header, header: as NumPy writes it. Its own reader evaluates the header as Python.
+_NPY = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([<|][biufcSUMm]\d*(?:\[\w+\])?)', 'fortran_order': False, "
+    rb"'shape': \(((?:\d{1,18}, ?){0,64}(?:\d{1,18})?)\), \} *\n",
+    re.DOTALL,
+)
 
 
 class StreamError(ValueError):
@@ -88,7 +97,9 @@ def write_frame(frame: Frame) -> bytes:
 
 
 def read_json(payload: bytes) -> dict[str, Any]:
-    """The payload of a `raised` or `died` frame; empty if it is not a JSON object."""
+    """The payload of a `raised` or `died` frame; empty if it is not a JSON object of reasonable size."""
+    if len(payload) > MAX_FACTS:
+        return {}
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError):
@@ -103,6 +114,9 @@ def decode(payload: bytes) -> Any:
         StreamError: anything else.
     """
     header, newline, body = payload.partition(b"\n")
+    # Each JSON value but the first stands behind one of these, so this bounds the memory that parsing takes.
+    if sum(map(header.count, (b",", b"[", b"{", b":"))) > 4 * MAX_NODES:
+        raise StreamError("too many values")
     try:
         content = json.loads(header)
         sizes, tree = content["arrays"], content["tree"]
@@ -122,31 +136,41 @@ def decode(payload: bytes) -> Any:
 
 
 def _read_npy(data: bytes) -> np.ndarray:
-    stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    if version != (1, 0):
-        raise StreamError("npy version")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.hasobject or dtype.kind not in "biufcSUMm" or fortran:
-        raise StreamError(f"array of dtype {dtype}")
-    if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
+    header = _NPY.match(data)
+    if not header:
+        raise StreamError("not the header of a plain array")
+    dtype = np.dtype(header[1].decode("ascii"))
+    shape = tuple(int(length) for length in header[2].split(b",") if length.strip())
+    count = math.prod(shape)
+    if count * dtype.itemsize != len(data) - header.end():
         raise StreamError("array size and shape differ")
     if dtype.itemsize == 0:
+        if count > MAX_NODES:
+            raise StreamError("too many values")
         return np.zeros(shape, dtype)
-    return np.frombuffer(data, dtype, offset=stream.tell()).reshape(shape)
+    if dtype.kind == "U" and count and np.frombuffer(data, np.uint32, offset=header.end()).max() > sys.maxunicode:
+        raise StreamError("text array with characters that do not exist")
+    return np.frombuffer(data, dtype, offset=header.end()).reshape(shape)
 
 
 class _Reader:
-    """Turns nodes of the tree into values; counts them, so that a small text cannot become a huge value."""
+    """Turns nodes of the tree into values, up to a number and a depth that comparing and printing them can take."""
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.arrays = arrays
         self.count = 0
+        self.depth = 0
 
     def node(self, node: Any) -> Any:
         self.count += 1
-        if self.count > MAX_NODES:
-            raise StreamError("too many values")
+        self.depth += 1
+        if self.count > MAX_NODES or self.depth > MAX_DEPTH:
+            raise StreamError("too many values, or nested too deeply")
+        value = self._value(node)
+        self.depth -= 1
+        return value
+
+    def _value(self, node: Any) -> Any:
         if node is None or isinstance(node, (bool, str)):
             return node
         if not isinstance(node, dict):
@@ -175,7 +199,10 @@ class _Reader:
                 array = self.arrays[value]
                 return Array("array", str(array.dtype), array)
             case "objects":
-                return Table(None, None, (("object", tuple(node["shape"]), [self.node(item) for item in value]),))
+                shape = node["shape"]
+                if not all(type(length) is int for length in shape) or math.prod(shape) != len(value):
+                    raise StreamError("object array size and shape differ")
+                return Table(None, None, (("object", tuple(shape), [self.node(item) for item in value]),))
             case "series":
                 return Table(None, self.node(value["index"]), (self._series(value),))
             case "frame":
@@ -191,7 +218,7 @@ class _Reader:
             if array.dtype != np.int16:
                 raise StreamError("bfloat16 comes as 16-bit integers")
             array = (array.astype(np.uint32) << 16).view(np.float32).reshape(array.shape)
-        elif dtype not in (str(array.dtype), "complex64", "complex128"):
+        elif dtype != str(array.dtype):
             raise StreamError("dtype of tensor and array differ")
         return Array("tensor", dtype, array)
 

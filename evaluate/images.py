@@ -1,4 +1,4 @@
-"""Make an environment's image available: look, pull from the configured registry, or build from the package's own folder."""
+"""Make an environment's image available: look, pull from the configured registry, or build from our own folder."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,8 @@ def ensure_image(api: Any, tag: str, say: Say) -> str:
     if environment is None:
         raise InfraError(
             f"image {tag} is not here, and this installation has no environment of that content; "
-            "set LMRBENCH_REGISTRY to a registry that has it, or install the version of lmrbench-data that made the dataset"
+            "set LMRBENCH_REGISTRY to a registry that has it, "
+            "or install the version of lmrbench-data that made the dataset"
         )
     say(f"image {tag} is missing: building it from {environment.folder.name}/.{need}")
     return build_image(api, environment, say)
@@ -66,7 +67,12 @@ def pull_image(api: Any, tag: str, say: Say) -> str:
 
 
 def build_image(
-    api: Any, environment: Environment, say: Say, *, network: str | None = None, arguments: Mapping[str, str] | None = None
+    api: Any,
+    environment: Environment,
+    say: Say,
+    *,
+    network: str | None = None,
+    arguments: Mapping[str, str] | None = None,
 ) -> str:
     """Build an environment's image under its content-hashed tag; return the content address.
 

@@ -8,11 +8,13 @@ import hashlib
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmrbench_data.archive import gzip_bytes
 from lmrbench_data.build import Recorded
 from lmrbench_data.environments import load_environments
 from lmrbench_data.errors import InputError
@@ -55,19 +57,21 @@ class Recorder:
         )
         key = hashlib.sha256(b"\0".join([workspace, runner_sha256().encode(), place.encode()])).hexdigest()
         stored = self.cache / f"{key}.bin" if self.cache else None
-        if stored and stored.is_file():
-            frames = list(read_frames(gzip.decompress(stored.read_bytes())))
-        else:
-            frames = self._run(image, workspace, implementation, where)
-            if stored:
-                _write_atomically(stored, _pack(frames))
-        return _recorded(frames, where)
+        frames = _read_stored(stored) if stored else []
+        if frames:
+            return _recorded(frames, tests.seeds, where)
+        frames = self._run(image, workspace, implementation, where)
+        recorded = _recorded(frames, tests.seeds, where)
+        if stored:
+            _write_atomically(stored, _pack(frames))
+        return recorded
 
     def _run(self, image: str, workspace: bytes, implementation: Implementation, where: str) -> list[Frame]:
         tests = implementation.tests
         outcome = self.sandbox.run(image, workspace, Limits(tests.timeout_s, tests.memory_mb))
         if outcome.ended is not Ended.EXITED:
-            raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
+            limits = "raise tests.timeout_s or tests.memory_mb"
+            raise InputError(f"{where}: the reference ended with {outcome.ended}; {limits}")
         try:
             frames = list(read_frames(outcome.stdout))
         except StreamError as error:
@@ -99,9 +103,13 @@ def record_seeds(
     limit = float(row["tests"]["timeout_s"])
     workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit)
     outcome = sandbox.run(image, workspace, Limits(limit, row["tests"]["memory_mb"]))
-    frames = list(read_frames(outcome.stdout))
+    try:
+        frames = list(read_frames(outcome.stdout))
+    except StreamError:
+        frames = []
     if [(frame.case, frame.seed) for frame in frames] != runs or any(frame.kind != "output" for frame in frames):
-        raise InputError(f"{row['instance_id']}: the golden file fails on fresh seeds {list(seeds)}; the task needs mending")
+        where = f"{row['instance_id']}: the golden file"
+        raise InputError(f"{where} fails on fresh seeds {list(seeds)}; the task needs mending")
     return frames
 
 
@@ -118,18 +126,32 @@ def read_expected(row: Mapping[str, Any]) -> list[Frame]:
 
 
 def _pack(frames: Sequence[Frame]) -> bytes:
-    return gzip.compress(b"".join(map(write_frame, frames)), compresslevel=9, mtime=0)
+    return gzip_bytes(b"".join(map(write_frame, frames)))
 
 
-def _recorded(frames: Sequence[Frame], where: str) -> Recorded:
+def _read_stored(path: Path) -> list[Frame]:
+    """A recording of the cache; a damaged one counts as none."""
+    try:
+        return list(read_frames(gzip.decompress(path.read_bytes())))
+    except (OSError, EOFError, zlib.error, StreamError):
+        return []
+
+
+def _recorded(frames: Sequence[Frame], seeds: Sequence[int], where: str) -> Recorded:
     if not frames or frames[0].kind != "listing":
         raise InputError(f"{where}: the cases could not be listed")
     cases = [_comparison(declared, where) for declared in json.loads(frames[0].payload)]
-    outputs = [frame for frame in frames[1:] if frame.kind == "output"]
-    if not cases or not outputs:
+    if not cases:
         raise InputError(f"{where}: no case_<name>(seed) function; see CONTRIBUTING.md")
+    outputs = frames[1:]
+    expected = [(case["name"], seed) for case in cases for seed in seeds]
+    if [(frame.case, frame.seed) for frame in outputs if frame.kind == "output"] != expected:
+        raise InputError(f"{where}: the reference did not return once for each case and seed; see what it does")
     for frame in outputs:
-        decode(frame.payload)  # what is published can be read back
+        try:
+            decode(frame.payload)  # what is published can be read back
+        except StreamError as error:
+            raise InputError(f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}") from error
     return Recorded(cases=cases, expected=_pack(outputs))
 
 
@@ -155,5 +177,3 @@ def _write_atomically(path: Path, data: bytes) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(data)
     os.replace(file.name, path)
-
-

@@ -74,7 +74,7 @@ CAUSES: dict[Cause, Policy] = {
 
 _SEVERITY = list(Status)
 MAX_DETAIL = 4000
-#: How an allocation that the operating system refuses shows in Python and in torch (the `local` sandbox, huge requests).
+#: How an allocation that the operating system refuses shows in Python and torch (the `local` sandbox, huge requests).
 _ALLOCATION_MESSAGES = ("can't allocate memory", "not enough memory", "Unable to allocate")
 
 

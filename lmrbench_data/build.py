@@ -19,7 +19,7 @@ from lmrbench_data.archive import pack
 from lmrbench_data.card import render_card, render_eval_yaml
 from lmrbench_data.environments import load_environments
 from lmrbench_data.errors import InputError
-from lmrbench_data.loader import DATA_FILE, SPLIT, File, dataset_sha256, row_sha256
+from lmrbench_data.loader import DATA_FILE, SPLIT, File, LoadError, dataset_sha256, read_card_stamp, row_sha256
 from lmrbench_data.paths import benchmark_folder
 from lmrbench_data.strict_yaml import read_yaml
 from lmrbench_data.tasks import Implementation, Task
@@ -185,8 +185,8 @@ def write_dataset(rows: Sequence[Mapping[str, Any]], folder: Path, benchmark: Be
     Raises:
         InputError: `folder` holds something that is no build of ours.
     """
-    if folder.exists() and not (folder / DATA_FILE).is_file() and any(folder.iterdir()):
-        raise InputError(f"{folder}: has other content; give --out a new folder, nothing is overwritten")
+    folder = folder.resolve()
+    _refuse_foreign(folder)
     identity = dataset_sha256(rows)
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Built beside its place and moved there whole: a build that is stopped leaves the old one as it was.
@@ -206,16 +206,41 @@ def write_dataset(rows: Sequence[Mapping[str, Any]], folder: Path, benchmark: Be
         (staging / "eval.yaml").write_text(render_eval_yaml(benchmark), encoding="utf-8")
         (staging / "loader.py").write_bytes(_LOADER.read_bytes())
         staging.chmod(0o755)
-        if folder.exists():
-            old = staging.with_name(staging.name + "-old")
-            os.replace(folder, old)
-            os.replace(staging, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(staging, folder)
+        _put_in_place(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return identity
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Nothing but an earlier build of ours is ever replaced; one with other files in it (notes, a `.git`) is not."""
+    mend = "give --out a new folder, nothing is overwritten"
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder}: a file is there; {mend}")
+    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    ours = {folder / name for name in ("README.md", "eval.yaml", "loader.py", DATA_FILE)}
+    if foreign := [path for path in files if path not in ours and path.parent != folder / "__pycache__"]:
+        raise InputError(f"{folder}: has other content ({foreign[0].relative_to(folder)}); {mend}")
+    if files:
+        try:
+            read_card_stamp(folder / "README.md", str(folder))
+        except LoadError as error:
+            raise InputError(f"{error}; {mend}") from error
+
+
+def _put_in_place(staging: Path, folder: Path) -> None:
+    old = staging.with_name(f"{staging.name}-old")
+    try:
+        if folder.exists():
+            os.replace(folder, old)
+        os.replace(staging, folder)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            os.replace(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write_parquet(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[int, int]:

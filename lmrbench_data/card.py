@@ -3,6 +3,7 @@
 Every number and table in a card is computed from the rows; nothing is typed by hand.
 """
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,13 +28,14 @@ def render_card(
     """The dataset's README.md: header (configuration, features, content hash) and prose.
 
     Args:
-        sha256: content hash of the dataset. It stands in `dataset_info`, which is part of the key under which `datasets`
-            caches, so that a changed build is never served from an older one's cache.
+        sha256: content hash of the dataset. It stands in `dataset_info`, which is part of the key under which
+            `datasets` caches, so that a changed build is never served from an older one's cache.
         num_bytes, download_bytes: sizes of the table in memory and of its Parquet file.
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 
     licences = sorted({str(row["license"]) for row in rows})
+    stamp: Any = {CARD_KEY: {"version": benchmark.version, "sha256": sha256}}
     header = DatasetCardData(
         pretty_name=benchmark.title,
         license=licences[0] if len(licences) == 1 else licences,
@@ -55,14 +57,14 @@ def render_card(
             "download_size": download_bytes,
             "dataset_size": num_bytes,
         },
-        **{CARD_KEY: {"version": benchmark.version, "sha256": sha256}},
+        **stamp,
     )
     card = DatasetCard.from_template(
         header,
         template_path=str(cards_folder() / "dataset_card.md"),
         benchmark=benchmark,
         sha256=sha256,
-        rows=[{**row, "repo_url": row["upstream_repo"]} for row in rows],
+        rows=rows,
         categories=sorted(Counter(str(row["category"]) for row in rows).items()),
         papers=len({str(row["paper_url"]) for row in rows}),
         images=sorted({str(row["docker_image"]) for row in rows}),
@@ -73,4 +75,4 @@ def render_card(
 def render_eval_yaml(benchmark: "Benchmark") -> str:
     """The Hub's benchmark registration."""
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
-    return template.replace("{{ title }}", benchmark.title).replace("{{ split }}", SPLIT)
+    return template.replace("{{ title }}", json.dumps(benchmark.title)).replace("{{ split }}", SPLIT)

@@ -1,7 +1,6 @@
 """Compare two builds of the dataset: which rows came, went or changed, and what in them."""
 
 import difflib
-import gzip
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,11 +41,10 @@ def _row_changes(instance_id: str, old: Mapping[str, Any], new: Mapping[str, Any
         left, right = old.get(column), new.get(column)
         if left == right or column in _DERIVED:
             continue
-        if column in ("repo_archive", "tests_archive"):
+        if column in ("repo_archive", "tests_archive") and isinstance(left, bytes) and isinstance(right, bytes):
             yield from _archive_changes(instance_id, column, left, right)
-        elif column == "expected":
-            sizes = [len(gzip.decompress(value)) if value else 0 for value in (left, right)]
-            yield Change(instance_id, column, f"recorded outputs differ ({sizes[0]} and {sizes[1]} bytes)")
+        elif isinstance(left, bytes) or isinstance(right, bytes):
+            yield Change(instance_id, column, f"bytes differ ({len(left or b'')} and {len(right or b'')})")
         elif isinstance(left, str) and isinstance(right, str) and "\n" in left + right:
             yield Change(instance_id, column, "text changed", _unified(left, right, column))
         else:
@@ -55,17 +53,23 @@ def _row_changes(instance_id: str, old: Mapping[str, Any], new: Mapping[str, Any
 
 def _archive_changes(instance_id: str, column: str, old: bytes, new: bytes) -> Iterator[Change]:
     left, right = read_archive(old), read_archive(new)
+    if left == right:
+        yield Change(instance_id, column, "packed differently, the files are the same")
     for name in sorted(left.keys() | right.keys()):
         where = f"{column}/{name}"
         if name not in right:
             yield Change(instance_id, where, "file removed")
         elif name not in left:
             yield Change(instance_id, where, "file added")
-        elif left[name] != right[name]:
-            texts = [file.data.decode("utf-8", "replace") for file in (left[name], right[name])]
-            yield Change(instance_id, where, "file changed", _unified(*texts, name))
+        elif left[name].data != right[name].data:
+            before, after = (files[name].data.decode("utf-8", "replace") for files in (left, right))
+            yield Change(instance_id, where, "file changed", _unified(before, after, name))
+        elif left[name].executable != right[name].executable:
+            yield Change(instance_id, where, f"made {'' if right[name].executable else 'not '}executable")
 
 
 def _unified(old: str, new: str, name: str) -> str:
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"old/{name}", f"new/{name}", "", "", _CONTEXT, "")
+    lines = difflib.unified_diff(
+        old.splitlines(), new.splitlines(), f"old/{name}", f"new/{name}", n=_CONTEXT, lineterm=""
+    )
     return "\n".join(lines)

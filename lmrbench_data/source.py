@@ -6,11 +6,15 @@ The source may come from a model: it is parsed, never executed or imported.
 
 import ast
 import re
+import warnings
 from dataclasses import dataclass
 
 from lmrbench_data.errors import InputError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_FILENAME = "<parsed, not run>"
+# What the parser has to say on odd literals is for the author of the source, not for whoever reads our output.
+warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
 #: Longer dotted names are refused unseen: Python's parser takes time that grows with the square of their length.
 _MAX_DOTS = 1000
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -51,7 +55,7 @@ def parse(source: str) -> ast.Module:
     if any(chain.group().count(".") > _MAX_DOTS for chain in re.finditer(r"(?:\.[\s\\]*+\w++[\s\\]*+)+", source)):
         raise SourceError(f"a dotted name of more than {_MAX_DOTS} parts")
     try:
-        return ast.parse(source.removeprefix("\ufeff"))
+        return ast.parse(source.removeprefix("\ufeff"), _FILENAME)
     except SyntaxError as error:
         found = SourceError(f"syntax error in line {error.lineno}: {error.msg}")
         found.line = error.lineno

@@ -70,7 +70,9 @@ def _node(value, arrays, depth):
     if pandas is not None and isinstance(value, pandas.DataFrame):
         series = [_series(value.iloc[:, i], arrays, depth) for i in range(value.shape[1])]
         columns = _node(list(value.columns), arrays, depth + 1)
-        return {"frame": {"columns": columns, "index": _node(value.index.to_numpy(), arrays, depth + 1), "series": series}}
+        return {
+            "frame": {"columns": columns, "index": _node(value.index.to_numpy(), arrays, depth + 1), "series": series}
+        }
     if pandas is not None and isinstance(value, pandas.Series):
         return _series(value, arrays, depth)
     raise UnsupportedOutput(f"output of type {type(value).__module__}.{type(value).__qualname__}")

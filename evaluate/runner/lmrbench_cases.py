@@ -42,7 +42,9 @@ def compare(
     }
 
     def mark(case: Case) -> Case:
-        setattr(case, COMPARISON_ATTRIBUTE, {key: value for key, value in declared.items() if value not in (None, False)})
+        # Identity, not equality: a tolerance of 0 is a declaration too.
+        given = {key: value for key, value in declared.items() if value is not None and value is not False}
+        setattr(case, COMPARISON_ATTRIBUTE, given)
         return case
 
     return mark

@@ -4,14 +4,15 @@ Nobody believes this program: it shares a machine with tested code. It reports o
 processes; every verdict is reached outside, where the expected outputs are.
 
 Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py, plan.json), `tests/cases.py`, `repo/`.
-Each case and seed runs in a forked child, so that one cannot disturb the next. The parent imports the big libraries once,
-before forking, and never any code of the repository.
+Each case and seed runs in a forked child, so that one cannot disturb the next. The parent imports the big libraries
+once, before forking, and never any code of the repository.
 
 On stdout: first the line `ready` (from then on, what happens may be the tested code's doing), then frames: one line of
 JSON {"case", "seed", "kind", "size"} and `size` bytes. Kinds: `output` (encoding.py), `raised` and `died` (JSON),
 `listing` (JSON: the cases and how each is compared). What cases print goes to stderr, cut to its first and last 8 KiB.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -35,15 +36,15 @@ def main():
     with open(os.path.join(WORK, "harness", "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
     deadline = time.monotonic() + plan["limit_s"]
-    # Should the harness die, nobody stops this process from outside: it stops itself. Tested code can send signals, too:
-    # an alarm before its time does nothing, and process 1 of a container ignores what it has no handler for.
+    # Should the harness die, nobody stops this process from outside: it stops itself. Tested code can send signals,
+    # too: an alarm before its time does nothing, and process 1 of a container ignores what it has no handler for.
     signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= deadline and os._exit(124))
     signal.alarm(plan["limit_s"] + 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_dumpable(0)
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    os.environ.update({name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")})
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.join(WORK, "harness"))
     import encoding  # noqa: F401  # before any code of the repository can put a module of that name in the way
@@ -116,11 +117,9 @@ def in_child(stream, deadline, case, seed, function):
     os.close(result_write)
     os.close(log_write)
     result, log = collect(pid, result_read, log_read)
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         # Whatever the case left running; process 1 of a container reaches also what left the case's session.
         os.kill(-1 if os.getpid() == 1 else -pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     status = reap(pid)
     write_log(case, seed, log)
     head = re.match(rb"(output|raised|listing) (\d{1,9})\n", result)
@@ -223,7 +222,7 @@ def describe(error):
 
 
 def collect(pid, result_fd, log_fd):
-    """Read both pipes until the result ends or the child is gone; a grandchild that holds a pipe open is not waited for."""
+    """Read both pipes until the result ends or the child is gone; a grandchild with a pipe open is not waited for."""
     result, log = bytearray(), bytearray()
     poll = select.poll()
     for fd in (result_fd, log_fd):
@@ -288,7 +287,7 @@ def write_log(case, seed, log):
 
 
 def oom_kills():
-    """How many processes of this container the kernel has killed for want of memory (cgroup v1 or v2), 0 if not told."""
+    """How many processes of this container the kernel killed for want of memory (cgroup v1 or v2), 0 if not told."""
     for path in ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"):
         try:
             with open(path, encoding="ascii") as file:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 from lmrbench_data.errors import InfraError
@@ -108,7 +109,10 @@ class DockerSandbox:
             oom_score_adj=500,
             # A daemon that adds an init process by itself would put the runner in reach of signals.
             init=False,
-            ulimits=[docker.types.Ulimit(name="core", soft=0, hard=0), docker.types.Ulimit(name="nofile", soft=1024, hard=1024)],
+            ulimits=[
+                docker.types.Ulimit(name="core", soft=0, hard=0),
+                docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
+            ],
             # The stream is read live; the daemon must not keep a copy of what tested code prints.
             log_config=docker.types.LogConfig(type="none"),
         )
@@ -150,7 +154,9 @@ class DockerSandbox:
                 ended = Ended.OUT_OF_MEMORY
             elif code in (137, 143) or state.get("Error"):
                 # Process 1 of a container cannot be killed from inside: somebody else did.
-                raise InfraError(f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip())
+                raise InfraError(
+                    f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip()
+                )
         return Outcome(runner_stream(stdout, ended, problem), log, ended, duration)
 
     def _start_reaper(self) -> None:
@@ -174,10 +180,11 @@ def connect() -> Any:
         InfraError: none answers.
     """
     import docker
+    from docker.utils import kwargs_from_env
 
     with _engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
         # Asking for the version is the ping.
-        return docker.APIClient(**docker.utils.kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S)
+        return docker.APIClient(**kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S)
 
 
 def remove_all(api: Any, run_id: str) -> bool:
@@ -246,14 +253,15 @@ def _read_stream(connection: socket.socket, deadline: float, limits: Limits) -> 
 
 
 @contextlib.contextmanager
-def _engine_errors(what: str) -> Any:
+def _engine_errors(what: str) -> Iterator[None]:
     """Turn whatever the client raises into InfraError: none of it is the tested code's doing."""
     try:
         yield
     except InfraError:
         raise
     except Exception as error:
-        if not type(error).__module__.startswith(("docker.", "requests.", "urllib3.")) and not isinstance(error, OSError):
+        of_the_client = type(error).__module__.startswith(("docker.", "requests.", "urllib3."))
+        if not of_the_client and not isinstance(error, OSError):
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InfraError(f"{what}: {reason[:300]}") from error

@@ -1,7 +1,7 @@
 """Run workspaces in a child process of this machine: rlimits, a scrubbed environment, a temporary folder.
 
-Not a security boundary: tested code runs as this user and can reach files and network. For machines without an engine and
-for quick work on tasks one trusts; results say `local` and no leaderboard takes them.
+Not a security boundary: tested code runs as this user and can reach files and network. For machines without an engine
+and for quick work on tasks one trusts; results say `local` and no leaderboard takes them.
 """
 
 import contextlib
@@ -60,7 +60,8 @@ class LocalSandbox:
                 other.append(f"{package} {installed} instead of {version}")
         if missing:
             raise InfraError(
-                f"the local sandbox lacks {', '.join(missing)}; run `pip install 'lmrbench-data[local]'` or start Docker"
+                f"the local sandbox lacks {', '.join(missing)}; "
+                "run `pip install 'lmrbench-data[local]'` or start Docker"
             )
         if other:
             say(f"warning: this Python has {', '.join(other)}; results may differ from the image's")
@@ -165,7 +166,7 @@ def _text(log: bytearray, limits: Limits) -> str:
 
 
 def kill_marked(mark: str) -> None:
-    """Kill every process that a run left behind, also those that left its session (Linux; elsewhere the group is all)."""
+    """Kill every process that a run left behind, also those that left its session (Linux; elsewhere they time out)."""
     needle = f"{_MARK}={mark}".encode()
     for _ in range(5):
         found = False

@@ -1,7 +1,7 @@
-"""Outlive a harness that was killed and remove its containers: `python -m lmrbench_data.evaluate.sandbox.reaper RUN_ID`.
+"""Outlive a harness that was killed and remove its containers: `python -m ...sandbox.reaper RUN_ID`.
 
-The harness holds the other end of stdin. Its end without the word `done` means that the harness is gone, or that it ended
-while the daemon was away. Heavy imports wait until then: this process sleeps through every ordinary run.
+The harness holds the other end of stdin. Its end without the word `done` means that the harness is gone, or that it
+ended while the daemon was away. Heavy imports wait until then: this process sleeps through every ordinary run.
 """
 
 import signal

@@ -3,6 +3,8 @@
 Most cases use float64, where honest reorderings of the arithmetic agree to many digits and mistakes do not.
 """
 
+import json
+
 import torch
 from lmrbench_cases import compare
 from scripts.simpo_config import SimPOConfig
@@ -198,7 +200,8 @@ def case_settings_changed_after_construction(seed):
     trainer = make_trainer()
     results = {}
     for settings in BRANCHES:
-        for name, value in settings.items():
+        # Through JSON, as from a file of settings: strings are then equal to literals, but not the same objects.
+        for name, value in json.loads(json.dumps(settings)).items():
             setattr(trainer, name, value)
         results[str(settings)] = trainer.simpo_loss(*logps)
         results[f"{settings}, after"] = {name: getattr(trainer, name) for name in settings}

@@ -42,4 +42,6 @@ def get_batch_statistics(logits: Tensor, reference_logits: Tensor, labels: Tenso
 
     token_margins = log_ratios.gather(2, tokens).squeeze(2)
     token_logps = vocabulary_logps.gather(2, tokens).squeeze(2)
-    return ResponseStatistics(*(torch.where(counted, values, 0).sum(dim=1) for values in (token_margins, kl, token_logps)))
+    return ResponseStatistics(
+        *(torch.where(counted, values, 0).sum(dim=1) for values in (token_margins, kl, token_logps))
+    )

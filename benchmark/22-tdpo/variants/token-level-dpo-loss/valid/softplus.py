@@ -1,0 +1,22 @@
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def tdpo_loss(
+    chosen_logps_margin: Tensor,
+    rejected_logps_margin: Tensor,
+    chosen_position_kl: Tensor,
+    rejected_position_kl: Tensor,
+    beta: float,
+    alpha: float = 0.5,
+    if_tdpo2: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:
+    margins = chosen_logps_margin - rejected_logps_margin
+    if if_tdpo2:
+        divergences = alpha * rejected_position_kl - alpha * chosen_position_kl.detach()
+    else:
+        divergences = rejected_position_kl - chosen_position_kl
+    losses = F.softplus(beta * (divergences - margins))
+    chosen_rewards = (chosen_logps_margin.detach() + chosen_position_kl.detach()) * beta
+    rejected_rewards = (rejected_logps_margin.detach() + rejected_position_kl.detach()) * beta
+    return losses, chosen_rewards, rejected_rewards

@@ -1,0 +1,24 @@
+# Weights the KL divergence by alpha in the rewards of TDPO2.
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def tdpo_loss(
+    chosen_logps_margin: Tensor,
+    rejected_logps_margin: Tensor,
+    chosen_position_kl: Tensor,
+    rejected_position_kl: Tensor,
+    beta: float,
+    alpha: float = 0.5,
+    if_tdpo2: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:
+    margins = chosen_logps_margin - rejected_logps_margin
+    if if_tdpo2:
+        divergences = alpha * (rejected_position_kl - chosen_position_kl.detach())
+    else:
+        divergences = rejected_position_kl - chosen_position_kl
+    losses = -F.logsigmoid(beta * (margins - divergences))
+    weight = alpha if if_tdpo2 else 1.0
+    chosen_rewards = (beta * (chosen_logps_margin + weight * chosen_position_kl)).detach()
+    rejected_rewards = (beta * (rejected_logps_margin + weight * rejected_position_kl)).detach()
+    return losses, chosen_rewards, rejected_rewards
