@@ -137,7 +137,7 @@ def _locate(spec: str) -> tuple[Path, Path, str]:
             raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data") from error
         spec = str(ensure_embedded())
     folder = Path(spec)
-    if folder.is_dir():
+    if spec and folder.is_dir():
         for name in ("README.md", DATA_FILE):
             if not (folder / name).is_file():
                 raise LoadError(f"{folder}: no {name}; `lmrbench dataset build` makes a dataset folder")

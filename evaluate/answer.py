@@ -24,7 +24,7 @@ from lmrbench_data.source import (
     split_lines,
 )
 
-MAX_ANSWER_BYTES = 500_000
+MAX_ANSWER_BYTES = 1_000_000
 #: How often an answer may be parsed: at most so often, and so many characters in all.
 _MAX_PARSES = 100
 _PARSE_BUDGET = 3_000_000

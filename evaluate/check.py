@@ -1,4 +1,4 @@
-"""Prove that tasks are sound: golden passes, masked does not, valid variants pass, wrong ones fail; nothing leaks.
+"""Prove that tasks are sound: golden passes and repeats itself, masked fails, valid variants pass, wrong ones fail.
 
 Everything runs through the same path as a user's prediction, in the same sandbox.
 """
@@ -6,25 +6,27 @@ Everything runs through the same path as a user's prediction, in the same sandbo
 import ast
 import concurrent.futures
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.build import Recorder, build_rows
 from lmrbench_data.errors import InfraError, InputError
+from lmrbench_data.evaluate.compare import Comparison, first_difference
+from lmrbench_data.evaluate.decode import decode
 from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
 from lmrbench_data.evaluate.predictions import Prediction
+from lmrbench_data.evaluate.record import record_seeds
 from lmrbench_data.evaluate.sandbox import Sandbox, Say
 from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.loader import File
 from lmrbench_data.source import block_end, find_function, first_line, split_lines
 from lmrbench_data.tasks import Implementation, Task
 
 MIN_VALID, MIN_WRONG = 2, 5
 #: A line of the reference that is this long is no coincidence elsewhere.
 _DISTINCTIVE = 40
-#: How often the reference runs again: one that does not repeat itself fails honest answers at random.
-GOLDEN_RUNS = 3
 #: Exceptions of files that were not written with care.
 _BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
 
@@ -35,7 +37,7 @@ class Probe:
 
     instance_id: str
     name: str
-    """`golden` (and `golden, run 2` ...), `masked`, `valid/<file>` or `wrong/<file>`."""
+    """`golden`, `masked`, `valid/<file>` or `wrong/<file>`."""
     prediction: Prediction
     must_pass: bool
 
@@ -79,27 +81,34 @@ def check_tasks(
         InfraError: the machinery failed, so that nothing can be said.
     """
     rows: dict[str, dict[str, Any]] = {}
+    references: dict[str, Mapping[str, File]] = {}
     probes: list[Probe] = []
     for task in tasks:
         for implementation in task.implementations:
+            instance = implementation.instance_id
             yield from read_faults(task, implementation)
             try:
-                [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))], recorder)
+                [rows[instance]] = build_rows([dataclasses.replace(task, implementations=(implementation,))], recorder)
             except InputError as error:
-                yield Finding(implementation.instance_id, "golden", False, str(error), str(Status.ERROR))
+                yield Finding(instance, "golden", False, str(error), str(Status.ERROR))
                 continue
-            rows[implementation.instance_id] = row
+            references[instance] = task.repo
             probes += _probes(task, implementation)
-    on_start(len(probes))
+    on_start(len(probes) + len(rows))
     images = {tag: sandbox.prepare(tag, say) for tag in {str(row["docker_image"]) for row in rows.values()}}
 
-    def run(probe: Probe) -> tuple[Probe, Verdict]:
+    def run(probe: Probe) -> Finding:
         row = rows[probe.instance_id]
-        return probe, evaluate_prediction(row, probe.prediction, sandbox, images[row["docker_image"]])
+        return _judge(probe, evaluate_prediction(row, probe.prediction, sandbox, images[row["docker_image"]]))
+
+    def repeat(instance: str) -> Finding:
+        row = rows[instance]
+        return _repeats(row, references[instance], sandbox, images[row["docker_image"]])
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(run, probe) for probe in probes]):
-            yield _judge(*future.result())
+        jobs = [pool.submit(run, probe) for probe in probes] + [pool.submit(repeat, instance) for instance in rows]
+        for job in concurrent.futures.as_completed(jobs):
+            yield job.result()
 
 
 def read_faults(task: Task, implementation: Implementation) -> Iterator[Finding]:
@@ -150,8 +159,7 @@ def _probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
     def probe(name: str, form: str, content: str, must_pass: bool) -> Probe:
         return Probe(instance, name, Prediction(instance, "check", form, content), must_pass)
 
-    for run in range(1, GOLDEN_RUNS + 1):
-        yield probe("golden" if run == 1 else f"golden, run {run}", "goal_file", task.golden_file(implementation), True)
+    yield probe("golden", "goal_file", task.golden_file(implementation), True)
     masked = task.masked_repo(implementation)[implementation.goal_file].data.decode("utf-8")
     yield probe("masked", "goal_file", masked, False)
     for kind in ("valid", "wrong"):
@@ -167,9 +175,7 @@ def _judge(probe: Probe, verdict: Verdict) -> Finding:
     passed = verdict.status is Status.PASSED
     reason = verdict.reason()
     fault = ""
-    if probe.must_pass and not passed and probe.name.startswith("golden"):
-        fault = f"the reference does not repeat its own recorded outputs: {reason}"
-    elif probe.must_pass and not passed:
+    if probe.must_pass and not passed:
         fault = f"must pass: {reason}"
     elif not probe.must_pass and passed:
         fault = "passes, but must not: the cases do not notice it"
@@ -178,3 +184,22 @@ def _judge(probe: Probe, verdict: Verdict) -> Finding:
     elif not probe.must_pass and verdict.cases and all(case.detail.startswith(_BROKEN) for case in verdict.cases):
         fault = f"is broken code, not a mistake that somebody makes: {reason}"
     return Finding(probe.instance_id, probe.name, not fault, fault or reason, str(verdict.status))
+
+
+def _repeats(row: Mapping[str, Any], reference: Mapping[str, File], sandbox: Sandbox, image: str) -> Finding:
+    """Two runs of the reference agree to the last bit; one that does not would fail honest answers at random.
+
+    Bits, not tolerances: those of a case may be too wide to show that a clock or a hash of the process takes part.
+    """
+    exact = Comparison({"exact": True})
+    message = ""
+    try:
+        first, second = (record_seeds(row, reference, sandbox, image, row["tests"]["seeds"]) for _ in range(2))
+    except InputError as error:
+        message = str(error)
+    else:
+        for one, other in zip(first, second, strict=True):
+            if difference := first_difference(decode(one.payload), decode(other.payload), exact):
+                message = f"two runs of the reference differ: case_{one.case} seed {one.seed}: {difference}"
+                break
+    return Finding(str(row["instance_id"]), "golden, repeated", not message, message)

@@ -5,7 +5,6 @@ without pickle, and whatever does not fit is a `StreamError`: the candidate's er
 """
 
 import base64
-import binascii
 import json
 import math
 import re
@@ -17,7 +16,8 @@ from typing import Any
 import numpy as np
 
 MAX_HEADER = 4096
-MAX_NODES = 2_000_000
+MAX_FRAMES = 100_000
+MAX_NODES = 500_000
 MAX_DEPTH = 100
 MAX_FACTS = 256 * 1024
 #: Magic, version 1.0, length of the header, header: as NumPy writes it. Its own reader evaluates the header as Python.
@@ -32,7 +32,7 @@ class StreamError(ValueError):
     """Bytes from the sandbox that are not what the runner writes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Frame:
     """What the runner reports of one case and seed."""
 
@@ -42,7 +42,7 @@ class Frame:
     payload: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Array:
     """A tensor or array.
 
@@ -56,15 +56,26 @@ class Array:
     dtype: str
     values: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"{self.kind} of {self.dtype} {self.values.shape}"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Table:
-    """A pandas Series (`columns` is None) or DataFrame as plain parts."""
+    """A pandas DataFrame, Series (`columns` is None) or NumPy array of objects (no `index` either) as plain parts."""
 
     columns: Any
     index: Any
     series: tuple[tuple[str, Any, Any], ...]
-    """(dtype, name, values) of each column."""
+    """(dtype, name, values) of each column; of an array of objects its shape in place of the name."""
+
+    @property
+    def kind(self) -> str:
+        """Which of the three."""
+        return "DataFrame" if self.columns is not None else "Series" if self.index is not None else "object array"
+
+    def __repr__(self) -> str:
+        return f"{self.kind} of {', '.join(dtype for dtype, _, _ in self.series)}"
 
 
 def read_frames(stream: bytes) -> Iterator[Frame]:
@@ -73,8 +84,11 @@ def read_frames(stream: bytes) -> Iterator[Frame]:
     Raises:
         StreamError: at the first place that is no frame (frames before it were already yielded).
     """
-    position = 0
+    position = count = 0
     while position < len(stream):
+        count += 1
+        if count > MAX_FRAMES:
+            raise StreamError("too many frames")
         end = stream.find(b"\n", position, position + MAX_HEADER)
         if end < 0:
             raise StreamError(f"no frame header at byte {position}")
@@ -131,7 +145,7 @@ def decode(payload: bytes) -> Any:
         return _Reader(arrays).node(tree)
     except StreamError:
         raise
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, binascii.Error) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise StreamError(f"unreadable output ({type(error).__name__})") from error
 
 
@@ -157,7 +171,7 @@ class _Reader:
     """Turns nodes of the tree into values, up to a number and a depth that comparing and printing them can take."""
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
-        self.arrays = arrays
+        self.arrays = dict(enumerate(arrays))
         self.count = 0
         self.depth = 0
 
@@ -180,7 +194,7 @@ class _Reader:
         [(form, value)] = node.items() if "objects" not in node else [("objects", node["objects"])]
         match form:
             case "int":
-                return int(value) if len(value) < 4000 else value
+                return int(value)
             case "float":
                 return float.fromhex(value)
             case "complex":
@@ -196,7 +210,7 @@ class _Reader:
             case "dict":
                 return {"dict": [(self.node(key), self.node(item)) for key, item in value]}
             case "array":
-                array = self.arrays[value]
+                array = self._take(value)
                 return Array("array", str(array.dtype), array)
             case "objects":
                 shape = node["shape"]
@@ -210,8 +224,14 @@ class _Reader:
                 return Table(self.node(value["columns"]), self.node(value["index"]), series)
         raise StreamError("unknown node")
 
+    def _take(self, number: Any) -> np.ndarray:
+        """An array by its number; each is used once, so that many values cannot be made from one."""
+        if type(number) is not int:
+            raise StreamError("the number of an array is no number")
+        return self.arrays.pop(number)
+
     def _tensor(self, node: dict[str, Any]) -> Array:
-        array, dtype = self.arrays[node["tensor"]], node["dtype"]
+        array, dtype = self._take(node["tensor"]), node["dtype"]
         if not isinstance(dtype, str):
             raise StreamError("dtype is no text")
         if dtype == "bfloat16":

@@ -1,7 +1,7 @@
 """Mutants of a reference function: small mechanical mistakes that the cases have to notice (`dataset check --mutants`).
 
-Each mutant changes one place of the goal function's body; signature, decorators and docstring stay, and so does the text of
-errors. A mutant is named by the line before and after the change, so that a list of equivalent ones in task.yaml
+Each mutant changes one place of the goal function's body; signature, decorators and docstring stay, and so does the
+text of errors. A mutant is named by the line before and after the change, so that a list of equivalent ones in task.yaml
 survives edits elsewhere in the file.
 """
 
@@ -45,6 +45,10 @@ _OPERATORS = {
     "MultiplyAssign": ["DivideAssign"],
     "DivideAssign": ["MultiplyAssign"],
 }
+#: Methods with arguments whose removal leaves a value of the same kind.
+_IDENTITY_LIKE = frozenset(
+    "to type astype clamp clip masked_fill view reshape transpose permute expand unsqueeze squeeze strip lower where".split()
+)
 #: Keywords of calls that name an axis: tried with every small value.
 _AXES = {"dim", "axis", "dims"}
 
@@ -164,22 +168,19 @@ def _expression_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "c
         yield node, node.right
     elif isinstance(node, cst.Tuple) and len(node.elements) > 1:
         first, second, *rest = node.elements
-        yield (
-            node,
-            node.with_changes(
-                elements=[first.with_changes(value=second.value), second.with_changes(value=first.value), *rest]
-            ),
-        )
+        swapped = [first.with_changes(value=second.value), second.with_changes(value=first.value), *rest]
+        yield node, node.with_changes(elements=swapped)
 
 
 def _call_changes(node: "cst.Call") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
     """Drop a method call, swap the first two arguments, change an axis, drop an argument given by keyword."""
     import libcst as cst
 
-    if (isinstance(node.func, cst.Attribute) and not isinstance(node.func.value, cst.Name)) or (
-        isinstance(node.func, cst.Attribute) and (not node.args or node.func.attr.value in _IDENTITY_LIKE)
-    ):
-        yield node, node.func.value
+    if isinstance(node.func, cst.Attribute):
+        # `x.detach()`, `(a - b).abs()`, `x.view(-1)`; not `torch.cat(...)`, whose left side is a module.
+        is_module = isinstance(node.func.value, cst.Name) and node.args and node.func.attr.value not in _IDENTITY_LIKE
+        if not is_module:
+            yield node, node.func.value
     positional = [i for i, arg in enumerate(node.args) if arg.keyword is None and not arg.star]
     if len(positional) > 1:
         i, j = positional[:2]
@@ -199,36 +200,16 @@ def _call_changes(node: "cst.Call") -> Iterator[tuple["cst.CSTNode", "cst.CSTNod
         yield node, node.with_changes(args=rest)
 
 
-#: Methods with arguments whose removal leaves a value of the same kind.
-_IDENTITY_LIKE = {
-    "to",
-    "type",
-    "astype",
-    "clamp",
-    "clip",
-    "masked_fill",
-    "view",
-    "reshape",
-    "transpose",
-    "permute",
-    "expand",
-    "unsqueeze",
-    "squeeze",
-    "strip",
-    "lower",
-    "where",
-}
-
-
 def _statement_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
     """Drop a statement, negate or force a condition, enter a block without its context manager."""
     import libcst as cst
 
-    if (
-        isinstance(node, (cst.Expr, cst.AugAssign, cst.Assert, cst.Break, cst.Continue))
-        or (isinstance(node, cst.Assign) and not isinstance(node.targets[0].target, cst.Name))
-        or (isinstance(node, cst.Assign) and _mentions(node.value, node.targets[0].target))
-    ):
+    if isinstance(node, cst.Assign):
+        # Dropping any other assignment leaves a name undefined, which proves nothing.
+        target = node.targets[0].target
+        if not isinstance(target, cst.Name) or _mentions(node.value, target):
+            yield node, cst.Pass()
+    elif isinstance(node, (cst.Expr, cst.AugAssign, cst.Assert, cst.Break, cst.Continue)):
         yield node, cst.Pass()
     if isinstance(node, (cst.If, cst.While)):
         yield node.test, cst.UnaryOperation(cst.Not(), _parenthesised(node.test))

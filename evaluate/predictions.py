@@ -1,4 +1,4 @@
-"""Read prediction rows: JSONL, JSON (SWE-bench's forms too), Parquet or a Hub dataset; and the words `gold` and `masked`.
+"""Read prediction rows: JSONL, JSON (SWE-bench's forms too), Parquet, a Hub dataset, or the words `gold` and `masked`.
 
 A bad row never stops a run: it comes out as a `BadRow` with its place and reason, and the good ones go on.
 """
@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import re
+import reprlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,16 @@ from typing import Any
 from lmrbench_data.errors import InputError
 from lmrbench_data.loader import read_archive
 
+WORDS = ("gold", "masked")
 FORMS = ("function", "goal_file", "model_patch")
+SUFFIXES = (".jsonl", ".json", ".parquet")
 MAX_ROW_BYTES = 8 * 1024 * 1024
+#: A .json file is parsed whole, so it has a limit of its own; JSONL and Parquet are read row by row.
+MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_NAME = 200
+MAX_SAMPLE = 1_000_000
+#: Of `metadata`: what is nested deeper can be read but not written again.
+MAX_DEPTH = 50
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,8 @@ def read_predictions(source: str, rows: Mapping[str, Mapping[str, Any]]) -> Iter
     Raises:
         InputError: the source itself cannot be read.
     """
-    if source in ("gold", "masked"):
+    check_source(source)
+    if source in WORDS:
         for instance_id, row in rows.items():
             yield Prediction(instance_id, source, "goal_file", _own_file(row, source))
         return
@@ -97,15 +106,31 @@ def _own_file(row: Mapping[str, Any], word: str) -> str:
     return read_archive(row["repo_archive"])[row["goal_file"]].data.decode("utf-8")
 
 
+def check_source(source: str) -> None:
+    """Fail early on predictions that cannot be there.
+
+    Raises:
+        InputError: neither a word, nor a file, nor the name of a Hub dataset.
+    """
+    path = Path(source)
+    if source in WORDS or path.is_file():
+        return
+    if path.is_dir():
+        raise InputError(f"predictions {source!r}: is a folder; give a file in it ({', '.join(SUFFIXES)})")
+    if path.exists():
+        raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
+    if path.suffix in SUFFIXES or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
+        kinds = ", ".join(SUFFIXES)
+        raise InputError(f"predictions {source!r}: no such file; give {kinds}, org/name, `gold` or `masked`")
+
+
 def _raw_rows(source: str) -> Iterator[tuple[str, Any]]:
     path = Path(source)
-    if path.is_file():
-        if path.suffix == ".parquet":
-            return _parquet_rows(path)
-        return _json_rows(path) if path.suffix == ".json" else _jsonl_rows(path)
-    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source) and not path.exists():
+    if not path.is_file():
         return _hub_rows(source)
-    raise InputError(f"predictions {source!r}: no such file; give .jsonl, .json, .parquet, org/name, `gold` or `masked`")
+    if path.suffix == ".parquet":
+        return _parquet_rows(path)
+    return _json_rows(path) if path.suffix == ".json" else _jsonl_rows(path)
 
 
 def _jsonl_rows(path: Path) -> Iterator[tuple[str, Any]]:
@@ -134,9 +159,11 @@ def _parse_json(place: str, line: bytes) -> Any:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise InputError(f"{path}: larger than {MAX_JSON_BYTES // 2**20} MiB; give one row a line in a .jsonl file")
     content = _parse_json(str(path), path.read_bytes())
     if isinstance(content, BadRow):
-        raise InputError(str(content))
+        raise InputError(f"{content}; a file of one row a line is named .jsonl")
     if isinstance(content, dict) and "instance_id" in content:
         content = [content]
     if isinstance(content, dict):  # SWE-bench's older form: instance id → row
@@ -153,15 +180,21 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
     import pyarrow
     import pyarrow.parquet
 
+    number = 0
     try:
-        file = pyarrow.parquet.ParquetFile(path)
-        number = 0
-        for batch in file.iter_batches(batch_size=64):
-            for raw in batch.to_pylist():
-                number += 1
-                yield f"{path} row {number}", {key: value for key, value in raw.items() if value is not None}
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=16):
+                for index in range(batch.num_rows):
+                    number += 1
+                    place = f"{path} row {number}"
+                    try:
+                        [raw] = batch.slice(index, 1).to_pylist()
+                    except UnicodeDecodeError:
+                        yield place, BadRow(place, "holds text that is not UTF-8")
+                    else:
+                        yield place, raw
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not readable as Parquet: {str(error).splitlines()[0]}") from error
+        raise InputError(f"{path}: not readable as Parquet after row {number}: {one_line(error)}") from error
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
@@ -172,15 +205,21 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
         splits = load_dataset(name, revision=revision or None)
         rows = concatenate_datasets(list(splits.values()))
     except Exception as error:  # many kinds; all mean that there is no such dataset of predictions
-        raise InputError(f"predictions {source!r}: not a file, and the Hub dataset cannot be loaded: {error}") from error
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        raise InputError(f"predictions {source!r}: no such file, and no such dataset on the Hub ({reason})") from error
     for number, raw in enumerate(rows, start=1):
-        yield f"{source} row {number}", {key: value for key, value in raw.items() if value is not None}
+        yield f"{source} row {number}", raw
+
+
+def one_line(error: Exception) -> str:
+    """The first line of what an exception says."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
 
 
 def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
     """A prediction, if the row keeps to the contract."""
     if not isinstance(raw, dict):
-        return BadRow(place, f"a row is a JSON object, not {type(raw).__name__}")
+        return BadRow(place, f"a row is a JSON object, not {_kind(raw)}")
     instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")
     for name, value in (("instance_id", instance_id), ("model_name_or_path", model)):
         if value is None:
@@ -196,21 +235,39 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
         return BadRow(place, f"exactly one of {', '.join(FORMS)} is needed, found {found}")
     content = raw[forms[0]]
     if not isinstance(content, str):
-        return BadRow(place, f"{forms[0]} must be text, not {type(content).__name__}")
+        return BadRow(place, f"{forms[0]} must be text, not {_kind(content)}")
     if not content.strip():
         return BadRow(place, f"{forms[0]} is empty")
-    sample, setting, metadata = raw.get("sample"), raw.get("setting"), raw.get("metadata")
-    if sample is not None and (type(sample) is not int or sample < 0):
-        return BadRow(place, f"sample must be a whole number from 0, not {sample!r:.50}")
-    if setting is not None and (not isinstance(setting, str) or len(setting) > MAX_NAME):
-        return BadRow(place, f"setting must be text of at most {MAX_NAME} characters")
-    if metadata is not None and not isinstance(metadata, dict):
-        return BadRow(place, f"metadata must be an object, not {type(metadata).__name__}")
+    if len(content) > MAX_ROW_BYTES:
+        return BadRow(place, f"{forms[0]} is longer than {MAX_ROW_BYTES // 2**20} MiB")
     try:
-        "\n".join([content, str(model), setting or ""]).encode("utf-8")
+        content.encode("utf-8")
     except UnicodeEncodeError:
         return BadRow(place, f"{forms[0]} holds half a surrogate pair: not valid Unicode")
+    sample, setting, metadata = raw.get("sample"), raw.get("setting"), raw.get("metadata")
+    if sample is not None and (type(sample) is not int or not 0 <= sample <= MAX_SAMPLE):
+        return BadRow(place, f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}")
+    if setting is not None and (not isinstance(setting, str) or len(setting) > MAX_NAME or not setting.isprintable()):
+        return BadRow(place, f"setting must be printable text of at most {MAX_NAME} characters")
+    if metadata is not None and not (isinstance(metadata, dict) and _is_json(metadata)):
+        return BadRow(place, f"metadata must be a JSON object of at most {MAX_DEPTH} levels, not {_kind(metadata)}")
     return Prediction(str(instance_id), str(model), forms[0], content, sample or 0, setting or "", metadata)
+
+
+def _kind(value: Any) -> str:
+    names = {"dict": "an object", "list": "a list", "str": "text", "bool": "true or false", "NoneType": "null"}
+    return names.get(type(value).__name__, "a number" if isinstance(value, int | float) else type(value).__name__)
+
+
+def _is_json(value: Any, depth: int = 0) -> bool:
+    """Whether `value` can be written as JSON; Parquet rows may hold times, bytes and the like."""
+    if isinstance(value, dict):
+        items = value.values() if all(isinstance(key, str) for key in value) else [object()]
+    elif isinstance(value, list):
+        items = value
+    else:
+        return value is None or isinstance(value, str | int | float)
+    return depth < MAX_DEPTH and all(_is_json(item, depth + 1) for item in items)
 
 
 class PredictionFile:

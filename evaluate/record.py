@@ -77,11 +77,13 @@ class Recorder:
         except StreamError as error:
             raise InputError(f"{where}: the reference wrote into the runner's stream ({error})") from error
         for frame in frames:
-            if frame.kind in ("raised", "died"):
-                facts = read_json(frame.payload)
-                message = f"{facts.get('type', 'died')}: {facts.get('message', facts)}"
-                place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
-                raise InputError(f"{where}: {place}: the reference raised {message}")
+            if frame.kind not in ("raised", "died"):
+                continue
+            place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
+            facts = read_json(frame.payload)
+            said = f"raised {facts.get('type')}: {facts.get('message')}"
+            what = said if frame.kind == "raised" else f"ended its process ({facts})"
+            raise InputError(f"{where}: {place}: the reference {' '.join(what.split())[:500]}")
         return frames
 
 
@@ -93,7 +95,7 @@ def default_recorder(sandbox: Sandbox, say: Say) -> Recorder:
 def record_seeds(
     row: Mapping[str, Any], golden_repo: Mapping[str, Any], sandbox: Sandbox, image: str, seeds: Sequence[int]
 ) -> list[Frame]:
-    """Outputs of a row's golden file on other seeds than the published ones (`--fresh-seeds`).
+    """Outputs of a row's golden file on these seeds: others than the published ones for `--fresh-seeds`.
 
     Raises:
         InputError: the golden file did not return an output for each case and seed.
@@ -109,7 +111,7 @@ def record_seeds(
         frames = []
     if [(frame.case, frame.seed) for frame in frames] != runs or any(frame.kind != "output" for frame in frames):
         where = f"{row['instance_id']}: the golden file"
-        raise InputError(f"{where} fails on fresh seeds {list(seeds)}; the task needs mending")
+        raise InputError(f"{where} does not return on every one of the seeds {list(seeds)}; mend the task")
     return frames
 
 

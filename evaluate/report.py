@@ -1,7 +1,7 @@
 """Summarise runs: recompute every total from the result rows, lay models side by side, write Markdown and JSON.
 
-Two rates are always given: of all instances in the run's scope (an unanswered one counts as not passed), and of those that
-could be graded. A run with infra errors is called incomplete.
+Two rates are always given: of all instances in the run's scope (an unanswered one counts as not passed), and of those
+that could be graded. A run with infra errors is called incomplete.
 """
 
 import re
@@ -176,8 +176,8 @@ def render_markdown(paths: Sequence[Path]) -> str:
             lines += ["", f"{len(reasons) - MAX_REASONS} more are in results.jsonl."]
     lines += [
         "",
-        "Accuracy is the share of all instances in the scope whose every case passed; an instance without prediction counts "
-        "as not passed. *Of graded* leaves out missing predictions and infra errors. Intervals are Wilson's.",
+        "Accuracy is the share of all instances in the scope whose every case passed; an instance without prediction "
+        "counts as not passed. *Of graded* leaves out missing predictions and infra errors. Intervals are Wilson's.",
     ]
     return "\n".join(lines) + "\n"
 

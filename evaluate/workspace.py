@@ -6,6 +6,7 @@ outputs or the variants: a sandbox cannot leak what it does not have.
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ from lmrbench_data.source import SourceError, find_function
 RUNNER = Path(__file__).resolve().parent / "runner"
 _RUNNER_FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")
 MAX_REPO_BYTES = 64 * 1024 * 1024
+MAX_PATCHED_FILES = 500
+MAX_PATCHED_DEPTH = 32
 
 
 def rebuild(row: Mapping[str, Any], prediction: Prediction) -> dict[str, File]:
@@ -61,6 +64,9 @@ def apply_patch(files: Mapping[str, File], patch: str) -> dict[str, File]:
     Raises:
         MalformedAnswer: it does not apply, or creates something other than plain files of reasonable size.
     """
+    # Compressed deltas of a few bytes can unfold to any size, and no answer to a task is a binary file.
+    if re.search(r"^GIT binary patch$", patch, re.MULTILINE):
+        raise MalformedAnswer("the patch holds binary files; only text can be patched")
     with tempfile.TemporaryDirectory(prefix="lmrbench-patch-") as name:
         folder = Path(name).resolve() / "repo"
         write_files(files, folder)
@@ -73,23 +79,38 @@ def apply_patch(files: Mapping[str, File], patch: str) -> dict[str, File]:
             "HOME": str(folder.parent),
             "LC_ALL": "C",
         }
-        command = ["git", "apply", "--recount", "--whitespace=nowarn", "-"]
-        text = patch if patch.endswith("\n") else patch + "\n"
-        try:
-            done = subprocess.run(command, cwd=folder, env=env, input=text.encode(), capture_output=True, timeout=60)
-        except FileNotFoundError:
-            raise LMRBenchError("predictions with model_patch need `git` on this machine's PATH") from None
-        except subprocess.TimeoutExpired:
-            raise MalformedAnswer("the patch took longer than 60 s to apply") from None
-        if done.returncode != 0:
-            reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git apply refused it"]
-            raise MalformedAnswer(f"the patch does not apply: {reason[0][:300]}")
+        text = (patch if patch.endswith("\n") else patch + "\n").encode()
+        _check_touched(_git_apply(text, folder, env, "--numstat", "-z"))
+        _git_apply(text, folder, env)
         if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
             raise MalformedAnswer(f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes")
         try:
             return read_tree(folder)
         except (LMRBenchError, LoadError) as error:
             raise MalformedAnswer(f"the patch leaves more than plain files: {error}".replace(str(folder), "")) from error
+
+
+def _git_apply(patch: bytes, folder: Path, env: Mapping[str, str], *options: str) -> bytes:
+    command = ["git", "apply", "--recount", "--whitespace=nowarn", *options, "-"]
+    try:
+        done = subprocess.run(command, cwd=folder, env=env, input=patch, capture_output=True, timeout=60)
+    except FileNotFoundError:
+        raise LMRBenchError("predictions with model_patch need `git` on this machine's PATH") from None
+    except subprocess.TimeoutExpired:
+        raise MalformedAnswer("the patch took longer than 60 s to apply") from None
+    if done.returncode != 0:
+        reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git apply refused it"]
+        raise MalformedAnswer(f"the patch does not apply: {reason[0][:300]}")
+    return done.stdout
+
+
+def _check_touched(numstat: bytes) -> None:
+    """Refuse a patch before it touches the disk: too many files, or folders too deep to walk through."""
+    names = [entry.split(b"\t", 2)[2].decode("utf-8", "replace") for entry in numstat.split(b"\0") if entry]
+    if len(names) > MAX_PATCHED_FILES:
+        raise MalformedAnswer(f"the patch touches {len(names)} files, more than {MAX_PATCHED_FILES}")
+    if deep := next((name for name in names if name.count("/") > MAX_PATCHED_DEPTH), None):
+        raise MalformedAnswer(f"the patch makes more than {MAX_PATCHED_DEPTH} nested folders ({deep[:60]}...)")
 
 
 def workspace_tar(

@@ -15,7 +15,8 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FILENAME = "<parsed, not run>"
 # What the parser has to say on odd literals is for the author of the source, not for whoever reads our output.
 warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
-#: Longer dotted names are refused unseen: Python's parser takes time that grows with the square of their length.
+#: Refused unseen: Python's parser takes time that grows with the square of such lengths.
+_MAX_CHARACTERS = 250_000
 _MAX_DOTS = 1000
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -52,6 +53,8 @@ def parse(source: str) -> ast.Module:
     Raises:
         SourceError: not Python, or nested so deeply that the parser gives up.
     """
+    if len(source) > _MAX_CHARACTERS:
+        raise SourceError(f"more than {_MAX_CHARACTERS} characters")
     if any(chain.group().count(".") > _MAX_DOTS for chain in re.finditer(r"(?:\.[\s\\]*+\w++[\s\\]*+)+", source)):
         raise SourceError(f"a dotted name of more than {_MAX_DOTS} parts")
     try:

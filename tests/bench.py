@@ -1,7 +1,7 @@
-"""Measure what the project promises, both sides of every ratio in one run: `make bench`, or `python tests/bench.py [part ...]`.
+"""Measure what the project promises, both sides of every ratio in one run: `make bench`.
 
-Parts: docker (golden predictions against bare `docker run` under xargs), start (--help, loading), memory (100 against 10,000
-predictions). Exit status 1 if a promise is not kept.
+Parts, each of which can be named as an argument: docker (golden predictions against bare `docker run` under xargs), start
+(--help, loading), memory (100 against 10,000 predictions). Exit status 1 if a promise is not kept.
 """
 
 import json
@@ -47,7 +47,7 @@ def main() -> None:
 def docker_ratio(folder: Path, rounds: int = 4, copies: int = 3) -> Iterator[tuple[str, float, float]]:
     """Wall time of `lmrbench evaluate` against the same runner commands as bare containers under `xargs -P`.
 
-    Every golden file is evaluated `copies` times a round, made distinct by a comment, because equal predictions run once.
+    Every golden file is evaluated `copies` times a round, made distinct by a comment: equal predictions run once.
     The sides alternate; the first round warms up and does not count.
     """
     rows = load_rows("embedded")

@@ -19,7 +19,7 @@ TASKS = load_tasks()
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
-    """Golden passes, masked fails, valid variants pass, wrong ones fail, the reference repeats itself, nothing leaks."""
+    """Golden passes, masked fails, valid variants pass, wrong ones fail, nothing leaks."""
     findings = list(check_tasks([task], default_recorder(docker_sandbox, print), docker_sandbox, print))
     assert len(findings) > 9
     assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []

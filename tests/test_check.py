@@ -1,15 +1,16 @@
 """`dataset check`: a sound task comes out clean, and each way in which a task can be unsound is found."""
 
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lmrbench_data.errors import InfraError, InputError
-from lmrbench_data.evaluate.check import Finding, check_tasks
+from lmrbench_data.errors import InfraError
+from lmrbench_data.evaluate.check import check_tasks, read_faults
 from lmrbench_data.evaluate.record import Recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
@@ -22,28 +23,32 @@ BODY = "scaled = [value * factor + OFFSET for value in values]"
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
 
-@pytest.fixture
-def check(toy_benchmark: Path, local_sandbox: Sandbox) -> Callable[[], list[Finding]]:
-    """Check the toy benchmark as it is now."""
-
-    def run() -> list[Finding]:
-        tasks = load_tasks(benchmark=toy_benchmark)
-        return list(check_tasks(tasks, Recorder(local_sandbox, print), local_sandbox, print))
-
-    return run
+def check(folder: Path, sandbox: Sandbox) -> dict[str, str]:
+    """What is not ok in the toy benchmark: finding → message. Variants are left out, so that it is quick."""
+    shutil.rmtree(folder / TASK / "variants")
+    findings = check_tasks(load_tasks(benchmark=folder), Recorder(sandbox, print), sandbox, print)
+    return {item.name: item.message for item in findings if not item.ok and item.name not in ("valid", "wrong")}
 
 
-def bad(findings: Sequence[Finding]) -> dict[str, str]:
-    return {finding.name: finding.message for finding in findings if not finding.ok}
+def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    line = [LMRBENCH, "dataset", "check", "--benchmark", str(folder), "--sandbox", "local", *more]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120)
 
 
-def test_a_sound_task_is_all_ok(check: Callable[[], list[Finding]]) -> None:
-    findings = check()
-    assert bad(findings) == {}
-    assert {finding.name: finding.status for finding in findings} == {
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / TASK / name).read_text()
+    assert old in text
+    (folder / TASK / name).write_text(text.replace(old, new))
+
+
+def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
+    done = command(toy_benchmark, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert all(row["ok"] for row in rows)
+    assert {row["probe"]: row["status"] for row in rows} == {
         "golden": "passed",
-        "golden, run 2": "passed",
-        "golden, run 3": "passed",
+        "golden, repeated": "",
         "masked": "error",
         "valid/loop.py": "passed",
         "valid/map.py": "passed",
@@ -55,190 +60,166 @@ def test_a_sound_task_is_all_ok(check: Callable[[], list[Finding]]) -> None:
     }
 
 
-def write(name: str, text: str | bytes) -> Callable[[Path], None]:
-    def edit(folder: Path) -> None:
-        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+#: file of a variant → its source, and what the check must say about it
+BAD_VARIANTS: dict[str, tuple[str | bytes, str]] = {
+    f"{WRONG}/loses_nothing.py": (
+        "# Not wrong at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
+        "passed  passes, but must not: the cases do not notice it",
+    ),
+    f"{WRONG}/typo.py": (
+        "# A typo.\ndef scale(v, f:\n    return v\n",
+        "malformed  cannot be applied, so it proves nothing: syntax error in line 2",
+    ),
+    f"{WRONG}/broken.py": (
+        "# Uses a name that is not there.\ndef scale(v, f):\n    return np.asarray(v) * f\n",
+        "error  is broken code, not a mistake that somebody makes: case_random_values seed 0: NameError",
+    ),
+    f"{WRONG}/silent.py": ("def scale(v, f):\n    return v\n", "the first line must say what is wrong"),
+    f"{WRONG}/latin.py": (b"# caf\xe9\ndef scale(v, f): return v\n", "not UTF-8"),
+    f"{VALID}/off_by_one.py": (
+        "def scale(v, f):\n    return [f * x + 1 for x in v]\n",
+        "failed  must pass: case_random_values seed 0: output[0]: got",
+    ),
+    f"{VALID}/raises.py": (
+        "def scale(v, f):\n    raise ValueError('on every input')\n",
+        "error  must pass: case_random_values seed 0: ValueError: on every input",
+    ),
+    f"{VALID}/other.py": ("def scales(v, f):\n    return v\n", "malformed  must pass: no definition of 'scale'"),
+}
 
-    return edit
+
+def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> None:
+    for name, (source, _) in BAD_VARIANTS.items():
+        (toy_benchmark / name).write_bytes(source if isinstance(source, bytes) else source.encode())
+    done = command(toy_benchmark)
+    assert done.returncode == 1, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines() if line.startswith("BAD")]
+    assert len(lines) == len(BAD_VARIANTS), done.stdout
+    for name, (_, message) in BAD_VARIANTS.items():
+        probe = "/".join(Path(name).parts[-2:])
+        assert any(line.startswith(" ".join(f"BAD toy-scale {probe} {message}".split())) for line in lines), lines
 
 
-def append(name: str, text: str) -> Callable[[Path], None]:
-    return lambda folder: write(name, (folder / name).read_text() + text)(folder)
-
-
-def reference(body: str) -> Callable[[Path], None]:
-    """Replace the line of the reference that computes."""
-
-    def edit(folder: Path) -> None:
-        path = folder / TASK / "repo" / "scale.py"
-        assert BODY in path.read_text()
-        path.write_text(path.read_text().replace(BODY, body))
-
-    return edit
-
-
-#: edit of the benchmark → the findings that are not ok: name → part of the message
-UNSOUND: dict[str, tuple[Callable[[Path], None], dict[str, str]]] = {
-    "a_wrong_variant_that_passes": (
-        write(f"{WRONG}/loses_nothing.py", "# Not wrong at all.\ndef scale(v, f):\n    return [f * x for x in v]\n"),
-        {"wrong/loses_nothing.py": "passes, but must not"},
+#: edit of the folder → finding and message; found by reading alone
+FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
+    "too_few_wrong": (lambda folder: (folder / WRONG / "adds.py").unlink(), "wrong", "4 wrong variants, at least 5"),
+    "too_few_valid": (lambda folder: (folder / VALID / "map.py").unlink(), "valid", "1 valid variants, at least 2"),
+    "leak_in_readme": (
+        lambda folder: edit(folder, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`"),
+        "repo/README.md",
+        f"shows a line of the reference: {BODY}",
     ),
-    "a_valid_variant_that_fails": (
-        write(f"{VALID}/off_by_one.py", "def scale(v, f):\n    return [f * x + 1 for x in v]\n"),
-        {"valid/off_by_one.py": "must pass: case_random_values seed 0"},
+    "leak_in_another_file": (
+        lambda folder: edit(folder, "repo/helpers.py", "OFFSET", f"def twin(values, factor):\n\t{BODY}\n\nOFFSET"),
+        "repo/helpers.py",
+        f"shows a line of the reference: {BODY}",
     ),
-    "a_valid_variant_that_raises": (
-        write(f"{VALID}/raises.py", "def scale(v, f):\n    raise ValueError('on every input')\n"),
-        {"valid/raises.py": "must pass: case_random_values seed 0: ValueError: on every input"},
+    "leak_in_a_comment_of_the_goal_file": (
+        lambda folder: edit(folder, "repo/scale.py", "from helpers", f"# {BODY}\nfrom helpers"),
+        "repo/scale.py",
+        f"shows a line of the reference: {BODY}",
     ),
-    "a_valid_variant_for_something_else": (
-        write(f"{VALID}/other.py", "def scales(v, f):\n    return v\n"),
-        {"valid/other.py": "must pass: no definition of 'scale'"},
+    "leak_in_paper": (
+        lambda folder: edit(folder, "paper.md", "Each number", f"    {BODY}\n\nEach number"),
+        "paper.md",
+        f"shows a line of the reference: {BODY}",
     ),
-    "a_malformed_wrong_variant": (
-        write(f"{WRONG}/typo.py", "# A typo.\ndef scale(v, f:\n    return v\n"),
-        {"wrong/typo.py": "cannot be applied, so it proves nothing: syntax error"},
+    "leak_in_instruction": (
+        lambda folder: edit(folder, "task.yaml", "same order.", f"same order: `{BODY}`."),
+        "instruction",
+        f"shows a line of the reference: {BODY}",
     ),
-    "a_wrong_variant_that_is_broken_code": (
-        write(f"{WRONG}/name.py", "# Uses a name that is not there.\ndef scale(v, f):\n    return np.asarray(v) * f\n"),
-        {"wrong/name.py": "is broken code"},
-    ),
-    "a_wrong_variant_without_its_reason": (
-        write(f"{WRONG}/silent.py", "def scale(v, f):\n    return v\n"),
-        {"wrong/silent.py": "the first line must say what is wrong"},
-    ),
-    "a_variant_that_is_no_text": (
-        write(f"{WRONG}/latin.py", b"# caf\xe9\ndef scale(v, f): return v\n"),
-        {"wrong/latin.py": "not UTF-8"},
-    ),
-    "too_few_wrong_variants": (
-        lambda folder: (folder / WRONG / "adds.py").unlink(),
-        {"wrong": "4 wrong variants, at least 5 are needed"},
-    ),
-    "too_few_valid_variants": (
-        lambda folder: (folder / VALID / "map.py").unlink(),
-        {"valid": "1 valid variants, at least 2 are needed"},
-    ),
-    "a_line_of_the_reference_in_the_readme": (
-        append(f"{TASK}/repo/README.md", f"\nIn short: `{BODY}`\n"),
-        {"repo/README.md": f"shows a line of the reference: {BODY}"},
-    ),
-    "a_line_of_the_reference_in_another_file": (
-        append(f"{TASK}/repo/helpers.py", f"\n\ndef twin(values, factor):\n\t{BODY}\n    \n"),
-        {"repo/helpers.py": "shows a line of the reference"},
-    ),
-    "a_line_of_the_reference_in_the_same_file": (
-        append(f"{TASK}/repo/scale.py", f"# {BODY}\n"),
-        {"repo/scale.py": "shows a line of the reference"},
-    ),
-    "a_line_of_the_reference_in_the_paper": (
-        append(f"{TASK}/paper.md", f"\n    {BODY}\n"),
-        {"paper.md": "shows a line of the reference"},
-    ),
-    "a_line_of_the_reference_in_the_instruction": (
+    "leak_of_the_first_line_of_a_function_without_docstring": (
         lambda folder: (
-            append(f"{TASK}/task.yaml", "")(folder)
-            or (folder / TASK / "task.yaml").write_text(
-                (folder / TASK / "task.yaml").read_text().replace("empty\n      list gives", f"empty {BODY} gives")
-            )
-            and None
-        ),
-        {"instruction": "shows a line of the reference"},
-    ),
-    "a_reference_that_raises": (
-        reference("raise RuntimeError(f'broken {factor}')"),
-        {"golden": "case_random_values seed 0: the reference raised RuntimeError: broken 3.0"},
-    ),
-    "a_reference_that_cannot_be_imported": (
-        append(f"{TASK}/repo/helpers.py", "import not_there\n"),
-        {"golden": "importing the cases: the reference raised ModuleNotFoundError"},
-    ),
-    "a_reference_that_ends_the_process": (
-        reference("import os; os._exit(0)"),
-        {"golden": "case_random_values seed 0: the reference raised died"},
-    ),
-    "a_reference_that_returns_what_cannot_be_recorded": (
-        reference("return (value for value in values)"),
-        {"golden": "UnsupportedOutput"},
-    ),
-    "cases_without_a_case": (write(f"{TASK}/unit_test/cases.py", "import scale\n"), {"golden": "no case_<name>(seed)"}),
-    "a_case_with_an_unknown_checker": (
-        append(
-            f"{TASK}/unit_test/cases.py",
-            "\nfrom lmrbench_cases import compare\n\n\n@compare(checker='mood')\ndef case_x(seed):\n    return scale([], 1)\n",
-        ),
-        {"golden": "case_x: unknown checker 'mood'; known: total_variation"},
+            edit(folder, "repo/scale.py", '    """Each of `values` times `factor`, in order."""\n', ""),
+            edit(folder, "repo/README.md", "# Toy", f"# Toy\n\n{BODY}"),
+        )[0],
+        "repo/README.md",
+        f"shows a line of the reference: {BODY}",
     ),
 }
 
 
-@pytest.mark.parametrize("name", UNSOUND)
-def test_an_unsound_task_is_reported(name: str, toy_benchmark: Path, check: Callable[[], list[Finding]]) -> None:
-    edit, expected = UNSOUND[name]
-    edit(toy_benchmark)
-    found = bad(check())
-    assert found.keys() == expected.keys(), found
-    for probe, part in expected.items():
-        assert part in found[probe]
-        assert "\n" not in found[probe]
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_that_need_no_run_are_reported(name: str, toy_benchmark: Path) -> None:
+    change, finding, message = FAULTS[name]
+    [task] = load_tasks(benchmark=toy_benchmark)
+    assert list(read_faults(task, task.implementations[0])) == []
+    change(toy_benchmark)
+    [task] = load_tasks(benchmark=toy_benchmark)
+    [found] = read_faults(task, task.implementations[0])
+    assert (found.name, found.ok) == (finding, False)
+    assert message in found.message
 
 
-@pytest.mark.parametrize(
-    "noise",
-    [
-        "scaled = [value * factor + int.from_bytes(__import__('os').urandom(2), 'big') for value in values]",
-        "scaled = [value * factor + __import__('time').time() for value in values]",
-        "scaled = [value * factor + hash('text') for value in values]",
-    ],
-    ids=["urandom", "clock", "hash_seed"],
-)
+#: what stands in place of the line that computes → the message
+BAD_REFERENCES = {
+    "raise ValueError(f'broken\\n{factor}')": "case_random_values seed 0: the reference raised ValueError: broken 3.0",
+    "import os; os._exit(0)": "case_random_values seed 0: the reference ended its process",
+    "return (value for value in values)": "case_random_values seed 0: the reference raised UnsupportedOutput",
+    "import time; time.sleep(60)": "the reference ended with time_limit; raise tests.timeout_s or tests.memory_mb",
+}
+
+
+@pytest.mark.parametrize("body", BAD_REFERENCES)
+def test_a_reference_that_does_not_return_is_reported(body: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    edit(toy_benchmark, "repo/scale.py", BODY, body)
+    edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
+    found = check(toy_benchmark, local_sandbox)
+    assert found.keys() == {"golden"}
+    assert f"unit_test/cases.py: toy-scale: {BAD_REFERENCES[body]}" in found["golden"]
+    assert "\n" not in found["golden"]
+
+
+CASES_HEAD = "from scale import scale\n"
+BAD_CASES = {
+    "": "no case_<name>(seed) function",
+    "def case_x(seed): return scale(seed)\n": "case_x seed 0: the reference raised TypeError",
+    "import not_there\n": "importing the cases: the reference raised ModuleNotFoundError: No module named 'not_there'",
+    "def case_x(seed:\n": "importing the cases: the reference raised SyntaxError",
+    "from lmrbench_cases import compare\n@compare(checker='mood')\ndef case_x(seed): return scale([], 1)\n": (
+        "case_x: unknown checker 'mood'; known: total_variation"
+    ),
+}
+
+
+@pytest.mark.parametrize("cases", BAD_CASES)
+def test_cases_that_do_not_work_are_reported(cases: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    (toy_benchmark / TASK / "unit_test" / "cases.py").write_text(CASES_HEAD + cases)
+    found = check(toy_benchmark, local_sandbox)
+    assert found.keys() == {"golden"}
+    assert BAD_CASES[cases] in found["golden"]
+
+
+@pytest.mark.parametrize("noise", ["int.from_bytes(__import__('os').urandom(2), 'big')", "hash('text')"])
 def test_a_reference_that_does_not_repeat_itself_is_reported(
-    noise: str, toy_benchmark: Path, check: Callable[[], list[Finding]]
+    noise: str, toy_benchmark: Path, local_sandbox: Sandbox
 ) -> None:
-    reference(noise)(toy_benchmark)
-    found = bad(check())
-    assert "the reference does not repeat its own recorded outputs" in found["golden"]
-    assert {"golden", "golden, run 2", "golden, run 3"} <= found.keys()
+    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", f"+ {noise}")
+    found = check(toy_benchmark, local_sandbox)
+    assert found.keys() == {"golden", "golden, repeated"}
+    assert "must pass: case_random_values seed 0: output[0]: got" in found["golden"]
+    assert "two runs of the reference differ: case_random_values seed 0: output[0]: got" in found["golden, repeated"]
 
 
-def test_one_broken_task_does_not_hide_the_findings_of_others(
-    toy_benchmark: Path, check: Callable[[], list[Finding]]
-) -> None:
-    reference("raise RuntimeError")(toy_benchmark)
-    for path in (toy_benchmark / TASK).rglob("*"):
-        if path.is_file():
-            copy = toy_benchmark / "91-copy" / str(path.relative_to(toy_benchmark / TASK)).replace("toy-scale", "copy")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_text(path.read_text().replace("toy-scale", "copy").replace("raise RuntimeError", BODY))
-    findings = check()
-    assert {finding.instance_id for finding in findings if not finding.ok} == {"toy-scale"}
-    assert len([finding for finding in findings if finding.instance_id == "copy" and finding.ok]) == 11
+def test_noise_below_the_tolerances_is_reported_too(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ __import__('time').time()")
+    assert check(toy_benchmark, local_sandbox).keys() == {"golden, repeated"}
 
 
-def test_a_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -> None:
+def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-copy")
+    path = toy_benchmark / "91-copy" / "task.yaml"
+    path.write_text(path.read_text().replace("toy-scale", "toy-copy"))
+    edit(toy_benchmark, "repo/scale.py", BODY, "raise RuntimeError")
+    tasks = load_tasks(benchmark=toy_benchmark)
+    findings = list(check_tasks(tasks, Recorder(local_sandbox, print), local_sandbox, print))
+    assert [item.name for item in findings if item.instance_id == "toy-scale"] == ["golden"]
+    assert [item.name for item in findings if item.instance_id == "toy-copy" and item.ok] != []
+
+
+def test_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -> None:
     sandbox = LocalSandbox(print)
     sandbox.close()
     with pytest.raises(InfraError):
         list(check_tasks(load_tasks(benchmark=toy_benchmark), Recorder(sandbox, print), sandbox, print))
-
-
-def test_the_command_prints_what_is_bad_and_its_exit_status_says_so(toy_benchmark: Path) -> None:
-    command = [LMRBENCH, "dataset", "check", "--benchmark", str(toy_benchmark), "--sandbox", "local"]
-    good = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert good.returncode == 0, good.stderr
-    assert "BAD" not in good.stdout
-    write(f"{WRONG}/adds.py", "# Right after all.\ndef scale(v, f):\n    return [f * x for x in v]\n")(toy_benchmark)
-    failed = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert failed.returncode == 1
-    assert "BAD toy-scale  wrong/adds.py  passed  passes, but must not" in failed.stdout
-    rows = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=120).stdout)
-    assert [row["probe"] for row in rows if not row["ok"]] == ["wrong/adds.py"]
-
-
-def test_a_reference_beyond_its_limits_names_what_to_raise(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    reference("import time; time.sleep(60)")(toy_benchmark)
-    path = toy_benchmark / TASK / "task.yaml"
-    path.write_text(path.read_text().replace("timeout_s: 20", "timeout_s: 2"))
-    [task] = load_tasks(benchmark=toy_benchmark)
-    with pytest.raises(InputError, match="the reference ended with time_limit; raise tests.timeout_s"):
-        Recorder(local_sandbox, print)(task, task.implementations[0])

@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from lmrbench_data.errors import InfraError
@@ -152,8 +153,7 @@ class DockerSandbox:
             state = api.inspect_container(container)["State"] if code else {}
             if state.get("OOMKilled"):
                 ended = Ended.OUT_OF_MEMORY
-            elif code in (137, 143) or state.get("Error"):
-                # Process 1 of a container cannot be killed from inside: somebody else did.
+            elif state.get("Error") or (code and _killed_through_engine(api, container, state)):
                 raise InfraError(
                     f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip()
                 )
@@ -212,6 +212,19 @@ def _remove(api: Any, container: str) -> None:
     # It is gone, on its way out, or the daemon is: `close` and after it the reaper look again.
     with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
         api.remove_container(container, force=True, v=True)
+
+
+def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any]) -> bool:
+    """Whether somebody stopped the container (`docker stop`, `kill`, `rm -f`).
+
+    Its exit status does not tell: tested code can lower the runner's CPU limit, so that the kernel kills the runner.
+    """
+    started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
+    # The daemon notes the kill just after the end that it brought about.
+    period = {"since": f"{started:.3f}", "until": f"{finished + 1:.3f}"}
+    events = api.events(**period, filters={"container": container, "event": "kill"}, decode=True)
+    with contextlib.closing(events):
+        return any(True for _ in events)
 
 
 def _read_stream(connection: socket.socket, deadline: float, limits: Limits) -> tuple[bytearray, str, Ended]:

@@ -1,6 +1,7 @@
 """Trains the toy model and measures how often it answers from the context, for several contrast strengths."""
 
 import argparse
+from itertools import cycle
 from pathlib import Path
 
 import torch
@@ -57,7 +58,7 @@ def main() -> None:
     print(f"trained on {len(conflicts)} facts: loss {losses[0]:.2f} -> {losses[-1]:.2f}\n")
 
     columns = {source.split()[1]: [(source, fact, fact.counterfactual) for fact in conflicts] for source in SOURCES}
-    columns["agreeing"] = [(source, fact, fact.memory) for fact in conflicts for source in SOURCES]
+    columns["agreeing"] = [(source, fact, fact.memory) for source, fact in zip(cycle(SOURCES), conflicts)]
     print("answers that match the context, by source of a contradicting text, and when the text agrees with memory")
     print("alpha  " + "".join(f"{name:>14}" for name in columns))
     for alpha in arguments.alphas:

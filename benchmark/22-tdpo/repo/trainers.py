@@ -49,8 +49,8 @@ def tdpo_loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Token-level DPO loss and rewards of each preference pair in a batch.
 
-    All four tensors have one floating-point dtype and the shape (B,); B may be 0. Each value is a sum over the tokens of
-    a response: `tdpo.logprobs.get_batch_statistics` computes them.
+    All four tensors have one floating-point dtype and the shape (B,); B may be 0. Each value is a sum over the tokens
+    of a response: `tdpo.logprobs.get_batch_statistics` computes them.
 
     Args:
         chosen_logps_margin: (B,) log-probabilities of the chosen responses under the policy minus those under the

@@ -204,7 +204,7 @@ def case_inputs_unchanged(seed):
 
 @compare(rtol=1e-7, atol=1e-9)
 def case_from_logits(seed):
-    """Through the statistics of a batch of pairs with masked prompts and unequal lengths; gradients reach the logits."""
+    """Through the statistics of a batch with masked prompts and unequal lengths; gradients reach the logits."""
     tokenizer = Tokenizer(vocabulary())
     batch = collate(generate_pairs(2, random.Random(seed)), tokenizer)
     generator = torch.Generator().manual_seed(seed)

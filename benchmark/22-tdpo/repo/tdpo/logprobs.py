@@ -13,7 +13,6 @@ class ResponseStatistics(NamedTuple):
 
     logps_margin: Tensor  # (B,) log-probability under the policy minus that under the reference
     position_kl: Tensor  # (B,) sequential KL divergence of the reference from the policy, not negative
-    logps: Tensor  # (B,) log-probability under the policy
 
 
 def get_batch_statistics(logits: Tensor, reference_logits: Tensor, labels: Tensor) -> ResponseStatistics:
@@ -28,20 +27,18 @@ def get_batch_statistics(logits: Tensor, reference_logits: Tensor, labels: Tenso
         labels: (B, T) tokens.
 
     Returns:
-        Three sums a response, (B,) each; gradients flow to `logits`.
+        Two sums a response, (B,) each; gradients flow to `logits`.
     """
     labels = labels[:, 1:]
     counted = labels != IGNORE_LABEL
     # Ignored labels are no valid index: look up token 0 in their place and drop the result.
     tokens = labels.masked_fill(~counted, 0).unsqueeze(2)
 
-    vocabulary_logps = logits[:, :-1].log_softmax(dim=-1)
-    reference_vocabulary_logps = reference_logits[:, :-1].log_softmax(dim=-1)
-    log_ratios = vocabulary_logps - reference_vocabulary_logps
-    kl = -(reference_vocabulary_logps.exp() * log_ratios).sum(dim=-1)
-
+    reference_logps = reference_logits[:, :-1].log_softmax(dim=-1)
+    log_ratios = logits[:, :-1].log_softmax(dim=-1) - reference_logps
     token_margins = log_ratios.gather(2, tokens).squeeze(2)
-    token_logps = vocabulary_logps.gather(2, tokens).squeeze(2)
+    kl = -(reference_logps.exp() * log_ratios).sum(dim=-1)
     return ResponseStatistics(
-        *(torch.where(counted, values, 0).sum(dim=1) for values in (token_margins, kl, token_logps))
+        logps_margin=torch.where(counted, token_margins, 0).sum(dim=1),
+        position_kl=torch.where(counted, kl, 0).sum(dim=1),
     )

@@ -47,18 +47,14 @@ class DataTest(unittest.TestCase):
 
 class StatisticsTest(unittest.TestCase):
     def test_uniform_policy(self) -> None:
-        labels = torch.tensor([[IGNORE_LABEL, 2, 3, 1], [IGNORE_LABEL, IGNORE_LABEL, 3, IGNORE_LABEL]])
+        labels = torch.tensor([[IGNORE_LABEL, 1, 0, 1], [IGNORE_LABEL, IGNORE_LABEL, 1, IGNORE_LABEL]])
         uniform = torch.zeros(2, 4, 8)
-        same = get_batch_statistics(uniform, uniform, labels)
-        torch.testing.assert_close(same.logps, torch.tensor([-3.0, -1.0]) * math.log(8))
-        torch.testing.assert_close(same.logps_margin, torch.zeros(2))
-        torch.testing.assert_close(same.position_kl, torch.zeros(2))
-
-        # A reference that is sure of two tokens in eight: log 4 nats at each position that counts.
-        sure = uniform.clone()
-        sure[..., 2:] = -1e4
-        position_kl = get_batch_statistics(uniform, sure, labels).position_kl
-        torch.testing.assert_close(position_kl, torch.tensor([3.0, 1.0]) * math.log(4))
+        # A reference that leaves only two of the eight tokens: log 4 nats at each position that counts.
+        sure = uniform.masked_fill(torch.arange(8) > 1, -1e4)
+        for reference_logits, nats in ((uniform, 0.0), (sure, math.log(4))):
+            statistics = get_batch_statistics(uniform, reference_logits, labels)
+            torch.testing.assert_close(statistics.logps_margin, torch.tensor([-3.0, -1.0]) * nats)
+            torch.testing.assert_close(statistics.position_kl, torch.tensor([3.0, 1.0]) * nats)
 
     def test_padding_changes_nothing(self) -> None:
         def statistics(pairs: list[PreferencePair]) -> torch.Tensor:

@@ -1,0 +1,59 @@
+"""The training objective of a hierarchy encoder: hyperbolic clustering and hyperbolic centripetal loss."""
+
+from collections.abc import Iterable
+
+import torch
+from hierarchy_transformers.models.hit import HierarchyTransformer
+from torch import Tensor, nn
+
+
+class HierarchyTransformerLoss(nn.Module):
+    """Weighted sum of a clustering and a centripetal loss over triples of child, parent and negative parent."""
+
+    def __init__(
+        self,
+        model: HierarchyTransformer,
+        clustering_loss_weight: float = 1.0,
+        clustering_loss_margin: float = 5.0,
+        centripetal_loss_weight: float = 1.0,
+        centripetal_loss_margin: float = 0.5,
+    ) -> None:
+        """The margins are hyperbolic lengths; `model` gives the embeddings and the manifold that measures them."""
+        super().__init__()
+        self.model = model
+        self.manifold = model.manifold
+        self.cluster_weight = clustering_loss_weight
+        self.cluster_loss_margin = clustering_loss_margin
+        self.centri_weight = centripetal_loss_weight
+        self.centri_loss_margin = centripetal_loss_margin
+
+    def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
+        """Losses of a batch of B triples.
+
+        Args:
+            sentence_features: the features of B children, of their B parents and of B negative parents, in this order:
+                three dictionaries, each of which `model` takes.
+            labels: not used; trainers of sentence encoders hand labels to every loss.
+
+        Returns:
+            loss: the weighted sum of the other two, to be minimised.
+            cluster_loss: the clustering loss, not weighted.
+            centri_loss: the centripetal loss, not weighted.
+            All three are 0-dimensional tensors on the graph of derivatives.
+
+        Raises:
+            AssertionError: `sentence_features` has more or fewer than three items.
+        """
+        features = list(sentence_features)
+        assert len(features) == 3, f"a triple has three parts (child, parent, negative), not {len(features)}"
+        child, parent, negative = (self.model(part)["sentence_embedding"] for part in features)
+
+        child_to_parent = self.manifold.dist(child, parent)
+        child_to_negative = self.manifold.dist(child, negative)
+        cluster_loss = torch.relu(child_to_parent - child_to_negative + self.cluster_loss_margin).mean()
+
+        child_norm, parent_norm = self.manifold.dist0(child), self.manifold.dist0(parent)
+        centri_loss = torch.relu(parent_norm - child_norm + self.centri_loss_margin).mean()
+
+        loss = self.cluster_weight * cluster_loss + self.centri_weight * centri_loss
+        return {"loss": loss, "cluster_loss": cluster_loss, "centri_loss": centri_loss}

@@ -1,0 +1,126 @@
+"""Linear layer whose update is a singular value decomposition, and the penalty that keeps its factors orthogonal."""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .layers import LoRALayer, oriented
+
+INITIAL_STD = 0.02
+
+
+class SVDLinear(nn.Linear, LoRALayer):
+    """Linear layer with a frozen weight W0 and a trainable update P Lambda Q of rank r.
+
+    With r = 0 it is a plain linear layer with a trainable weight: `lora_A`, `lora_E`, `lora_B`, `ranknum` and `scaling`
+    do not exist.
+
+    Args:
+        in_features, out_features: sizes of input and output.
+        r: number of triplets (singular value, left and right singular vector).
+        lora_alpha: numerator of the update's scaling; see `scaling`.
+        lora_dropout: probability of the dropout on the adapter's input.
+        fan_in_fan_out: store the weight as (in_features, out_features).
+        merge_weights: add the update to the weight in evaluation mode.
+        **linear_options: passed to `nn.Linear`, for example `bias=False`.
+
+    Attributes:
+        weight: W0, (out_features, in_features), or transposed if `fan_in_fan_out`; frozen.
+        bias: (out_features,), trainable, or None.
+        lora_A: (r, in_features), Q: its rows are the right singular vectors.
+        lora_E: (r, 1), the diagonal of Lambda.
+        lora_B: (out_features, r), P: its columns are the left singular vectors.
+        ranknum: (1,), the rank that the update is divided by. It is r at first and not trainable, but it is a parameter,
+            so that checkpoints carry it.
+        scaling: `lora_alpha`, or r if `lora_alpha` is not positive.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        r: int = 0,
+        lora_alpha: float = 1,
+        lora_dropout: float = 0.0,
+        fan_in_fan_out: bool = False,
+        merge_weights: bool = True,
+        **linear_options: Any,
+    ) -> None:
+        nn.Linear.__init__(self, in_features, out_features, **linear_options)
+        LoRALayer.__init__(self, r, lora_alpha, lora_dropout, merge_weights)
+        self.fan_in_fan_out = fan_in_fan_out
+        self.weight.data = oriented(self.weight.data, fan_in_fan_out)
+        self.register_buffer("_unmerged_weight", None, persistent=False)
+        if r > 0:
+            self.lora_A = nn.Parameter(self.weight.new_empty(r, in_features))
+            self.lora_E = nn.Parameter(self.weight.new_empty(r, 1))
+            self.lora_B = nn.Parameter(self.weight.new_empty(out_features, r))
+            self.ranknum = nn.Parameter(self.weight.new_full((1,), r), requires_grad=False)
+            self.scaling = lora_alpha if lora_alpha > 0 else r
+            self.weight.requires_grad_(False)
+            self.reset_adapter()
+
+    def reset_adapter(self) -> None:
+        """Draw both factors from a normal distribution and set Lambda to zero, so that the update starts at zero."""
+        nn.init.normal_(self.lora_A, std=INITIAL_STD)
+        nn.init.zeros_(self.lora_E)
+        nn.init.normal_(self.lora_B, std=INITIAL_STD)
+
+    def train(self, mode: bool = True) -> "SVDLinear":
+        """Set the mode; `eval()` of this layer or of a module around it arrives here as `train(False)`.
+
+        With `merge_weights`, evaluation mode adds the update to the weight, and training mode takes it out again.
+        """
+        super().train(mode)
+        if self.merge_weights and self.r > 0 and self.merged == mode:
+            if mode:
+                self._unmerge()
+            else:
+                self._merge()
+        return self
+
+    @torch.no_grad()
+    def _merge(self) -> None:
+        """Replace the weight by the one that the layer acts with, read off its outputs for the unit vectors."""
+        origin = self.weight.new_zeros(1, self.in_features)
+        unit_vectors = torch.eye(self.in_features, dtype=self.weight.dtype, device=self.weight.device)
+        merged_weight = (self.forward(unit_vectors) - self.forward(origin)).T
+        self._unmerged_weight, self.weight.data = self.weight.data, oriented(merged_weight, self.fan_in_fan_out)
+        self.merged = True
+
+    def _unmerge(self) -> None:
+        """Put the weight back that was there before merging."""
+        self.weight.data, self._unmerged_weight = self._unmerged_weight, None
+        self.merged = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply weight and bias and, unless there is none or the weight contains it already, the low-rank update.
+
+        The update acts on `lora_dropout(x)` and is scaled by `scaling` over the current `ranknum`, to which 1e-5 is
+        added. The rest of the layer sees `x` itself. What counts is `merged`, not the training mode.
+
+        Args:
+            x: (..., in_features) with any number of leading axes, also none or empty ones; it is not changed.
+
+        Returns:
+            (..., out_features). Gradients reach x and all parameters that require them.
+        """
+        base = F.linear(x, oriented(self.weight, self.fan_in_fan_out), self.bias)
+        if self.r == 0 or self.merged:
+            return base
+        coordinates = F.linear(self.lora_dropout(x), self.lora_A) * self.lora_E.squeeze(1)
+        update = F.linear(coordinates, self.lora_B)
+        return base + update * (self.scaling / (self.ranknum + 1e-5))
+
+
+def orthogonality_penalty(model: nn.Module) -> Tensor:
+    """Sum over all adapters of the squared Frobenius norms of P'P - I and QQ' - I."""
+    penalty = torch.zeros(())
+    for module in model.modules():
+        if isinstance(module, SVDLinear) and module.r > 0:
+            identity = torch.eye(module.r, dtype=module.lora_A.dtype, device=module.lora_A.device)
+            for gram in (module.lora_B.T @ module.lora_B, module.lora_A @ module.lora_A.T):
+                penalty = penalty + (gram - identity).square().sum()
+    return penalty

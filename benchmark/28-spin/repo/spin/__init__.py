@@ -1,0 +1,1 @@
+"""Self-play fine-tuning of a tiny language model: data, model, sampling from the opponent, training."""

@@ -1,0 +1,480 @@
+"""The built dataset: builds are byte-identical, real `datasets` loads them, nothing tampered with or stale is served."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import yaml
+
+import lmrbench_data
+from lmrbench_data.archive import pack
+from lmrbench_data.build import Benchmark, build_rows, load_benchmark, write_dataset
+from lmrbench_data.diff import diff_rows
+from lmrbench_data.errors import InfraError, InputError
+from lmrbench_data.evaluate.record import Recorder
+from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.loader import DATA_FILE, File, LoadError, dataset_sha256, load, load_rows, row_sha256, unpack
+from lmrbench_data.tasks import load_tasks
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+TASK = "90-toy"
+Row = dict[str, Any]
+
+
+def python(code: str, *arguments: object, **options: Any) -> str:
+    """What a fresh Python process prints."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / TASK / name).read_text()
+    assert old in text
+    (folder / TASK / name).write_text(text.replace(old, new))
+
+
+def rows_of(folder: Path, sandbox: Sandbox, cache: Path | None = None) -> list[Row]:
+    return build_rows(load_tasks(benchmark=folder), Recorder(sandbox, print, cache))
+
+
+@pytest.fixture(scope="session")
+def benchmark() -> Benchmark:
+    return Benchmark("lmr-bench", 'A: "title" | of {{ all }}', "1.2.3", "canary 42")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, toy_row: Row, benchmark: Benchmark) -> Path:
+    """A built dataset of two rows."""
+    rows = [stamped({**toy_row, "benchmark_version": "1.2.3", "instance_id": name}) for name in ("toy-a", "toy-b")]
+    write_dataset(rows, tmp_path / "lmr-bench", benchmark)
+    return tmp_path / "lmr-bench"
+
+
+def stamped(row: Row) -> Row:
+    return {**row, "row_sha256": row_sha256(row)}
+
+
+def rewrite(folder: Path, rows: Sequence[Row]) -> None:
+    """Replace the rows of a dataset folder, its card left as it is."""
+    schema = pyarrow.parquet.read_schema(folder / DATA_FILE)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema), folder / DATA_FILE)
+
+
+# --- build ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, local_sandbox: Sandbox) -> None:
+    """One in this process, one by the command line in another, from a copy elsewhere, with another umask."""
+    copy = shutil.copytree(toy_benchmark, tmp_path / "elsewhere" / "b")
+    for path in copy.rglob("*"):
+        os.utime(path, (10**9, 10**9))
+    first, second = tmp_path / "1" / "lmr-bench", tmp_path / "2" / "lmr-bench"
+    identity = write_dataset(rows_of(toy_benchmark, local_sandbox), first, load_benchmark(toy_benchmark))
+    command = [LMRBENCH, "dataset", "build", "--benchmark", copy, "--out", second, "--sandbox", "local", "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, umask=0o077)
+    assert done.returncode == 0, done.stderr
+    assert contents(first) == contents(second)
+    assert contents(first).keys() == {"README.md", "eval.yaml", "loader.py", DATA_FILE}
+    assert identity[:12] in done.stdout
+    assert identity == dataset_sha256(load_rows(first))
+
+
+def test_a_rebuild_with_nothing_changed_runs_no_sandbox(
+    toy_benchmark: Path, tmp_path: Path, local_sandbox: Sandbox
+) -> None:
+    built = rows_of(toy_benchmark, local_sandbox, tmp_path)
+    closed = LocalSandbox(print)
+    closed.close()  # any run in it is an error from now on
+    assert rows_of(toy_benchmark, closed, tmp_path) == built
+    edit(toy_benchmark, "task.yaml", "same order", "same sequence")  # nothing that the reference depends on
+    assert rows_of(toy_benchmark, closed, tmp_path)[0]["expected"] == built[0]["expected"]
+    for name, old, new in (
+        ("repo/helpers.py", "0.0", "0.5"),
+        ("unit_test/cases.py", "3.0", "4.0"),
+        ("task.yaml", "[0, 1]", "[0, 1, 2]"),
+        ("task.yaml", "timeout_s: 20", "timeout_s: 21"),
+    ):
+        edit(toy_benchmark, name, old, new)
+        with pytest.raises(InfraError, match="closed"):
+            rows_of(toy_benchmark, closed, tmp_path)
+        edit(toy_benchmark, name, new, old)
+    for path in tmp_path.glob("*.bin"):
+        path.write_bytes(path.read_bytes()[:-20])  # a damaged recording is made anew
+    with pytest.raises(InfraError, match="closed"):
+        rows_of(toy_benchmark, closed, tmp_path)
+    edit(toy_benchmark, "task.yaml", "same sequence", "same order")
+    assert rows_of(toy_benchmark, local_sandbox, tmp_path) == built
+    assert rows_of(toy_benchmark, closed, tmp_path) == built
+
+
+FOREIGN: dict[str, list[str]] = {
+    "notes": ["notes.txt"],
+    "a_clone_with_git": ["README.md", DATA_FILE, ".git/config"],
+    "a_dataset_of_somebody_else": ["README.md", DATA_FILE],
+    "a_dataset_without_a_card": [DATA_FILE],
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_folder_of_somebody_else_is_never_replaced(
+    name: str, tmp_path: Path, toy_row: Row, benchmark: Benchmark
+) -> None:
+    folder = tmp_path / "lmr-bench"
+    for path in FOREIGN[name]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("mine")
+    before = contents(folder)
+    with pytest.raises(InputError, match="nothing is overwritten"):
+        write_dataset([toy_row], folder, benchmark)
+    assert contents(folder) == before
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_what_was_added_to_a_build_is_kept_and_a_file_is_no_folder(
+    dataset: Path, toy_row: Row, benchmark: Benchmark
+) -> None:
+    write_dataset([toy_row], dataset, benchmark)  # a build replaces a build
+    assert len(load_rows_of(dataset)) == 1
+    (dataset / "data" / "mine.txt").write_text("x")
+    with pytest.raises(InputError, match=r"has other content \(data/mine.txt\)"):
+        write_dataset([toy_row], dataset, benchmark)
+    with pytest.raises(InputError, match="a file is there"):
+        write_dataset([toy_row], dataset / "data" / "mine.txt", benchmark)
+
+
+def load_rows_of(folder: Path) -> list[Row]:
+    rows: list[Row] = pyarrow.parquet.read_table(folder / DATA_FILE).to_pylist()
+    return rows
+
+
+class Interrupts:
+    """Raises KeyboardInterrupt when the interpreter reports a certain event for the n-th time (an audit hook)."""
+
+    def __init__(self) -> None:
+        self.event, self.name, self.left = "", "", 0
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.left and event == self.event and self.name in str(arguments):
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="session")
+def interrupts() -> Iterator[Interrupts]:
+    hook = Interrupts()
+    yield hook
+    hook.left = 0
+
+
+@pytest.mark.parametrize(
+    ("event", "name", "time"),
+    [("open", "README.md", 2), ("open", "loader.py", 2), ("os.rename", "lmr-bench", 1), ("os.rename", "lmr-bench", 2)],
+)
+def test_an_interrupted_build_leaves_the_old_one(
+    event: str, name: str, time: int, dataset: Path, toy_row: Row, benchmark: Benchmark, interrupts: Interrupts
+) -> None:
+    before = contents(dataset)
+    interrupts.event, interrupts.name, interrupts.left = event, name, time
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            write_dataset([toy_row], dataset, benchmark)
+    finally:
+        interrupts.left = 0
+    assert contents(dataset) == before
+    assert list(dataset.parent.iterdir()) == [dataset], "nothing is left beside it"
+    with pytest.raises((TypeError, ValueError, pyarrow.ArrowException)):
+        write_dataset([{**toy_row, "year": "no number"}], dataset, benchmark)
+    assert contents(dataset) == before
+    assert list(dataset.parent.iterdir()) == [dataset]
+
+
+def test_the_card_is_read_back_by_the_hub_library(dataset: Path, toy_row: Row) -> None:
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard.load(dataset / "README.md")
+    assert card.data["pretty_name"] == 'A: "title" | of {{ all }}'
+    assert card.data["lmrbench"]["version"] == card.data["configs"][0]["version"] == "1.2.3"
+    assert card.data["lmrbench"]["sha256"] in card.data["dataset_info"]["description"]
+    assert "| `toy-b` | [A Toy](https://example.org/toy) (Nowhere 2026) |" in card.text
+    assert "canary 42" in card.text
+    assert toy_row["golden_file"] not in card.text
+    registration = yaml.safe_load((dataset / "eval.yaml").read_text())
+    assert registration["name"] == 'A: "title" | of {{ all }}'
+    assert all(task["split"] == "test" for task in registration["tasks"])
+
+
+# --- load -----------------------------------------------------------------------------------------------------------
+
+LOAD = """
+    import sys
+    from datasets import load_dataset
+    from lmrbench_data.loader import dataset_sha256, row_sha256
+    rows = load_dataset(sys.argv[1], split="test")
+    assert all(row_sha256(row) == row["row_sha256"] for row in rows)
+    print(dataset_sha256(rows), len(rows))
+"""
+
+
+def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
+    dataset: Path, toy_row: Row, benchmark: Benchmark, tmp_path: Path
+) -> None:
+    """By name from the working directory, in fresh processes that share a cache, before and after a rebuild."""
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+    options = {"cwd": dataset.parent, "env": environment}
+    built = f"{dataset_sha256(load_rows_of(dataset))} 2"
+    assert python(LOAD, "lmr-bench", **options) == built
+    # A change that alters no size, and the same number of rows.
+    rows = [stamped({**row, "instruction": row["instruction"].swapcase()}) for row in load_rows_of(dataset)]
+    rebuilt = f"{write_dataset(rows, dataset, benchmark)} 2"
+    assert rebuilt != built
+    assert python(LOAD, "lmr-bench", **options) == rebuilt
+    write_dataset(rows[:1], dataset, benchmark)
+    assert python(LOAD, "lmr-bench", **options).endswith(" 1")
+    before_and_after = """
+        import sys
+        from pathlib import Path
+        from datasets import load_dataset
+        from lmrbench_data.build import Benchmark, write_dataset
+        from lmrbench_data.loader import load, load_rows, row_sha256
+        seen = []
+        for year in (2001, 2002):
+            [row] = load_rows("lmr-bench")
+            row["year"] = year
+            row["row_sha256"] = row_sha256(row)
+            write_dataset([row], Path("lmr-bench"), Benchmark("n", "t", "1.2.3", "c"))
+            seen += [load_dataset("lmr-bench", split="test")[0]["year"], load("lmr-bench")[0]["year"]]
+        print(*seen)
+    """
+    assert python(before_and_after, **options) == "2001 2001 2002 2002"
+
+
+def test_load_returns_the_built_rows_with_their_features(dataset: Path, tmp_path: Path) -> None:
+    from lmrbench_data.build import features
+
+    rows = load(dataset)
+    assert rows.features == features()
+    assert list(rows) == load_rows(dataset) == load_rows_of(dataset)
+    odd = shutil.copytree(dataset, tmp_path / "year=1999" / "lmr-bench")  # a name that Parquet readers take for data
+    assert load(odd).features == features()
+
+
+def changed(rows: Sequence[Row], **values: Any) -> list[Row]:
+    return [{**rows[0], **values}, *rows[1:]]
+
+
+def without_stamp(folder: Path) -> None:
+    path = folder / "README.md"
+    path.write_text(path.read_text().replace("lmrbench:", "other:"))
+
+
+def version_of_card(folder: Path) -> None:
+    path = folder / "README.md"
+    path.write_text(path.read_text().replace("  version: 1.2.3", "  version: 1.2.4"))
+
+
+TAMPERED = {
+    "a_column": (lambda f: rewrite(f, changed(load_rows_of(f), instruction="easy")), "row 'toy-a' was changed"),
+    "the_hidden_answer": (lambda f: rewrite(f, changed(load_rows_of(f), expected=b"")), "row 'toy-a' was changed"),
+    "a_tolerance": (
+        lambda f: rewrite(f, changed(load_rows_of(f), tests={**load_rows_of(f)[0]["tests"], "seeds": [0]})),
+        "row 'toy-a' was changed",
+    ),
+    "a_row_with_its_hash": (
+        lambda f: rewrite(f, [stamped(changed(load_rows_of(f), instruction="easy")[0]), load_rows_of(f)[1]]),
+        "the rows are not those of the card",
+    ),
+    "a_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256="0" * 64)), "row 'toy-a' was changed"),
+    "no_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256=None)), "row 'toy-a' was changed"),
+    "a_row_removed": (lambda f: rewrite(f, load_rows_of(f)[:1]), "the rows are not those of the card"),
+    "a_row_twice": (lambda f: rewrite(f, load_rows_of(f) * 2), "the rows are not those of the card"),
+    "a_renamed_row": (
+        lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "toy-c"}), load_rows_of(f)[1]]),
+        "the rows are not those of the card",
+    ),
+    "no_rows": (lambda f: rewrite(f, []), "the rows are not those of the card"),
+    "other_columns": (
+        lambda f: pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), f / DATA_FILE),
+        "row None was changed",
+    ),
+    "version_of_the_card": (version_of_card, "rows of version 1.2.3, where the card says 1.2.4"),
+    "damaged_parquet": (
+        lambda f: (f / DATA_FILE).write_bytes((f / DATA_FILE).read_bytes()[:-100]),
+        f"{DATA_FILE} cannot be read",
+    ),
+    "no_parquet": (lambda f: (f / DATA_FILE).unlink(), f"no {DATA_FILE}"),
+    "no_card": (lambda f: (f / "README.md").unlink(), "no README.md"),
+    "no_stamp": (without_stamp, "no `lmrbench` entry"),
+    "no_header": (lambda f: (f / "README.md").write_text("# LMR-Bench\n"), "no `lmrbench` entry"),
+    "header_is_a_list": (lambda f: (f / "README.md").write_text("---\n- a\n---\n"), "no `lmrbench` entry"),
+    "header_is_no_yaml": (lambda f: (f / "README.md").write_text("---\na: [\n---\n"), "no `lmrbench` entry"),
+    "card_is_no_text": (lambda f: (f / "README.md").write_bytes(b"\xff\xfe"), "no `lmrbench` entry"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_tampering_is_detected(name: str, dataset: Path) -> None:
+    tamper, message = TAMPERED[name]
+    assert len(load_rows(dataset)) == 2
+    tamper(dataset)
+    for call in (load, load_rows):
+        with pytest.raises(LoadError) as caught:
+            call(dataset)
+        assert message in str(caught.value)
+        assert str(caught.value).startswith(f"{dataset}: ")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_spec_that_names_nothing_is_one_clear_line(tmp_path: Path) -> None:
+    for spec in ("", "nothing", "a/b/c", str(tmp_path / "gone"), "name@v1"):
+        with pytest.raises(LoadError, match=r"no such folder; give a folder, org/name.* or 'embedded'"):
+            load_rows(spec)
+
+
+def test_loader_alone_needs_nothing_of_the_package(dataset: Path, tmp_path: Path) -> None:
+    """The file that the dataset carries, in a process where `lmrbench_data` cannot be imported."""
+    alone = """
+        import sys
+        sys.modules["lmrbench_data"] = None
+        import loader
+        assert loader.__file__.endswith("lmr-bench/loader.py"), loader.__file__
+        rows = loader.load("lmr-bench")
+        print(loader.unpack(rows[0], "work/repo"), len(rows))
+        try:
+            loader.load("embedded")
+        except loader.LoadError as error:
+            print(error)
+    """
+    printed = python(alone, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(dataset)})
+    assert printed.splitlines() == ["work/repo 2", "dataset 'embedded' needs the package: pip install lmrbench-data"]
+    text = (tmp_path / "work" / "repo" / "scale.py").read_text()
+    assert "raise NotImplementedError" in text
+    assert "value * factor" not in text
+    rows = load_rows(dataset)
+    with pytest.raises(LoadError, match="not an empty folder"):
+        unpack(rows[1], tmp_path / "work" / "repo")
+    assert (tmp_path / "work" / "repo" / "scale.py").read_text() == text
+
+
+# --- embedded -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def installation(tmp_path: Path, toy_benchmark: Path) -> Path:
+    """The package as a wheel lays it out, with the toy benchmark inside; a folder for PYTHONPATH."""
+    package = Path(lmrbench_data.__file__).parent
+    ignore = shutil.ignore_patterns("__pycache__", "evaluate")
+    site = shutil.copytree(package, tmp_path / "site" / "lmrbench_data", ignore=ignore)
+    for name in ("evaluate", "cards"):
+        shutil.copytree(package.parent / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.move(toy_benchmark, site / "benchmark")
+    return tmp_path / "site"
+
+
+EMBEDDED = """
+    import lmrbench_data.loader, sys, time
+    from lmrbench_data.evaluate.embedded import ensure_embedded
+    started = time.monotonic()
+    lines = []
+    ensure_embedded("local", lines.append)
+    [row] = lmrbench_data.loader.load_rows("embedded")
+    heavy = {"datasets", "docker", "torch", "openai", "pymupdf"} & sys.modules.keys()
+    print(row["row_sha256"], "built" if any("building" in line for line in lines) else "cached", *sorted(heavy))
+"""
+
+
+def test_embedded_is_built_once_by_one_of_many_processes_and_anew_when_anything_changes(
+    installation: Path, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(installation), "LMRBENCH_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", textwrap.dedent(EMBEDDED)]
+    processes = [
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    printed = [process.communicate(timeout=120)[0].split() for process in processes]
+    assert sorted(words[1] for words in printed) == ["built", "cached"]
+    sha256 = printed[0][0]
+    again = python(EMBEDDED, cwd=tmp_path, env=environment)
+    assert again == f"{sha256} cached", "and nothing heavy was imported for it"
+    for name, old, new in (
+        ("benchmark/90-toy/task.yaml", "same order", "same sequence"),
+        ("archive.py", "else 0o644", "else 0o640"),
+        ("cards/dataset_card.md", "## Why", "## Why not"),
+    ):
+        path = installation / "lmrbench_data" / name
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+        assert python(EMBEDDED, cwd=tmp_path, env=environment).split()[1] == "built"
+
+
+# --- diff -----------------------------------------------------------------------------------------------------------
+
+
+def test_diff_names_each_change_and_nothing_else(toy_benchmark: Path, local_sandbox: Sandbox, tmp_path: Path) -> None:
+    [old] = rows_of(toy_benchmark, local_sandbox, tmp_path)
+    assert list(diff_rows([old], [old])) == []
+    edit(toy_benchmark, "task.yaml", "in the same order", "in the given order")
+    edit(toy_benchmark, "task.yaml", "year: 2026", "year: 2025")
+    edit(toy_benchmark, "repo/helpers.py", "0.0", "1.0")
+    edit(toy_benchmark, "unit_test/cases.py", "3.0)", "4.0)")
+    (toy_benchmark / TASK / "repo" / "new.txt").write_text("new\n")
+    (toy_benchmark / TASK / "repo" / "README.md").unlink()
+    (toy_benchmark / TASK / "repo" / "scale.py").chmod(0o755)
+    [new] = rows_of(toy_benchmark, local_sandbox, tmp_path)
+    changes = {change.column: change for change in diff_rows([old], [new])}
+    assert {name: change.summary for name, change in changes.items()} == {
+        "instruction": "text changed",
+        "year": "2026 -> 2025",
+        "repo_archive/README.md": "file removed",
+        "repo_archive/helpers.py": "file changed",
+        "repo_archive/new.txt": "file added",
+        "repo_archive/scale.py": "made executable",
+        "tests_archive/cases.py": "file changed",
+        "expected": f"bytes differ ({len(old['expected'])} and {len(new['expected'])})",
+    }
+    assert "-OFFSET = 0.0\n+OFFSET = 1.0" in changes["repo_archive/helpers.py"].detail
+    assert (
+        "-Implement `scale(values, factor)`: return a new list with each value times `factor`, in the same order."
+        in (changes["instruction"].detail)
+    )
+    other = {**old, "instance_id": "other"}
+    assert [(c.instance_id, c.column, c.summary) for c in diff_rows([old], [other])] == [
+        ("other", "", "added"),
+        ("toy-scale", "", "removed"),
+    ]
+    repacked = stamped({**old, "repo_archive": pack({"a": File(b"a")}), "tests_archive": repack(old["tests_archive"])})
+    found = {change.column: change.summary for change in diff_rows([old], [repacked])}
+    assert found["tests_archive"] == "packed differently, the files are the same"
+
+
+def repack(archive: bytes) -> bytes:
+    import gzip
+
+    return gzip.compress(gzip.decompress(archive), compresslevel=1)
+
+
+def test_the_diff_command_prints_changes_of_two_folders(dataset: Path, benchmark: Benchmark, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write_dataset([stamped({**row, "venue": "Here"}) for row in load_rows(dataset)], other, benchmark)
+    done = subprocess.run([LMRBENCH, "dataset", "diff", dataset, other], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "toy-a  venue: 'Nowhere 2026' -> 'Here'" in done.stdout
+    assert done.stdout.rstrip().endswith("2 rows differ")
+    same = subprocess.run([LMRBENCH, "dataset", "diff", dataset, dataset], capture_output=True, text=True, timeout=60)
+    assert same.stdout.strip() == "no difference"

@@ -1,0 +1,260 @@
+"""Runs through the command line in real containers: resumed after a kill, emptied on Ctrl-C, nothing run twice."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import TOY_ANSWER, write_toy_benchmark
+
+from lmrbench_data.build import build_rows, load_benchmark, write_dataset
+from lmrbench_data.evaluate.record import Recorder
+from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
+from lmrbench_data.tasks import load_tasks
+
+pytestmark = pytest.mark.docker
+
+SLOW_ANSWER = (
+    "import time\n\ndef scale(values, factor):\n    time.sleep(0.3)\n    return [value * factor for value in values]\n"
+)
+
+
+@pytest.fixture(scope="module")
+def toy_dataset(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox, docker_sandbox: Sandbox) -> Path:
+    """A dataset folder with the toy instance; its image is here."""
+    folder = tmp_path_factory.mktemp("run")
+    benchmark = write_toy_benchmark(folder / "benchmark")
+    rows = build_rows(load_tasks(benchmark=benchmark), Recorder(local_sandbox, print))
+    docker_sandbox.prepare(rows[0]["docker_image"], print)
+    write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
+    return folder / "lmr-bench"
+
+
+class Bench:
+    """One user's working folder."""
+
+    def __init__(self, folder: Path, dataset: Path) -> None:
+        self.folder, self.dataset = folder, dataset
+        self.predictions = folder / "predictions.jsonl"
+        self.results = folder / "run" / "results.jsonl"
+
+    def write(self, *answers: str, samples: int = 1, mode: str = "w") -> None:
+        with self.predictions.open(mode) as file:
+            for number, answer in enumerate(answers):
+                for sample in range(samples):
+                    row = {
+                        "instance_id": "toy-scale",
+                        "model_name_or_path": f"model-{mode}{number}",
+                        "function": answer,
+                        "sample": sample,
+                    }
+                    file.write(json.dumps(row) + "\n")
+
+    def command(self, *options: str) -> list[str]:
+        evaluate = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "evaluate"]
+        place = ["--dataset", str(self.dataset), "--out", str(self.folder / "run"), "--sandbox", "docker"]
+        return [*evaluate, str(self.predictions), *place, *options]
+
+    def run(self, *options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.command(*options), capture_output=True, text=True, timeout=120)
+
+    def start(self, *options: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.command(*options), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.results.read_text().splitlines()]
+
+    def wait_for_rows(self, count: int) -> bytes:
+        """The content of results.jsonl as soon as it has so many rows."""
+        deadline = time.monotonic() + 60
+        while not self.results.exists() or self.results.read_bytes().count(b"\n") < count:
+            assert time.monotonic() < deadline, "no results in time"
+            time.sleep(0.02)
+        return self.results.read_bytes()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, toy_dataset: Path) -> Bench:
+    return Bench(tmp_path, toy_dataset)
+
+
+def run_id_of(process: subprocess.Popen[bytes]) -> str:
+    """The label of a running harness's containers: its reaper has it as its argument."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            parent = (path.parent / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == process.pid and b"lmrbench_data.evaluate.sandbox.reaper" in words:
+                return words[-2].decode()
+    raise AssertionError("the harness has no reaper")
+
+
+def assert_no_container(run_id: str) -> None:
+    """All containers of a harness are gone within a few seconds."""
+    api = connect()
+    deadline = time.monotonic() + 20
+    while left := api.containers(all=True, filters={"label": f"{LABEL}={run_id}"}):
+        assert time.monotonic() < deadline, f"containers left behind: {left}"
+        time.sleep(0.1)
+
+
+def test_resumes_after_kill(bench: Bench) -> None:
+    """SIGKILL in the middle: its containers go, finished rows stay as they were, the rest runs once."""
+    answers = [f"{SLOW_ANSWER}# {number}\n" for number in range(6)]
+    bench.write(*answers)
+    process = bench.start()
+    bench.wait_for_rows(2)
+    run_id = run_id_of(process)
+    process.kill()
+    process.wait()
+    assert_no_container(run_id)
+    finished = bench.results.read_bytes()
+    assert finished.count(b"\n") < 6
+
+    done = bench.run()
+    assert done.returncode == 0, done.stderr
+    assert bench.results.read_bytes().startswith(finished)
+    assert sorted(row["model_name_or_path"] for row in bench.rows()) == [f"model-w{n}" for n in range(6)]
+    assert {row["status"] for row in bench.rows()} == {"passed"}
+
+    again = bench.results.read_bytes()
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes() == again
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_no_container(number: signal.Signals, bench: Bench) -> None:
+    bench.write(*(f"{SLOW_ANSWER}# {copy}\n" for copy in range(6)))
+    process = bench.start()
+    bench.wait_for_rows(1)
+    run_id = run_id_of(process)
+    os.killpg(process.pid, number)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"same command goes on" in stderr
+    assert b"Traceback" not in stderr
+    assert_no_container(run_id)
+    kept = bench.results.read_bytes()
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes().startswith(kept)
+    assert len(bench.rows()) == 6
+
+
+def test_a_row_cut_short_is_evaluated_again(bench: Bench) -> None:
+    bench.write(TOY_ANSWER, "def scale(values, factor):\n    return values\n")
+    assert bench.run().returncode == 0
+    whole = bench.results.read_bytes()
+    bench.results.write_bytes(whole[:-20])
+    assert bench.run().returncode == 0
+    assert [row["status"] for row in bench.rows()].count("passed") == 1
+    assert len(bench.rows()) == 2
+
+
+def test_equal_answers_run_once(bench: Bench) -> None:
+    """Forty samples of one answer are one job, also those that are added later; the log is written by one run."""
+    answer = TOY_ANSWER.replace("    return", "    import os\n    print(os.urandom(8).hex())\n    return")
+    bench.write(answer, samples=40)
+    assert bench.run("--workers", "4").returncode == 0
+    assert len(bench.rows()) == 40
+    assert len({row["duration_s"] for row in bench.rows()}) == 1
+    [log] = (bench.folder / "run" / "logs").rglob("*.log")
+    printed = log.read_text()
+
+    bench.write(answer, samples=10, mode="a")
+    assert bench.run().returncode == 0
+    assert len(bench.rows()) == 50
+    assert len({row["duration_s"] for row in bench.rows()}) == 1
+    assert log.read_text() == printed
+
+
+def test_only_new_predictions_are_evaluated(bench: Bench) -> None:
+    bench.write(TOY_ANSWER)
+    assert bench.run().returncode == 0
+    first = bench.results.read_bytes()
+    bench.write("def scale(values, factor):\n    return None\n", mode="a")
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes().startswith(first)
+    assert [row["status"] for row in bench.rows()] == ["passed", "failed"]
+
+
+def test_a_folder_takes_one_run_only(bench: Bench, tmp_path: Path) -> None:
+    """Other settings, or another process, are refused in one line; nothing of the first run is touched."""
+    bench.write(SLOW_ANSWER)
+    process = bench.start()
+    deadline = time.monotonic() + 30
+    while not (bench.folder / "run" / "run.json").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    second = bench.run()
+    assert (second.returncode, second.stderr.count("\n")) == (1, 1)
+    assert "another process" in second.stderr
+    assert process.wait(timeout=60) == 0
+
+    before = bench.results.read_bytes()
+    other = bench.run("--timeout-scale", "2")
+    assert other.returncode == 1
+    assert "another timeout_scale" in other.stderr
+    assert bench.results.read_bytes() == before
+
+
+def test_fresh_seeds_catch_memorised_outputs(bench: Bench) -> None:
+    """An answer that knows the published inputs passes on them and fails on seeds that nobody has seen."""
+    known = {}
+    for seed in (0, 1):
+        numbers = random.Random(seed)
+        values = tuple(numbers.uniform(-1, 1) for _ in range(5))
+        known[values, 3.0] = [value * 3.0 for value in values]
+    known[(), 2.0] = []
+    known[(1.0, 2.0), 0.5] = [0.5, 1.0]
+    memorised = f"KNOWN = {known!r}\n\ndef scale(values, factor):\n    return KNOWN[tuple(values), factor]\n"
+    bench.write(memorised, TOY_ANSWER)
+    assert bench.run().returncode == 0
+    assert [row["status"] for row in bench.rows()] == ["passed", "passed"]
+
+    bench.results = bench.folder / "fresh" / "results.jsonl"
+    assert bench.run("--fresh-seeds", "2", "--out", str(bench.folder / "fresh")).returncode == 0
+    assert {row["model_name_or_path"]: row["status"] for row in bench.rows()} == {
+        "model-w0": "error",
+        "model-w1": "passed",
+    }
+    assert len(bench.rows()[0]["cases"]) == 3 * (2 + 2)
+
+
+def test_exit_status_and_json(bench: Bench) -> None:
+    """Bad rows give 1 and are named; the good ones are evaluated; stdout is JSON and nothing else."""
+    bench.write(TOY_ANSWER)
+    with bench.predictions.open("a") as file:
+        file.write("{\n")
+    done = bench.run("--json")
+    assert done.returncode == 1
+    assert "predictions.jsonl:2: not JSON" in done.stderr
+    report = json.loads(done.stdout)
+    assert report["scores"][0]["overall"]["passed"] == 1
+
+
+def test_missing_image_is_incomplete_not_failed(
+    bench: Bench, tmp_path: Path, toy_row: dict[str, Any], toy_dataset: Path
+) -> None:
+    """Exit status 3, one line, and no result that could be taken for the model's failure."""
+    from lmrbench_data.loader import row_sha256
+
+    row = {**toy_row, "docker_image": "lmrbench/torch-cpu:000000000000"}
+    row["row_sha256"] = row_sha256(row)
+    write_dataset([row], tmp_path / "other", load_benchmark())
+    bench.dataset = tmp_path / "other"
+    bench.write(TOY_ANSWER)
+    done = bench.run()
+    assert done.returncode == 3
+    assert "lmrbench/torch-cpu:000000000000" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not bench.results.exists()
