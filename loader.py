@@ -191,8 +191,9 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The first line of an error, or its kind if it says nothing."""
-    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    """The kind of an error and its first line."""
+    line = next(iter(str(error).strip().splitlines()), "")
+    return f"{type(error).__name__}: {line}"[:200].strip(": ")
 
 
 # --- archives -----------------------------------------------------------------------------------------------------

@@ -1,22 +1,22 @@
 """Compare the outputs of a case with the recorded ones: type, dtype, shape, then value.
 
-The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and is the only place where
-"equal" is decided. `first_difference` returns None or one line that says where and how the two differ.
+The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and is the only place
+where "equal" is decided. `first_difference` returns None or one line that says where and how the two differ.
 """
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from lmrbench_data.evaluate.decode import Array, Table
 
+RTOL = 1e-4
+ATOL = 1e-6
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
-RTOL = 1e-4
-ATOL = 1e-6
 
 
 class Comparison:
@@ -34,11 +34,18 @@ class Comparison:
     def close(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
         """Elementwise: equal within the tolerances, NaN equal to NaN, infinities equal by sign.
 
-        Computed in float64 (complex128), so that the comparison itself never rounds or overflows.
+        Computed in float64 at least, so that the comparison itself never rounds or overflows. Of complex numbers the
+        distance counts, and NaN must stand in the same part. With `exact`, 0.0 and -0.0 differ.
         """
-        wide = np.complex128 if np.iscomplexobj(expected) or np.iscomplexobj(actual) else np.float64
+        wide = np.result_type(expected.dtype, actual.dtype, np.float64)
+        want, got = expected.astype(wide), actual.astype(wide)
         with np.errstate(all="ignore"):
-            near = np.isclose(actual.astype(wide), expected.astype(wide), rtol=self.rtol, atol=self.atol, equal_nan=True)
+            near = np.isclose(got, want, rtol=self.rtol, atol=self.atol, equal_nan=True)
+        parts = [(want.real, got.real), (want.imag, got.imag)] if wide.kind == "c" else [(want, got)]
+        for part, other in parts:
+            near = near & (np.isnan(part) == np.isnan(other))
+            if self.exact:
+                near = near & ((np.signbit(part) == np.signbit(other)) | np.isnan(part))
         return np.asarray(near)
 
 
@@ -49,15 +56,30 @@ def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str 
     return _difference(expected, actual, comparison, "output")
 
 
-def _unordered(expected: Any, actual: Any, comparison: Comparison) -> str | None:
+def _unordered(expected: Sequence[Any], actual: Sequence[Any], comparison: Comparison) -> str | None:
+    """Match the items one to one. A match may be given up again, since within tolerances an item can fit several."""
     if len(expected) != len(actual):
         return f"output: {len(actual)} items, expected {len(expected)}"
-    rest = list(actual)
-    for number, item in enumerate(expected):
-        match = next((i for i, other in enumerate(rest) if _difference(item, other, comparison, "") is None), None)
-        if match is None:
-            return f"output: nothing matches the expected item {number} ({_show(item)}), in any order"
-        del rest[match]
+    taken: dict[int, int] = {}  # index in actual → index in expected
+    for first, item in enumerate(expected):
+        # Breadth first to an item that is free, over items whose present partners would have to look elsewhere.
+        reached: dict[int, int | None] = {}
+        queue: list[tuple[int, int | None]] = [(first, None)]
+        free: int | None = None
+        while queue and free is None:
+            seeker, through = queue.pop(0)
+            for index, other in enumerate(actual):
+                if index not in reached and _difference(expected[seeker], other, comparison, "") is None:
+                    reached[index] = through
+                    if index not in taken:
+                        free = index
+                        break
+                    queue.append((taken[index], index))
+        if free is None:
+            return f"output: nothing matches the expected item {first} ({_show(item)}), in any order"
+        while (through := reached[free]) is not None:
+            taken[free], free = taken[through], through
+        taken[free] = first
     return None
 
 
@@ -84,12 +106,10 @@ def _difference(expected: Any, actual: Any, comparison: Comparison, path: str) -
 
 
 def _kind(value: Any) -> str:
-    if isinstance(value, Array):
+    if isinstance(value, Array | Table):
         return value.kind
-    if isinstance(value, Table):
-        return "DataFrame" if value.columns is not None else "Series" if value.index is not None else "object array"
     if isinstance(value, dict):
-        return next(iter(value))
+        return str(next(iter(value)))
     return "None" if value is None else type(value).__name__
 
 
@@ -119,18 +139,32 @@ def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str) -> 
     place = tuple(int(i) for i in np.argwhere(~equal)[0])
     where = f"{path}{list(place)}" if place else path
     count = f", {int((~equal).sum())} of {equal.size} values differ" if equal.size > 1 else ""
-    return f"{where}: got {got[place].item()!r}, expected {want[place].item()!r}{count}"
+    return f"{where}: got {_show(got[place].item())}, expected {_show(want[place].item())}{count}"
 
 
 def _containers(expected: Any, actual: Any, comparison: Comparison, path: str) -> str | None:
-    if "set" in expected:
-        left, right = (sorted(map(repr, value["set"])) for value in (expected, actual))
-        return None if left == right else f"{path}: got set {_show(right)}, expected {_show(left)}"
-    want, got = ({repr(key): item for key, item in value["dict"]} for value in (expected, actual))
+    """Sets (their items are compared exactly) and dicts (their keys are)."""
+    form = next(iter(expected))
+    want = {_key(item if form == "set" else item[0]): item for item in expected[form]}
+    got = {_key(item if form == "set" else item[0]): item for item in actual[form]}
+    if len(actual[form]) != len(got):
+        return f"{path}: got a {form} in which something stands twice"
     if want.keys() != got.keys():
-        return f"{path}: got keys {_show(sorted(got))}, expected {_show(sorted(want))}"
-    pairs = ((f"{path}[{key}]", item, got[key]) for key, item in want.items())
+        what = "items" if form == "set" else "keys"
+        return f"{path}: got {what} {_show(sorted(got))}, expected {_show(sorted(want))}"
+    if form == "set":
+        return None
+    pairs = ((f"{path}[{key}]", item, got[key][1]) for key, (_, item) in want.items())
     return next((found for p, e, a in pairs if (found := _difference(e, a, comparison, p))), None)
+
+
+def _key(value: Any) -> str:
+    """A text that is equal for equal items of a set or keys of a dict, and for no others."""
+    if isinstance(value, Array):
+        return f"{value!r} {value.values.tobytes().hex()}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_key, value))},)"
+    return repr(value)
 
 
 def _tables(expected: Table, actual: Table, comparison: Comparison, path: str) -> str | None:
@@ -140,15 +174,13 @@ def _tables(expected: Table, actual: Table, comparison: Comparison, path: str) -
     ]
     if len(expected.series) != len(actual.series):
         return f"{path}: {len(actual.series)} columns, expected {len(expected.series)}"
-    for (dtype, name, values), (other_dtype, other_name, other_values) in zip(expected.series, actual.series, strict=True):
-        where = f"{path}[{_show(name)}]"
-        parts += [(f"{where}.dtype", dtype, other_dtype), (f"{where}.name", name, other_name), (where, values, other_values)]
+    for want, got in zip(expected.series, actual.series, strict=True):
+        where = f"{path}[{_show(want[1])}]"
+        parts += [(f"{where}.dtype", want[0], got[0]), (f"{where}.name", want[1], got[1]), (where, want[2], got[2])]
     return next((found for p, e, a in parts if (found := _difference(e, a, comparison, p))), None)
 
 
 def _show(value: Any) -> str:
-    if isinstance(value, Array):
-        return f"{value.kind} of {value.dtype} {value.values.shape}"
     text = _SHORT.repr(value)  # never the whole of it first: a candidate's output may be huge
     return text if len(text) <= 120 else text[:117] + "..."
 
@@ -156,7 +188,9 @@ def _show(value: Any) -> str:
 def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str) -> str | None:
     """Distance of two distributions, half the sum of absolute differences: at most `atol`."""
     distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
-    return None if distance <= comparison.atol else f"{path}: total variation {distance:.4g}, allowed {comparison.atol:g}"
+    if distance <= comparison.atol:
+        return None
+    return f"{path}: total variation {distance:.4g}, allowed {comparison.atol:g}"
 
 
 #: Checkers that `@compare(checker=...)` may name; each compares two arrays of equal dtype and shape.

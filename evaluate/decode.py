@@ -243,4 +243,6 @@ class _Reader:
         return Array("tensor", dtype, array)
 
     def _series(self, value: dict[str, Any]) -> tuple[str, Any, Any]:
-        return str(value["dtype"]), self.node(value["name"]), self.node(value["values"])
+        if not isinstance(value["dtype"], str):
+            raise StreamError("dtype is no text")
+        return value["dtype"], self.node(value["name"]), self.node(value["values"])

@@ -1,4 +1,4 @@
-"""Evaluate one prediction: rebuild, run in the sandbox, compare, decide. The only path to a verdict, for users and checks."""
+"""Evaluate one prediction: rebuild, run in the sandbox, compare, decide. The only path to a verdict."""
 
 import time
 from collections.abc import Mapping, Sequence

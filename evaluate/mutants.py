@@ -1,8 +1,8 @@
 """Mutants of a reference function: small mechanical mistakes that the cases have to notice (`dataset check --mutants`).
 
 Each mutant changes one place of the goal function's body; signature, decorators and docstring stay, and so does the
-text of errors. A mutant is named by the line before and after the change, so that a list of equivalent ones in task.yaml
-survives edits elsewhere in the file.
+text of errors. A mutant is named by the line before and after the change, so that a list of equivalent ones survives
+edits elsewhere in the file.
 """
 
 import itertools
@@ -47,7 +47,8 @@ _OPERATORS = {
 }
 #: Methods with arguments whose removal leaves a value of the same kind.
 _IDENTITY_LIKE = frozenset(
-    "to type astype clamp clip masked_fill view reshape transpose permute expand unsqueeze squeeze strip lower where".split()
+    {"astype", "clamp", "clip", "expand", "lower", "masked_fill", "permute", "reshape", "squeeze", "strip", "to"}
+    | {"transpose", "type", "unsqueeze", "view", "where"}
 )
 #: Keywords of calls that name an axis: tried with every small value.
 _AXES = {"dim", "axis", "dims"}

@@ -80,18 +80,31 @@ def apply_patch(files: Mapping[str, File], patch: str) -> dict[str, File]:
             "LC_ALL": "C",
         }
         text = (patch if patch.endswith("\n") else patch + "\n").encode()
-        _check_touched(_git_apply(text, folder, env, "--numstat", "-z"))
-        _git_apply(text, folder, env)
+        try:
+            _git_apply(text, folder, env)
+        except MalformedAnswer as error:
+            # Models miscount lines. Counted anew, though, `--- a/next_file` would read as a line that is removed.
+            try:
+                _git_apply(text, folder, env, "--recount")
+            except MalformedAnswer:
+                raise error from None
         if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
             raise MalformedAnswer(f"the patch makes the repository larger than {MAX_REPO_BYTES} bytes")
         try:
             return read_tree(folder)
         except (LMRBenchError, LoadError) as error:
-            raise MalformedAnswer(f"the patch leaves more than plain files: {error}".replace(str(folder), "")) from error
+            reason = str(error).replace(str(folder), "")
+            raise MalformedAnswer(f"the patch leaves more than plain files: {reason}") from error
 
 
-def _git_apply(patch: bytes, folder: Path, env: Mapping[str, str], *options: str) -> bytes:
-    command = ["git", "apply", "--recount", "--whitespace=nowarn", *options, "-"]
+def _git_apply(patch: bytes, folder: Path, env: Mapping[str, str], *options: str) -> None:
+    """Apply a patch as a whole or not at all."""
+    _check_touched(_git(patch, folder, env, *options, "--numstat", "-z"))
+    _git(patch, folder, env, *options)
+
+
+def _git(patch: bytes, folder: Path, env: Mapping[str, str], *options: str) -> bytes:
+    command = ["git", "apply", "--whitespace=nowarn", *options, "-"]
     try:
         done = subprocess.run(command, cwd=folder, env=env, input=patch, capture_output=True, timeout=60)
     except FileNotFoundError:

@@ -1,9 +1,10 @@
 """Fixtures shared by all tests: a toy benchmark that needs no torch, the Docker sandbox, a cache of the session's own."""
 
+import difflib
 import os
 import shutil
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.record import Recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.loader import read_archive
 from lmrbench_data.paths import benchmark_folder
 from lmrbench_data.tasks import load_tasks
 
@@ -121,6 +123,17 @@ def write_toy_benchmark(folder: Path) -> Path:
     shutil.copytree(benchmark_folder() / "environments", folder / "environments")
     shutil.copy(benchmark_folder() / "benchmark.yaml", folder)
     return folder
+
+
+def patch_that_writes(row: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    """A unified diff against the masked repository of `row` that writes these files."""
+    before = {name: file.data.decode() for name, file in read_archive(row["repo_archive"]).items()}
+    lines: list[str] = []
+    for name, text in files.items():
+        old = before.get(name, "")
+        source = f"a/{name}" if name in before else "/dev/null"
+        lines += difflib.unified_diff(old.splitlines(True), text.splitlines(True), source, f"b/{name}")
+    return "".join(lines)
 
 
 @pytest.fixture(scope="session", autouse=True)

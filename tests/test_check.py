@@ -129,14 +129,6 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "instruction",
         f"shows a line of the reference: {BODY}",
     ),
-    "leak_of_the_first_line_of_a_function_without_docstring": (
-        lambda folder: (
-            edit(folder, "repo/scale.py", '    """Each of `values` times `factor`, in order."""\n', ""),
-            edit(folder, "repo/README.md", "# Toy", f"# Toy\n\n{BODY}"),
-        )[0],
-        "repo/README.md",
-        f"shows a line of the reference: {BODY}",
-    ),
 }
 
 
@@ -150,6 +142,13 @@ def test_faults_that_need_no_run_are_reported(name: str, toy_benchmark: Path) ->
     [found] = read_faults(task, task.implementations[0])
     assert (found.name, found.ok) == (finding, False)
     assert message in found.message
+
+
+def test_the_first_line_of_a_function_without_docstring_is_secret_too(toy_benchmark: Path) -> None:
+    edit(toy_benchmark, "repo/scale.py", '    """Each of `values` times `factor`, in order."""\n', "")
+    edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n{BODY}")
+    [task] = load_tasks(benchmark=toy_benchmark)
+    assert [finding.name for finding in read_faults(task, task.implementations[0])] == ["repo/README.md"]
 
 
 #: what stands in place of the line that computes → the message

@@ -1,11 +1,11 @@
-"""The built dataset: builds are byte-identical, real `datasets` loads them, nothing tampered with or stale is served."""
+"""The built dataset: builds are byte-identical, real `datasets` loads them, nothing tampered or stale is served."""
 
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,9 @@ Row = dict[str, Any]
 def python(code: str, *arguments: object, **options: Any) -> str:
     """What a fresh Python process prints."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, **options
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -85,8 +87,8 @@ def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, loca
         os.utime(path, (10**9, 10**9))
     first, second = tmp_path / "1" / "lmr-bench", tmp_path / "2" / "lmr-bench"
     identity = write_dataset(rows_of(toy_benchmark, local_sandbox), first, load_benchmark(toy_benchmark))
-    command = [LMRBENCH, "dataset", "build", "--benchmark", copy, "--out", second, "--sandbox", "local", "--no-cache"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, umask=0o077)
+    command = [LMRBENCH, "dataset", "build", "--benchmark", str(copy), "--out", str(second), "--no-cache"]
+    done = subprocess.run([*command, "--sandbox", "local"], capture_output=True, text=True, timeout=120, umask=0o077)
     assert done.returncode == 0, done.stderr
     assert contents(first) == contents(second)
     assert contents(first).keys() == {"README.md", "eval.yaml", "loader.py", DATA_FILE}
@@ -158,7 +160,7 @@ def test_what_was_added_to_a_build_is_kept_and_a_file_is_no_folder(
 
 
 def load_rows_of(folder: Path) -> list[Row]:
-    rows: list[Row] = pyarrow.parquet.read_table(folder / DATA_FILE).to_pylist()
+    rows: list[Row] = pyarrow.parquet.ParquetFile(folder / DATA_FILE).read().to_pylist()
     return rows
 
 
@@ -289,7 +291,7 @@ def version_of_card(folder: Path) -> None:
     path.write_text(path.read_text().replace("  version: 1.2.3", "  version: 1.2.4"))
 
 
-TAMPERED = {
+TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a_column": (lambda f: rewrite(f, changed(load_rows_of(f), instruction="easy")), "row 'toy-a' was changed"),
     "the_hidden_answer": (lambda f: rewrite(f, changed(load_rows_of(f), expected=b"")), "row 'toy-a' was changed"),
     "a_tolerance": (

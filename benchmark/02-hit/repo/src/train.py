@@ -37,9 +37,9 @@ def main() -> None:
     direct_pairs = build_direct_pairs(triples)
     inferred_pairs = build_inferred_pairs(taxonomy, config["eval_negatives"], rng)
     print(
-        f"{len(taxonomy.entities)} entities, {len(taxonomy.pairs)} child-parent pairs, {len(triples)} training triples\n"
-        f"{sum(pair.holds for pair in inferred_pairs)} ancestors to infer, among {len(inferred_pairs)} pairs"
+        f"{len(taxonomy.entities)} entities, {len(taxonomy.pairs)} child-parent pairs, {len(triples)} training triples"
     )
+    print(f"{sum(pair.holds for pair in inferred_pairs)} ancestors to infer, among {len(inferred_pairs)} pairs")
 
     model = HierarchyTransformer(taxonomy.entities, **config["model"])
     loss = HierarchyTransformerLoss(model, **config["loss"])

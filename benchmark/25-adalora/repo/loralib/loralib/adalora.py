@@ -32,8 +32,8 @@ class SVDLinear(nn.Linear, LoRALayer):
         lora_A: (r, in_features), Q: its rows are the right singular vectors.
         lora_E: (r, 1), the diagonal of Lambda.
         lora_B: (out_features, r), P: its columns are the left singular vectors.
-        ranknum: (1,), the rank that the update is divided by. It is r at first and not trainable, but it is a parameter,
-            so that checkpoints carry it.
+        ranknum: (1,), the rank that the update is divided by: r at first, and not trainable. It is a parameter so that
+            checkpoints carry it.
         scaling: `lora_alpha`, or r if `lora_alpha` is not positive.
     """
 
@@ -83,7 +83,10 @@ class SVDLinear(nn.Linear, LoRALayer):
 
     @torch.no_grad()
     def _merge(self) -> None:
-        """Replace the weight by the one that the layer acts with, read off its outputs for the unit vectors."""
+        """Replace the weight by the one that the layer acts with.
+
+        It is read off the outputs for the unit vectors, so that `forward` alone defines the update.
+        """
         origin = self.weight.new_zeros(1, self.in_features)
         unit_vectors = torch.eye(self.in_features, dtype=self.weight.dtype, device=self.weight.device)
         merged_weight = (self.forward(unit_vectors) - self.forward(origin)).T

@@ -39,8 +39,8 @@ class BudgetSchedule:
 class RankAllocator:
     """Score the triplets of all adapters of a model, and zero the singular values of those outside the budget.
 
-    A pruned triplet keeps its vectors, so that it may come back as long as the budget falls. The allocator never writes to
-    a layer's `ranknum`: to prune one triplet does not rescale the others.
+    A pruned triplet keeps its vectors, so that it may come back as long as the budget falls. The allocator never writes
+    to a layer's `ranknum`: to prune one triplet does not rescale the others.
 
     Args:
         model: holds the adapters.
@@ -109,6 +109,4 @@ class RankAllocator:
         return value.squeeze(1) + right.mean(dim=1) + left.mean(dim=0)
 
     def _parameters(self) -> list[nn.Parameter]:
-        return [
-            parameter for layer in self.layers.values() for parameter in (layer.lora_A, layer.lora_E, layer.lora_B)
-        ]
+        return [parameter for layer in self.layers.values() for parameter in (layer.lora_A, layer.lora_E, layer.lora_B)]

@@ -14,8 +14,8 @@ DENOMINATOR_FLOOR = 1e-15
 class PoincareBall:
     """The Poincare ball of curvature -c: the open ball of radius 1 / sqrt(c), with the hyperbolic metric.
 
-    Points on or outside the boundary have no place in the ball. They are accepted: their distances to other points
-    saturate at the same large finite value, where the gradient is zero.
+    Points on or outside the boundary have no place in the ball, but are accepted. Their norms and their distances to
+    points inside saturate at the same large finite value, where the gradient is zero.
     """
 
     def __init__(self, c: float) -> None:
