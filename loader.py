@@ -120,7 +120,7 @@ def _read_verified(spec: str | Path) -> pyarrow.Table:
     card, data, where = _locate(str(spec))
     stamp = read_card_stamp(card, where)
     try:
-        # Not `read_table`: it takes a folder named `key=value` above the file for a column.
+        # This one file; `read_table` may take folders above it that are named `key=value` for columns.
         table = pyarrow.parquet.ParquetFile(data).read()
     except (pyarrow.ArrowException, OSError) as error:
         raise LoadError(f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); get it anew") from error

@@ -1,6 +1,7 @@
 """Prove that tasks are sound: golden passes and repeats itself, masked fails, valid variants pass, wrong ones fail.
 
-Everything runs through the same path as a user's prediction, in the same sandbox.
+Golden and masked run exactly as a user's prediction does. Variants share sandboxes, which saves most of the time; one
+that comes out otherwise than it should is run again alone, and that verdict counts.
 """
 
 import ast
@@ -15,7 +16,7 @@ from lmrbench_data.build import Recorder, build_rows
 from lmrbench_data.errors import InfraError, InputError
 from lmrbench_data.evaluate.compare import Comparison, first_difference
 from lmrbench_data.evaluate.decode import decode
-from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
+from lmrbench_data.evaluate.evaluator import Verdict, evaluate_batch, evaluate_prediction
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.record import record_seeds
 from lmrbench_data.evaluate.sandbox import Sandbox, Say
@@ -25,6 +26,8 @@ from lmrbench_data.source import block_end, find_function, first_line, split_lin
 from lmrbench_data.tasks import Implementation, Task
 
 MIN_VALID, MIN_WRONG = 2, 5
+#: Variants that share a sandbox.
+BATCH = 16
 #: A line of the reference that is this long is no coincidence elsewhere.
 _DISTINCTIVE = 40
 #: Exceptions of files that were not written with care.
@@ -97,18 +100,58 @@ def check_tasks(
     on_start(len(probes) + len(rows))
     images = {tag: sandbox.prepare(tag, say) for tag in {str(row["docker_image"]) for row in rows.values()}}
 
-    def run(probe: Probe) -> Finding:
-        row = rows[probe.instance_id]
-        return _judge(probe, evaluate_prediction(row, probe.prediction, sandbox, images[row["docker_image"]]))
+    def image_of(instance: str) -> str:
+        return images[str(rows[instance]["docker_image"])]
 
-    def repeat(instance: str) -> Finding:
-        row = rows[instance]
-        return _repeats(row, references[instance], sandbox, images[row["docker_image"]])
+    def run(batch: Sequence[Probe]) -> list[Finding]:
+        instance = batch[0].instance_id
+        return _run_batch(batch, rows[instance], sandbox, image_of(instance))
+
+    def repeat(instance: str) -> list[Finding]:
+        return [_repeats(rows[instance], references[instance], sandbox, image_of(instance))]
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(run, probe) for probe in probes] + [pool.submit(repeat, instance) for instance in rows]
-        for job in concurrent.futures.as_completed(jobs):
-            yield job.result()
+        jobs = [pool.submit(run, batch) for batch in _batches(probes)]
+        jobs += [pool.submit(repeat, instance) for instance in rows]
+        try:
+            for job in concurrent.futures.as_completed(jobs):
+                yield from job.result()
+        finally:
+            for job in jobs:
+                job.cancel()
+
+
+def _batches(probes: Sequence[Probe]) -> Iterator[list[Probe]]:
+    """Golden and masked run alone, as a user's predictions do; variants of one kind share sandboxes."""
+    groups: dict[tuple[str, str], list[Probe]] = {}
+    for probe in probes:
+        kind, slash, _ = probe.name.partition("/")
+        if not slash:
+            yield [probe]
+        else:
+            groups.setdefault((probe.instance_id, kind), []).append(probe)
+    for group in groups.values():
+        for start in range(0, len(group), BATCH):
+            yield group[start : start + BATCH]
+
+
+def _run_batch(batch: Sequence[Probe], row: Mapping[str, Any], sandbox: Sandbox, image: str) -> list[Finding]:
+    def alone(probe: Probe) -> Verdict:
+        return evaluate_prediction(row, probe.prediction, sandbox, image)
+
+    if len(batch) == 1:
+        return [_judge(batch[0], alone(batch[0]))]
+    seeds = row["tests"]["seeds"]
+    # One seed is enough to show that an answer is wrong; whatever passes on it is tried on all.
+    chosen = seeds if batch[0].must_pass else seeds[:1]
+    verdicts = evaluate_batch(row, [probe.prediction for probe in batch], sandbox, image, seeds=chosen)
+    findings = []
+    for probe, verdict in zip(batch, verdicts, strict=True):
+        # In a batch an answer stops at its first error: whether it is broken in every case shows only when it is alone.
+        broken = any(case.detail.startswith(_BROKEN) for case in verdict.cases)
+        surprising = broken or (verdict.status is Status.PASSED) != probe.must_pass
+        findings.append(_judge(probe, alone(probe) if surprising else verdict))
+    return findings
 
 
 def read_faults(task: Task, implementation: Implementation) -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """Evaluate one prediction: rebuild, run in the sandbox, compare, decide. The only path to a verdict."""
 
+import contextlib
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +9,13 @@ from typing import Any
 
 from lmrbench_data.errors import InfraError
 from lmrbench_data.evaluate.compare import Comparison
-from lmrbench_data.evaluate.decode import Frame
+from lmrbench_data.evaluate.decode import Frame, StreamError, read_frames, write_frame
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.record import read_expected, row_cases
 from lmrbench_data.evaluate.sandbox import Limits, Sandbox
 from lmrbench_data.evaluate.verdict import CAUSES, CaseResult, Cause, Status, grade, worst
 from lmrbench_data.evaluate.workspace import rebuild, workspace_tar
+from lmrbench_data.loader import read_archive
 from lmrbench_data.source import SourceError
 
 INFRA_TRIES = 3
@@ -61,7 +64,7 @@ def evaluate_prediction(
     try:
         repo = rebuild(row, prediction)
     except SourceError as error:
-        return Verdict(CAUSES[Cause.NOT_APPLICABLE].status, [], "", time.monotonic() - started, str(error))
+        return _not_applicable(error)
     tests = row["tests"]
     published = len(tests["cases"]) * len(tests["seeds"])
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
@@ -80,3 +83,59 @@ def evaluate_prediction(
         cases = grade(frames, comparisons, outcome)
         return Verdict(worst(case.status for case in cases), cases, outcome.log, outcome.duration_s)
     return Verdict(CAUSES[Cause.ENGINE].status, [], "", time.monotonic() - started, reason)
+
+
+def evaluate_batch(
+    row: Mapping[str, Any], predictions: Sequence[Prediction], sandbox: Sandbox, image: str, *, seeds: Sequence[int]
+) -> list[Verdict]:
+    """Verdicts on several answers in one sandbox, which saves its start-up: for checking tasks, never for users' runs.
+
+    An answer stops at the first case that returns nothing, and has the row's time limit for itself.
+
+    Args:
+        seeds: only these of the row's seeds.
+
+    Raises:
+        InfraError: the machinery failed.
+    """
+    frames = [frame for frame in read_expected(row) if frame.seed in seeds]
+    goal_file, tests = row["goal_file"], row["tests"]
+    verdicts: dict[int, Verdict] = {}
+    answers: dict[int, bytes] = {}
+    for number, prediction in enumerate(predictions):
+        try:
+            answers[number] = rebuild(row, prediction)[goal_file].data
+        except SourceError as error:
+            verdicts[number] = _not_applicable(error)
+    if answers:
+        limits = Limits(tests["timeout_s"] * len(answers), tests["memory_mb"])
+        workspace = workspace_tar(
+            read_archive(row["repo_archive"]),
+            row_cases(row),
+            runs=[(frame.case, frame.seed) for frame in frames],
+            limit_s=limits.time_s,
+            answers=list(answers.values()),
+            goal_file=goal_file,
+        )
+        outcome = sandbox.run(image, workspace, limits)
+        comparisons = {case["name"]: Comparison(case) for case in tests["cases"]}
+        streams = _split_answers(outcome.stdout)
+        for place, number in enumerate(answers):
+            part = dataclasses.replace(outcome, stdout=streams.get(str(place), b""))
+            cases = grade(frames, comparisons, part)
+            verdicts[number] = Verdict(worst(case.status for case in cases), cases, "", outcome.duration_s)
+    return [verdicts[number] for number in range(len(predictions))]
+
+
+def _split_answers(stream: bytes) -> dict[str, bytes]:
+    """The frames of each answer of a batch, as if it had run alone."""
+    streams: dict[str, bytes] = {}
+    with contextlib.suppress(StreamError):  # what is missing then is an error of its answer
+        for frame in read_frames(stream):
+            answer, _, case = frame.case.partition("/")
+            streams[answer] = streams.get(answer, b"") + write_frame(dataclasses.replace(frame, case=case))
+    return streams
+
+
+def _not_applicable(error: SourceError) -> Verdict:
+    return Verdict(CAUSES[Cause.NOT_APPLICABLE].status, [], "", 0.0, str(error))

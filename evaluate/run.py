@@ -107,7 +107,8 @@ def evaluate(
         finished.kept = len(entries) - sum(map(len, jobs.values()))
         jobs = folder.copy_known_results(jobs)
         images = {
-            tag: sandbox.prepare(tag, say) for tag in sorted({str(scope[job.instance_id]["docker_image"]) for job in jobs})
+            tag: sandbox.prepare(tag, say)
+            for tag in sorted({str(scope[job.instance_id]["docker_image"]) for job in jobs})
         }
         folder.update(images={**folder.facts.get("images", {}), **images}, limits=Limits(0, 0).as_row())
         progress.start(len(jobs))

@@ -161,10 +161,18 @@ class RunFolder:
                 if row is None:
                     # A row cut short by a kill; what was cut is evaluated again.
                     if file.read(1):
-                        raise InputError(f"{path}: not a result row at byte {position}; move the file away to start anew")
+                        raise InputError(
+                            f"{path}: not a result row at byte {position}; move the file away to start anew"
+                        )
                     file.truncate(position)
                     break
-                key = row["instance_id"], row["model_name_or_path"], row["setting"], row["sample"], row["prediction_sha256"]
+                key = (
+                    row["instance_id"],
+                    row["model_name_or_path"],
+                    row["setting"],
+                    row["sample"],
+                    row["prediction_sha256"],
+                )
                 self._known[key] = (Status(row["status"]), position)
                 position += len(line)
 
@@ -201,7 +209,9 @@ def read_facts(path: Path) -> dict[str, Any]:
     try:
         facts = json.loads((path / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: no readable run.json ({error}); give a folder of `lmrbench evaluate --out`") from error
+        raise InputError(
+            f"{path}: no readable run.json ({error}); give a folder of `lmrbench evaluate --out`"
+        ) from error
     if not isinstance(facts, dict):
         raise InputError(f"{path / 'run.json'}: not a run's facts")
     return facts

@@ -133,6 +133,8 @@ def workspace_tar(
     runs: Sequence[tuple[str, int]] | None,
     seeds: Sequence[int] = (),
     limit_s: float,
+    answers: Sequence[bytes] = (),
+    goal_file: str = "",
 ) -> bytes:
     """The tar that the sandbox gets on stdin.
 
@@ -141,13 +143,19 @@ def workspace_tar(
         cases: source of the cases.
         runs: (case, seed) in the order in which they run; None lists all cases and runs each with each of `seeds`.
         limit_s: when the runner ends by itself, should the harness be gone by then.
+        answers: goal files that are tried one after the other in place of `goal_file`, each within an equal share of
+            the time (`evaluator.evaluate_batch`).
     """
-    plan = {"runs": runs, "seeds": list(seeds), "limit_s": int(limit_s) + 10}
+    plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), "limit_s": int(limit_s) + 10}
+    extra = {f"answers/{number}": File(content) for number, content in enumerate(answers)}
+    if answers:
+        plan |= {"goal_file": goal_file, "answers": [(str(i), limit_s / len(answers)) for i in range(len(answers))]}
     harness = {f"harness/{name}": File((RUNNER / name).read_bytes()) for name in _RUNNER_FILES}
     files = {f"repo/{name}": file for name, file in repo.items()}
     return tar_bytes(
         {
             **files,
+            **extra,
             **harness,
             "harness/plan.json": File(json.dumps(plan).encode("ascii")),
             "tests/cases.py": File(cases),

@@ -1,5 +1,6 @@
-"""Outputs survive the way out of the sandbox unchanged, every difference is noticed, hostile bytes only ever fail to decode."""
+"""Outputs leave the sandbox unchanged, every difference is noticed, and hostile bytes can only fail to decode."""
 
+import contextlib
 import copy
 import importlib.util
 import json
@@ -48,13 +49,10 @@ def through(value: Any) -> Any:
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
-NUMPY_DTYPES = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128 "
-    "<U3 S3 datetime64[ns] timedelta64[s]"
-).split()
-TORCH_DTYPES = (
-    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 uint16 uint32"
-).split()
+REAL = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16", "float32", "float64"]
+COMPLEX = ["complex64", "complex128"]
+NUMPY_DTYPES = [*REAL, *COMPLEX, "uint64", "<U3", "S3", "datetime64[ns]", "timedelta64[s]"]
+TORCH_DTYPES = [*REAL, *COMPLEX, "bfloat16"]
 
 
 @st.composite
@@ -62,8 +60,9 @@ def arrays(draw: st.DrawFn, dtypes: list[str] = NUMPY_DTYPES) -> np.ndarray:
     """Of all dtypes and layouts: 0-d, empty, transposed, strided, read backwards."""
     dtype = np.dtype(draw(st.sampled_from(dtypes)))
     shape = draw(st.sampled_from([(), (0,), (1,), (4,), (2, 3), (3, 0, 2), (2, 1, 2)]))
-    text = st.text("abé数", max_size=3) if dtype.kind == "U" else st.binary(max_size=3) if dtype.kind == "S" else None
-    array = draw(hnp.arrays(dtype, shape, elements=text, fill=st.nothing()))
+    no_nul_at_the_end = st.binary(max_size=3).map(lambda text: text.rstrip(b"\0"))  # NumPy drops it
+    elements = {"U": st.text("abé数", max_size=3), "S": no_nul_at_the_end}.get(dtype.kind)
+    array = draw(hnp.arrays(dtype, shape, elements=elements, fill=st.nothing()))
     match draw(st.integers(0, 3)):
         case 1:
             return array.T
@@ -155,7 +154,7 @@ def changed_number(x: Any) -> Any:
     if isinstance(x, bool | np.bool_):
         return not x
     if isinstance(x, float | complex | np.inexact):
-        size = abs(complex(x))
+        size = abs(complex(x) / 4)
         return type(x)(-x if math.isfinite(size) and size > 0.01 else 1.0 if math.isfinite(size) else 0.0)
     return x - 1 if x > 0 else x + 1
 
@@ -179,11 +178,10 @@ def changes(value: Any) -> Iterator[tuple[str, Any]]:
         if value.is_integer():
             yield "int for float", int(value)
     elif isinstance(value, complex):
-        yield "other real part", changed_number(value)
-        yield (
-            "NaN in the other part",
-            complex(value.imag, value.real) if math.isnan(abs(value)) else complex(0, math.nan),
-        )
+        yield "other number", changed_number(value)
+        yield "infinity", -value if math.isinf(abs(value / 4)) else complex(0, math.inf)
+        one_nan = math.isnan(value.real) != math.isnan(value.imag)
+        yield "NaN elsewhere", complex(value.imag, value.real) if one_nan else complex(0, math.nan)
     elif isinstance(value, str):
         yield "one character more", value + " "
         yield "bytes for text", value.encode("utf-8", "surrogatepass")
@@ -234,22 +232,18 @@ def changes(value: Any) -> Iterator[tuple[str, Any]]:
         if len(value):
             yield "another index", value.set_axis([f"i{i}" for i in range(len(value))], axis=0)
             yield "one row fewer", value.iloc[1:]
-            yield "one cell", value.assign(**{value.columns[-1]: [*value.iloc[:-1, -1], "another"]})
+            if (last := value.columns[-1]) != "time":
+                yield "one cell", value.assign(**{last: [*value[last][:-1], "another"]})
 
 
 def array_changes(value: np.ndarray | torch.Tensor) -> Iterator[tuple[str, Any]]:
     is_tensor = isinstance(value, torch.Tensor)
     plain = value.detach().clone() if isinstance(value, torch.Tensor) else value.copy()
-    yield "list for array", plain.tolist()
+    if is_tensor or plain.dtype.kind not in "mM":
+        yield "list for array", plain.tolist()
     yield "one dimension more", plain[None]
-    yield (
-        "empty for non-empty or the reverse",
-        plain.ravel()[:0]
-        if math.prod(plain.shape)
-        else plain.new_zeros(1)
-        if (isinstance(plain, torch.Tensor))
-        else np.zeros(1, plain.dtype),
-    )
+    one = torch.zeros(1, dtype=plain.dtype) if isinstance(plain, torch.Tensor) else np.zeros(1, plain.dtype)
+    yield "empty for non-empty or the reverse", plain.ravel()[:0] if math.prod(plain.shape) else one
     if is_tensor:
         yield "another dtype", plain.real.to(torch.int32 if plain.dtype != torch.int32 else torch.int64)
         if plain.dtype != torch.bfloat16:
@@ -270,11 +264,7 @@ def array_changes(value: np.ndarray | torch.Tensor) -> Iterator[tuple[str, Any]]
             different = copy.deepcopy(plain)
             different[position] = changed_number(old)
             yield "one value", different
-        if (
-            is_tensor
-            and (plain.is_floating_point() or plain.is_complex())
-            or (not is_tensor and plain.dtype.kind in "fc")
-        ):
+        if plain.dtype.is_floating_point or plain.dtype.is_complex if is_tensor else plain.dtype.kind in "fc":
             different = copy.deepcopy(plain)
             different[position] = 0 if math.isnan(abs(old)) else math.nan
             yield "NaN or not", different
@@ -282,6 +272,7 @@ def array_changes(value: np.ndarray | torch.Tensor) -> Iterator[tuple[str, Any]]
 
 @settings(max_examples=120, deadline=None)
 @given(values)
+@np.errstate(all="ignore")
 def test_every_difference_is_noticed(value: Any) -> None:
     expected = through(value)
     for name, different in changes(value):
@@ -327,6 +318,13 @@ def test_unordered_accepts_any_order_within_tolerance_and_nothing_else(items: li
     assert first_difference(items, [*moved, 0.0], unordered)
     if items:
         assert first_difference(items, [*moved[1:], 99.0], unordered)
+
+
+def test_huge_complex_numbers_do_not_overflow_the_tolerance() -> None:
+    huge = complex(1.3e308, 1.3e308)
+    for make in (complex, lambda x: np.array([x]), lambda x: torch.tensor(x, dtype=torch.complex128)):
+        assert first_difference(through(make(huge)), through(make(huge)), DEFAULT) is None
+        assert first_difference(through(make(huge)), through(make(-huge)), DEFAULT)
 
 
 def test_unordered_gives_up_a_match_that_another_item_needs() -> None:
@@ -387,10 +385,8 @@ def check_hostile(payload: bytes, expected: Any) -> None:
 @given(st.binary(max_size=300))
 def test_random_bytes_are_refused(data: bytes) -> None:
     check_hostile(data, through(SAMPLE))
-    try:
+    with contextlib.suppress(StreamError):
         assert all(isinstance(frame, Frame) for frame in read_frames(data))
-    except StreamError:
-        pass
 
 
 @settings(max_examples=300, deadline=None)
@@ -430,8 +426,8 @@ junk = st.recursive(
         st.dictionaries(st.sampled_from(FORMS), inner, max_size=3),
         st.builds(lambda form, value: {form: value}, st.sampled_from(FORMS), inner),
         st.builds(lambda i, s: {"objects": i, "shape": s}, inner, inner),
-        st.builds(lambda n, i, v, d: {"series": dict(name=n, index=i, values=v, dtype=d)}, inner, inner, inner, inner),
-        st.builds(lambda c, i, s: {"frame": dict(columns=c, index=i, series=s)}, inner, inner, inner),
+        st.builds(lambda n, i, v, d: {"series": {"name": n, "index": i, "values": v, "dtype": d}}, *[inner] * 4),
+        st.builds(lambda c, i, s: {"frame": {"columns": c, "index": i, "series": s}}, *[inner] * 3),
         st.builds(
             lambda i, d: {"tensor": i, "dtype": d}, st.integers(-1, 2), st.sampled_from(["float64", "bfloat16", 1])
         ),
@@ -531,7 +527,8 @@ def test_a_small_stream_cannot_take_much_memory() -> None:
         from lmrbench_data.evaluate.decode import StreamError, decode, read_frames
         SIZE = 64 * 2**20
         bf16 = b"\\x93NUMPY\\x01\\x00" + (118).to_bytes(2, "little")
-        bf16 += b"{'descr': '<i2', 'fortran_order': False, 'shape': (4000000,), }".ljust(117) + b"\\n" + bytes(8_000_000)
+        bf16 += b"{'descr': '<i2', 'fortran_order': False, 'shape': (4000000,), }".ljust(117) + b"\\n"
+        bf16 += bytes(8_000_000)
         items = ",".join(['{"tensor": 0, "dtype": "bfloat16"}'] * 5000)
         reuse = '{"tree": {"list": [%s]}, "arrays": [%d]}\\n' % (items, len(bf16))
         frame = b'{"case":"a","seed":0,"kind":"o","size":0}\\n'

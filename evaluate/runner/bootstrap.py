@@ -21,7 +21,7 @@ with tarfile.open(fileobj=io.BytesIO(content)) as tar:
         path = os.path.join(work, member.name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
-            file.write(tar.extractfile(member).read())
+            file.write(tar.extractfile(member).read())  # type: ignore[union-attr]  # all members are files
         os.chmod(path, member.mode)
 del content, tar
 if len(sys.argv) > 3:

@@ -14,6 +14,7 @@ import base64
 import io
 import json
 import sys
+from typing import Any
 
 MAX_DEPTH = 40
 
@@ -22,19 +23,19 @@ class UnsupportedOutput(TypeError):
     """A case returned something that is neither data nor a container of data."""
 
 
-def encode(value):
+def encode(value: Any) -> bytes:
     """Bytes of a nested value.
 
     Raises:
         UnsupportedOutput: an object of another type, or nesting deeper than MAX_DEPTH.
     """
-    arrays = []
+    arrays: list[bytes] = []
     tree = _node(value, arrays, 0)
     header = json.dumps({"tree": tree, "arrays": [len(array) for array in arrays]})
     return header.encode("ascii") + b"\n" + b"".join(arrays)
 
 
-def _node(value, arrays, depth):
+def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise UnsupportedOutput(f"output nested deeper than {MAX_DEPTH}")
     if value is None or value is True or value is False:
@@ -78,7 +79,7 @@ def _node(value, arrays, depth):
     raise UnsupportedOutput(f"output of type {type(value).__module__}.{type(value).__qualname__}")
 
 
-def _tensor(torch, value, arrays):
+def _tensor(torch: Any, value: Any, arrays: list[bytes]) -> dict[str, Any]:
     if value.layout != torch.strided:
         raise UnsupportedOutput(f"tensor with layout {value.layout}; return a dense one")
     plain = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
@@ -88,7 +89,7 @@ def _tensor(torch, value, arrays):
     return {"tensor": len(arrays) - 1, "dtype": str(value.dtype).removeprefix("torch.")}
 
 
-def _array(numpy, value, arrays, depth):
+def _array(numpy: Any, value: Any, arrays: list[bytes], depth: int) -> dict[str, Any]:
     if value.dtype == object:
         items = [_node(item, arrays, depth + 1) for item in value.ravel().tolist()]
         return {"objects": items, "shape": list(value.shape)}
@@ -98,7 +99,7 @@ def _array(numpy, value, arrays, depth):
     return {"array": len(arrays) - 1}
 
 
-def _series(value, arrays, depth):
+def _series(value: Any, arrays: list[bytes], depth: int) -> dict[str, Any]:
     return {
         "series": {
             "name": _node(value.name, arrays, depth + 1),
@@ -109,7 +110,7 @@ def _series(value, arrays, depth):
     }
 
 
-def _npy(array):
+def _npy(array: Any) -> bytes:
     import numpy
 
     buffer = io.BytesIO()

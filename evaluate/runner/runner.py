@@ -5,7 +5,9 @@ processes; every verdict is reached outside, where the expected outputs are.
 
 Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py, plan.json), `tests/cases.py`, `repo/`.
 Each case and seed runs in a forked child, so that one cannot disturb the next. The parent imports the big libraries
-once, before forking, and never any code of the repository.
+once, before forking, and never any code of the repository. To check a task, a plan may hold several `answers`: goal
+files (in `answers/`) that are tried one after the other, with `answer/case` in their frames; users' predictions never
+share a sandbox.
 
 On stdout: first the line `ready` (from then on, what happens may be the tested code's doing), then frames: one line of
 JSON {"case", "seed", "kind", "size"} and `size` bytes. Kinds: `output` (encoding.py), `raised` and `died` (JSON),
@@ -13,34 +15,38 @@ JSON {"case", "seed", "kind", "size"} and `size` bytes. Kinds: `output` (encodin
 """
 
 import contextlib
+import importlib
 import json
 import os
 import random
 import re
 import select
+import shutil
 import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
+from types import ModuleType
+from typing import BinaryIO, NoReturn
+
+Data = bytes | bytearray
+Function = Callable[[str, int], tuple[str, Data]]
 
 WORK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 REPO = os.path.join(WORK, "repo")
 CASES = os.path.join(WORK, "tests", "cases.py")
 PRELOADED = ("numpy", "torch", "pandas", "scipy", "sklearn")
+#: No import is begun after so long; children do the rest in their own time.
+PRELOAD_S = 20
 LOG_BYTES = 8192
 RESULT_BYTES = 16 * 1024 * 1024
 PR_SET_DUMPABLE = 4
 
 
-def main():
+def main() -> None:
     with open(os.path.join(WORK, "harness", "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
-    deadline = time.monotonic() + plan["limit_s"]
-    # Should the harness die, nobody stops this process from outside: it stops itself. Tested code can send signals,
-    # too: an alarm before its time does nothing, and process 1 of a container ignores what it has no handler for.
-    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= deadline and os._exit(124))
-    signal.alarm(plan["limit_s"] + 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_dumpable(0)
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -51,6 +57,12 @@ def main():
     import lmrbench_cases  # noqa: F401
 
     preload()
+    deadline = time.monotonic() + plan["limit_s"]
+    # Should the harness die, nobody stops this process from outside: it stops itself. Tested code can send signals,
+    # too: an alarm before its time does nothing, and process 1 of a container ignores what it has no handler for.
+    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= deadline and os._exit(124))
+    signal.alarm(plan["limit_s"] + 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     stream.write(b"ready\n")
     stream.flush()
     runs = plan["runs"]
@@ -59,11 +71,18 @@ def main():
         send(stream, "", 0, kind, payload)
         names = json.loads(payload) if kind == "listing" else []
         runs = [[case["name"], seed] for case in names for seed in plan["seeds"]]
-    for case, seed in runs:
-        send(stream, case, seed, *in_child(stream, deadline, case, seed, run_case))
+    for answer, limit_s in plan.get("answers", [(None, plan["limit_s"])]):
+        if answer is not None:
+            shutil.copyfile(os.path.join(WORK, "answers", answer), os.path.join(REPO, plan["goal_file"]))
+        until = min(deadline, time.monotonic() + limit_s)
+        for case, seed in runs:
+            kind, payload = in_child(stream, until, case, seed, run_case)
+            send(stream, case if answer is None else f"{answer}/{case}", seed, kind, payload)
+            if answer is not None and kind != "output":
+                break  # it has failed; the time is better spent on the next
 
 
-def set_dumpable(value):
+def set_dumpable(value: int) -> None:
     """With 0, no other process of this user can trace this one or open its memory and files under /proc (Linux)."""
     try:
         import ctypes
@@ -73,7 +92,7 @@ def set_dumpable(value):
         pass  # another system: there the sandbox is `local`, which is no wall
 
 
-def preload():
+def preload() -> None:
     """Import the large libraries that repository or cases mention, once for all children."""
     text = ""
     for folder, _, names in os.walk(WORK):
@@ -81,24 +100,31 @@ def preload():
             if name.endswith(".py") and not folder.endswith("harness"):
                 with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                     text += file.read()
-    for library in PRELOADED:
-        if re.search(rf"^[ \t]*(import|from)[ \t]+{library}\b", text, re.MULTILINE):
+    libraries = "|".join(PRELOADED)
+    # Submodules too: `from scipy import stats` costs every child most of a second otherwise.
+    # Not `__main__` and other private ones: the text is a candidate's, and here nothing may happen but imports.
+    pattern = rf"^[ \t]*(?:import|from)[ \t]+((?:{libraries})(?:\.[a-z]\w*)*)\b(?:[ \t]+import[ \t]+([a-zA-Z]\w*))?"
+    stop = time.monotonic() + PRELOAD_S
+    for module, name in sorted(set(re.findall(pattern, text, re.MULTILINE))):
+        for wanted in (module, f"{module}.{name}" if name else module):
+            if time.monotonic() >= stop:
+                break
             try:
-                __import__(library)
-            except ImportError:
-                continue  # the child will say so where it matters
+                importlib.import_module(wanted)
+            except (Exception, SystemExit):
+                break  # no module: a function, say; or the child will say so where it matters
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
-def send(stream, case, seed, kind, payload):
+def send(stream: BinaryIO, case: str, seed: int, kind: str, payload: Data) -> None:
     header = {"case": case, "seed": seed, "kind": kind, "size": len(payload)}
     stream.write(json.dumps(header).encode("ascii") + b"\n")
     stream.write(payload)
     stream.flush()
 
 
-def in_child(stream, deadline, case, seed, function):
+def in_child(stream: BinaryIO, deadline: float, case: str, seed: int, function: Function) -> tuple[str, Data]:
     """Run `function(case, seed)` in a forked child; return (kind, payload) of its result."""
     kills_before = oom_kills()
     result_read, result_write = os.pipe()
@@ -117,10 +143,7 @@ def in_child(stream, deadline, case, seed, function):
     os.close(result_write)
     os.close(log_write)
     result, log = collect(pid, result_read, log_read)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        # Whatever the case left running; process 1 of a container reaches also what left the case's session.
-        os.kill(-1 if os.getpid() == 1 else -pid, signal.SIGKILL)
-    status = reap(pid)
+    status = end(pid)
     write_log(case, seed, log)
     head = re.match(rb"(output|raised|listing) (\d{1,9})\n", result)
     if head and len(result) == head.end() + int(head[2]):
@@ -134,7 +157,7 @@ def in_child(stream, deadline, case, seed, function):
     return "died", json.dumps(facts).encode("ascii")
 
 
-def child(deadline, case, seed, function, result_fd, log_fd):
+def child(deadline: float, case: str, seed: int, function: Function, result_fd: int, log_fd: int) -> NoReturn:
     """The child's whole life: never returns."""
     try:
         os.setsid()
@@ -154,15 +177,15 @@ def child(deadline, case, seed, function, result_fd, log_fd):
         except BaseException as error:
             kind, payload = "raised", describe(error)
         sys.stdout.flush()
-        for data in (f"{kind} {len(payload)}\n".encode("ascii"), payload):
-            data = memoryview(data)
+        for part in (f"{kind} {len(payload)}\n".encode("ascii"), payload):
+            data = memoryview(part)
             while data:
                 data = data[os.write(result_fd, data) :]
     finally:
         os._exit(0)
 
 
-def prefer_for_oom():
+def prefer_for_oom() -> None:
     """When memory runs out, let the kernel end this process before the parent, which has to tell what happened."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
@@ -171,17 +194,18 @@ def prefer_for_oom():
         pass  # not Linux, or not allowed
 
 
-def load_cases():
+def load_cases() -> ModuleType:
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("cases", CASES)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["cases"] = module
     spec.loader.exec_module(module)
     return module
 
 
-def listing(_case, _seed):
+def listing(_case: str, _seed: int) -> tuple[str, Data]:
     import lmrbench_cases
 
     cases = [
@@ -192,7 +216,7 @@ def listing(_case, _seed):
     return "listing", json.dumps(cases).encode("ascii")
 
 
-def run_case(case, seed):
+def run_case(case: str, seed: int) -> tuple[str, Data]:
     import encoding
 
     random.seed(seed)
@@ -204,7 +228,7 @@ def run_case(case, seed):
     return "output", encoding.encode(value)
 
 
-def describe(error):
+def describe(error: BaseException) -> bytes:
     """An exception as JSON; frames of the tests are named without their source, so that logs do not publish it."""
     frames = []
     for frame in traceback.extract_tb(error.__traceback__)[-30:]:
@@ -221,7 +245,7 @@ def describe(error):
     return json.dumps({"type": type(error).__name__, "message": message, "frames": frames}).encode("ascii")
 
 
-def collect(pid, result_fd, log_fd):
+def collect(pid: int, result_fd: int, log_fd: int) -> tuple[bytearray, bytearray]:
     """Read both pipes until the result ends or the child is gone; a grandchild with a pipe open is not waited for."""
     result, log = bytearray(), bytearray()
     poll = select.poll()
@@ -263,22 +287,23 @@ def collect(pid, result_fd, log_fd):
     return result, log
 
 
-def exited(pid):
+def exited(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def reap(pid):
-    """Wait for the child and for orphans that became ours; return the child's exit code, negative for a signal."""
+def end(pid: int) -> int:
+    """Kill the child and whatever it left running; return the child's exit code, negative for a signal."""
+    alone = os.getpid() == 1  # in a container: then this also reaches what left the case's session, and waits for it
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(-1 if alone else -pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
+    with contextlib.suppress(ChildProcessError):  # until there are no more
+        while os.waitpid(-1, 0 if alone else os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        pass
     return os.waitstatus_to_exitcode(status)
 
 
-def write_log(case, seed, log):
+def write_log(case: str, seed: int, log: bytearray) -> None:
     if not log:
         return
     if len(log) > 2 * LOG_BYTES:
@@ -286,7 +311,7 @@ def write_log(case, seed, log):
     os.write(2, f"--- {case} seed {seed}\n".encode() + bytes(log).rstrip(b"\n") + b"\n")
 
 
-def oom_kills():
+def oom_kills() -> int:
     """How many processes of this container the kernel killed for want of memory (cgroup v1 or v2), 0 if not told."""
     for path in ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"):
         try:

@@ -4,6 +4,7 @@ A sandbox knows nothing of tasks or verdicts. `docker` is the security boundary;
 engine and is none.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,8 @@ Say = Callable[[str], None]
 
 #: The runner's first word, said before any tested code runs.
 READY = b"ready\n"
+#: What unpacking and loading libraries may take on a busy machine, before that word.
+START_S = 120.0
 
 
 class Ended(StrEnum):
@@ -32,6 +35,7 @@ class Limits:
     """What a run may use."""
 
     time_s: float
+    """From the runner's first word on: a slow start is not the tested code's."""
     memory_mb: int
     processes: int = 256
     disk_mb: int = 256
@@ -56,6 +60,30 @@ class Outcome:
     log: str
     ended: Ended
     duration_s: float
+    """From the runner's first word on."""
+
+
+class Clock:
+    """Measures a run: an allowance for the start, then the limit from the runner's first word on."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._since = time.monotonic()
+        self._allowed = START_S
+        self._ready = False
+
+    def hear(self, stdout: bytearray) -> None:
+        """Look for the first word in what has come so far."""
+        if not self._ready and stdout.startswith(READY):
+            self._since, self._allowed, self._ready = time.monotonic(), self._limits.time_s, True
+
+    def elapsed(self) -> float:
+        """Seconds since the first word, or since the start."""
+        return time.monotonic() - self._since
+
+    def rest(self) -> float:
+        """Seconds that are left; not positive when time is up."""
+        return self._allowed - self.elapsed()
 
 
 def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any
 
 from lmrbench_data.errors import InfraError
 from lmrbench_data.evaluate.images import ensure_image
-from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Say, runner_stream
+from lmrbench_data.evaluate.sandbox import START_S, Clock, Ended, Limits, Outcome, Say, runner_stream
 from lmrbench_data.evaluate.workspace import bootstrap
 
 LABEL = "lmrbench.run"
@@ -135,14 +135,13 @@ class DockerSandbox:
         connection = getattr(attached, "_sock", attached)
         try:
             api.start(container)
-            started = time.monotonic()
-            deadline = started + limits.time_s
+            clock = Clock(limits)
             # A container that dies at once does not read: what it has to say comes out below.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                connection.settimeout(limits.time_s)
+                connection.settimeout(START_S)
                 connection.sendall(workspace)
-            stdout, log, ended = _read_stream(connection, deadline, limits)
-            duration = time.monotonic() - started
+            stdout, log, ended = _read_stream(connection, clock, limits)
+            duration = clock.elapsed()
         finally:
             attached.close()
             connection.close()
@@ -227,13 +226,13 @@ def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any]) -
         return any(True for _ in events)
 
 
-def _read_stream(connection: socket.socket, deadline: float, limits: Limits) -> tuple[bytearray, str, Ended]:
+def _read_stream(connection: socket.socket, clock: Clock, limits: Limits) -> tuple[bytearray, str, Ended]:
     """Read Docker's multiplexed stream: 8 bytes of header (stream, length), then the data."""
     stdout, log = bytearray(), bytearray()
     buffer = bytearray()
     ended = Ended.EXITED
     while ended is Ended.EXITED:
-        rest = deadline - time.monotonic()
+        rest = clock.rest()
         if rest <= 0:
             ended = Ended.TIME_LIMIT
             break
@@ -260,6 +259,7 @@ def _read_stream(connection: socket.socket, deadline: float, limits: Limits) -> 
                 log += data
             position += 8 + size
         del buffer[:position]
+        clock.hear(stdout)
         if len(stdout) + len(buffer) > limits.output_mb * 2**20:
             ended = Ended.OUTPUT_LIMIT
     return stdout, log[: limits.log_kb * 1024].decode("utf-8", "replace"), ended

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from lmrbench_data.environments import load_environments
 from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Say, runner_stream
+from lmrbench_data.evaluate.sandbox import Clock, Ended, Limits, Outcome, Say, runner_stream
 from lmrbench_data.evaluate.workspace import bootstrap
 
 #: Carried in the environment of everything that a run starts, so that stragglers can be found.
@@ -102,7 +102,7 @@ class LocalSandbox:
         }
         command = [sys.executable, "-I", "-c", bootstrap(), str(len(workspace)), str(folder), json.dumps(rlimits)]
         environment = {"PATH": os.defpath, "LANG": "C.UTF-8", _MARK: mark}
-        started = time.monotonic()
+        clock = Clock(limits)
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -119,8 +119,8 @@ class LocalSandbox:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(workspace)
                 process.stdin.close()
-            stdout, log, ended = _read(process, started + limits.time_s, limits)
-            duration = time.monotonic() - started
+            stdout, log, ended = _read(process, clock, limits)
+            duration = clock.elapsed()
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -134,7 +134,7 @@ class LocalSandbox:
         return Outcome(runner_stream(stdout, ended, problem), log, ended, duration)
 
 
-def _read(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> tuple[bytearray, str, Ended]:
+def _read(process: subprocess.Popen[bytes], clock: Clock, limits: Limits) -> tuple[bytearray, str, Ended]:
     """Read stdout and stderr until stdout ends, the runner is gone, or a limit is reached."""
     stdout, log = bytearray(), bytearray()
     assert process.stdout is not None
@@ -143,7 +143,7 @@ def _read(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> 
         selector.register(process.stdout, selectors.EVENT_READ, stdout)
         selector.register(process.stderr, selectors.EVENT_READ, log)
         while selector.get_map():
-            rest = deadline - time.monotonic()
+            rest = clock.rest()
             if rest <= 0:
                 return stdout, _text(log, limits), Ended.TIME_LIMIT
             ready = selector.select(min(rest, 0.5))
@@ -153,6 +153,7 @@ def _read(process: subprocess.Popen[bytes], deadline: float, limits: Limits) -> 
                     selector.unregister(key.fileobj)
                 elif key.data is stdout or len(log) < limits.log_kb * 1024:
                     key.data.extend(chunk)
+            clock.hear(stdout)
             if len(stdout) > limits.output_mb * 2**20:
                 return stdout, _text(log, limits), Ended.OUTPUT_LIMIT
             # A straggler may hold the pipes open after the runner is gone.

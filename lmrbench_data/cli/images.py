@@ -23,7 +23,7 @@ def list_images(as_json: Json = False) -> None:
     except InfraError as error:
         say(f"warning: {error}")
         api = None
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "environment": environment.name,
             "tag": environment.tag,

@@ -1,6 +1,6 @@
 """`lmrbench tasks`: look at the tasks of this installation."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,7 +43,7 @@ def show(
     """Show an instance as a model sees it: instruction, paper, masked goal file."""
     from lmrbench_data.tasks import load_tasks
 
-    shown = [
+    shown: list[dict[str, Any]] = [
         {
             "instance_id": item.instance_id,
             "category": item.category,

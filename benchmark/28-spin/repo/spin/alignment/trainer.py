@@ -110,9 +110,8 @@ class SPINTrainer:
             "generated reward": generated_rewards.mean().item(),
         }
 
-    def train(self, pairs: Sequence[AnswerPair], config: TrainingConfig, seed: int) -> None:
+    def train(self, pairs: Sequence[AnswerPair], config: TrainingConfig, rng: Random) -> None:
         """Run all epochs of one iteration, and print the metrics on all pairs before and after each."""
-        rng = Random(seed)
         optimizer = torch.optim.AdamW(self.policy.parameters(), lr=config.learning_rate, weight_decay=0.0)
         self._report(0, pairs, config)
         for epoch in range(1, config.epochs + 1):
