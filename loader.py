@@ -55,7 +55,8 @@ def load(spec: str | Path = "embedded") -> Dataset:
         The split as a `datasets.Dataset`, one row a task instance.
 
     Raises:
-        LoadError: nothing is there, or the rows differ from what the card at that place states.
+        LoadError: nothing is there, or the rows differ from what the card at that place states. For `embedded`, also
+            the package's InputError and InfraError: it may have to be built first.
     """
     from datasets import Dataset
 

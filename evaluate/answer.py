@@ -5,11 +5,11 @@ understood; what the answer means is never guessed: without exactly one definiti
 """
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from lmrbench_data.evaluate.extract import MalformedAnswer, extract_code, wrappers
 from lmrbench_data.source import (
     FunctionNode,
     SourceError,
@@ -23,19 +23,6 @@ from lmrbench_data.source import (
     reindent,
     split_lines,
 )
-
-MAX_ANSWER_BYTES = 1_000_000
-#: How often an answer may be parsed: at most so often, and so many characters in all.
-_MAX_PARSES = 100
-_PARSE_BUDGET = 3_000_000
-_FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
-_CODE_START = re.compile(r"^[ \t]*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t])", re.MULTILINE)
-#: Put above members that came indented, without their class.
-_WRAPPER = "_class_of_the_answer"
-
-
-class MalformedAnswer(SourceError):
-    """The answer cannot be applied; the message says why, in words for the model's author."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +55,7 @@ def splice_function(masked_file: str, goal_function: str, answer: str) -> str:
     masked_file = masked_file.removeprefix("\ufeff")
     try:
         place = find_function(masked_file, goal_function)
-        parts = _read(_extract_code(answer, goal_function), goal_function, place)
+        parts = _read(extract_code(answer, goal_function), goal_function, place)
         result = _insert(masked_file, place, parts)
         find_function(result, goal_function)  # the splice itself must have left one definition in a file that parses
     except MalformedAnswer:
@@ -78,120 +65,6 @@ def splice_function(masked_file: str, goal_function: str, answer: str) -> str:
     return bom + result
 
 
-# --- find the code ----------------------------------------------------------------------------------------------------
-
-
-def _extract_code(answer: str, goal_function: str) -> str:
-    """The part of an answer that is Python and defines the goal function; it parses, and its lines end in LF."""
-    if len(answer.encode("utf-8", "surrogatepass")) > MAX_ANSWER_BYTES:
-        raise MalformedAnswer(f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
-    name = goal_function.rpartition(".")[2]
-    text = re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff"))
-    definition = re.compile(rf"^[ \t\f]*(?:async[ \t]+)?def[ \t]+{name}\b", re.MULTILINE)
-    first = definition.search(text)
-    if not first:
-        raise MalformedAnswer(f"no definition of {goal_function!r} in the answer")
-    parser = _Parser(text)
-    try:
-        return parser.parsable(text)
-    except SourceError as error:
-        reason = error
-    defining = [block for block in _fenced_blocks(text) if definition.search(block)]
-    if defining:
-        # Answers quote the task first and solve it last.
-        return parser.parsable(defining[-1])
-    # Prose above and below, no fences: the code starts at the first line from which a piece with the function parses.
-    for start in _CODE_START.finditer(text, 0, first.end()):
-        code = parser.longest_prefix(text[start.start() :])
-        if code and definition.search(code):
-            return code
-    raise reason
-
-
-def _fenced_blocks(text: str) -> Iterator[str]:
-    """The contents of fenced blocks, as CommonMark reads them: one that is never closed goes on to the end."""
-    fence, indent, block = "", 0, list[str]()
-    for line in split_lines(text):
-        found = _FENCE.match(line)
-        if not fence:
-            if found:
-                indent, fence, block = len(found[1]), found[2], []
-        elif found and found[2].startswith(fence) and not line[found.end() :].strip() and len(found[1]) <= indent + 3:
-            yield "".join(block)
-            fence = ""
-        else:
-            block.append(line)
-    if fence:
-        yield "".join(block)
-
-
-class _Parser:
-    """Finds text that parses, in a bounded number of tries: hostile answers must not keep the harness busy."""
-
-    def __init__(self, text: str) -> None:
-        self._tries = min(_MAX_PARSES, max(6, _PARSE_BUDGET // (len(text) + 1)))
-
-    def parsable(self, text: str) -> str:
-        """`text`, or `text` with a class put above a method that came indented, if that parses.
-
-        Raises:
-            SourceError: neither does.
-        """
-        code = text.strip("\n").rstrip() + "\n"
-        try:
-            self._parse(code)
-            return code
-        except SourceError as error:
-            lines = split_lines(code)
-            if error.line is None or not indentation([*lines, ""], min(error.line, len(lines) + 1)):
-                raise
-            reason, line = error, error.line
-        wrapper = f"class {_WRAPPER}:\n"
-        variants = ["".join([*lines[: line - 1], wrapper, *lines[line - 1 :]])]
-        if re.match(r"@|async\b|def\b", lines[0]):
-            # The answer was stripped: its first line lost the indentation that the others have.
-            variants.insert(0, wrapper + indentation(lines, line) + code)
-        for variant in variants:
-            try:
-                tree = self._parse(variant)
-            except SourceError as error:
-                if error.line and reason.line and error.line - 1 > reason.line:
-                    reason = SourceError(str(error).replace(f"line {error.line}", f"line {error.line - 1}", 1))
-                    reason.line = error.line - 1
-                continue
-            if not any(node.decorator_list for node in _wrappers(tree)):
-                return variant
-        raise reason
-
-    def longest_prefix(self, text: str) -> str | None:
-        """Whole top-level statements from the start of `text`, as many as parse: prose below the code is left out."""
-        lines = split_lines(text)
-        while lines:
-            try:
-                return self.parsable("".join(lines))
-            except MalformedAnswer:
-                raise
-            except SourceError as error:
-                if error.line is None:
-                    return None
-                end = min(error.line, len(lines)) - 1
-            # Never inside a statement: an indented or blank line is no place to cut.
-            while end > 0 and lines[end][0] in " \t\f\n":
-                end -= 1
-            lines = lines[:end]
-        return None
-
-    def _parse(self, code: str) -> ast.Module:
-        if not self._tries:
-            raise MalformedAnswer("code and prose cannot be told apart; put the code between ``` fences")
-        self._tries -= 1
-        return parse(code)
-
-
-def _wrappers(tree: ast.Module) -> list[ast.ClassDef]:
-    return [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == _WRAPPER]
-
-
 # --- take it apart ----------------------------------------------------------------------------------------------------
 
 
@@ -199,7 +72,7 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
     """The parts of code that parses."""
     *outer, name = goal_function.split(".")
     tree, lines = parse(code), split_lines(code)
-    bodies = [tree.body, *(node.body for node in _wrappers(tree))]
+    bodies = [tree.body, *(node.body for node in wrappers(tree))]
     bodies += [body for start in range(len(outer)) for body in _class_bodies(tree.body, outer[start:])]
     found = [(body, node) for body in bodies for node in body if isinstance(node, FunctionNode) and node.name == name]
     if len(found) != 1:

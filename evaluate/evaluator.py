@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ def evaluate_prediction(
     *,
     expected: Sequence[Frame] | None = None,
     timeout_scale: float = 1.0,
+    stop: threading.Event | None = None,
 ) -> Verdict:
     """The verdict on one prediction; machinery that fails is tried again before it becomes an infra error.
 
@@ -58,6 +60,7 @@ def evaluate_prediction(
         image: what `sandbox.prepare(row["docker_image"])` returned.
         expected: recorded outputs to compare with; those of the row if None.
         timeout_scale: multiplies the row's time limit, for slow machines.
+        stop: once set, nothing is tried again: the whole run ends.
     """
     started = time.monotonic()
     frames = list(expected) if expected is not None else read_expected(row)
@@ -65,6 +68,8 @@ def evaluate_prediction(
         repo = rebuild(row, prediction)
     except SourceError as error:
         return _not_applicable(error)
+    except OSError as error:  # patches are applied on this machine's disk
+        return Verdict(CAUSES[Cause.ENGINE].status, [], "", time.monotonic() - started, f"cannot rebuild: {error}")
     tests = row["tests"]
     published = len(tests["cases"]) * len(tests["seeds"])
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
@@ -72,9 +77,10 @@ def evaluate_prediction(
     workspace = workspace_tar(repo, row_cases(row), runs=runs, limit_s=limits.time_s)
     comparisons = {case["name"]: Comparison(case) for case in tests["cases"]}
     reason = ""
+    stop = stop or threading.Event()
     for attempt in range(INFRA_TRIES if CAUSES[Cause.ENGINE].retry else 1):
-        if attempt:
-            time.sleep(0.5 * 4 ** (attempt - 1))
+        if attempt and stop.wait(0.5 * 4 ** (attempt - 1)):
+            break
         try:
             outcome = sandbox.run(image, workspace, limits)
         except InfraError as error:

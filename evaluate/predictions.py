@@ -280,17 +280,20 @@ class PredictionFile:
         """The prediction that starts at a byte position."""
         with self.path.open("rb") as file:
             file.seek(position)
-            raw = json.loads(file.readline())
-        form = next(form for form in FORMS if form in raw)
-        return Prediction(
-            raw["instance_id"],
-            raw["model_name_or_path"],
-            form,
-            raw[form],
-            raw["sample"],
-            raw["setting"],
-            raw.get("metadata"),
-        )
+            return _stored(file.readline())
+
+    def __iter__(self) -> Iterator[Prediction]:
+        """All predictions in order.
+
+        Raises:
+            InputError: the file was damaged.
+        """
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield _stored(line)
+                except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
+                    raise InputError(f"{self.path}:{number}: damaged; evaluate again to mend it") from error
 
     @staticmethod
     def append(file: io.BufferedWriter, prediction: Prediction) -> int:
@@ -298,3 +301,11 @@ class PredictionFile:
         position = file.tell()
         file.write(json.dumps(prediction.as_row()).encode("ascii") + b"\n")
         return position
+
+
+def _stored(line: bytes) -> Prediction:
+    """A row as `Prediction.as_row` wrote it."""
+    raw = json.loads(line)
+    form = next(form for form in FORMS if form in raw)
+    names = raw["instance_id"], raw["model_name_or_path"]
+    return Prediction(*names, form, raw[form], raw["sample"], raw["setting"], raw.get("metadata"))

@@ -93,16 +93,25 @@ def default_recorder(sandbox: Sandbox, say: Say) -> Recorder:
 
 
 def record_seeds(
-    row: Mapping[str, Any], golden_repo: Mapping[str, Any], sandbox: Sandbox, image: str, seeds: Sequence[int]
+    row: Mapping[str, Any],
+    golden_repo: Mapping[str, Any],
+    sandbox: Sandbox,
+    image: str,
+    seeds: Sequence[int],
+    *,
+    timeout_scale: float = 1.0,
 ) -> list[Frame]:
     """Outputs of a row's golden file on these seeds: others than the published ones for `--fresh-seeds`.
+
+    Args:
+        timeout_scale: multiplies the row's time limit, which also grows with the number of seeds.
 
     Raises:
         InputError: the golden file did not return an output for each case and seed.
     """
     cases = [case["name"] for case in row["tests"]["cases"]]
     runs = [(case, seed) for case in cases for seed in seeds]
-    limit = float(row["tests"]["timeout_s"])
+    limit = row["tests"]["timeout_s"] * timeout_scale * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
     workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit)
     outcome = sandbox.run(image, workspace, Limits(limit, row["tests"]["memory_mb"]))
     try:

@@ -4,6 +4,7 @@ Two rates are always given: of all instances in the run's scope (an unanswered o
 that could be graded. A run with infra errors is called incomplete.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +33,7 @@ MAX_REASONS = 100
 
 @dataclass
 class Tally:
-    """Counts over prediction rows; an instance without a row counts as one `missing`."""
+    """Counts over prediction rows; every instance counts as many as the one with most, `missing` ones among them."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -83,8 +84,25 @@ class ModelScore:
         return f"{self.model} ({self.setting})" if self.setting else self.model
 
 
-def score_run(path: Path) -> list[ModelScore]:
+def score_runs(paths: Sequence[Path]) -> list[ModelScore]:
+    """The scores of all models of several run folders, which are named so that they can be told apart.
+
+    Raises:
+        InputError: no run folder, or a damaged one.
+    """
+    names = Counter(path.resolve().name for path in paths)
+    return [
+        score
+        for path in paths
+        for score in score_run(path, path.resolve().name if names[path.resolve().name] == 1 else str(path))
+    ]
+
+
+def score_run(path: Path, name: str = "") -> list[ModelScore]:
     """The scores of a run folder's models, from its rows.
+
+    Args:
+        name: what the run is called; the folder's name if empty.
 
     Raises:
         InputError: no run folder, or a damaged one.
@@ -98,13 +116,18 @@ def score_run(path: Path) -> list[ModelScore]:
             by_instance.setdefault(row["instance_id"], Tally()).counts[row["status"]] += 1
     scores = []
     for (model, setting), found in sorted(instances.items()):
-        every = {name: found.get(name) or Tally(Counter({MISSING: 1})) for name in sorted(scope)}
-        categories: dict[str, Tally] = {}
-        for name, tally in every.items():
-            categories.setdefault(scope[name], Tally()).counts.update(tally.counts)
-        overall = Tally(sum((tally.counts for tally in every.values()), Counter()))
+        samples = max(tally.total for tally in found.values())
+        every = {instance_id: found.get(instance_id, Tally()) for instance_id in sorted(scope)}
+        overall, categories = Tally(), {category: Tally() for category in scope.values()}
+        for instance_id, tally in every.items():
+            # Every instance weighs the same, however many of its samples are there.
+            if missing := samples - tally.total:
+                tally.counts[MISSING] = missing
+            categories[scope[instance_id]].counts.update(tally.counts)
+            overall.counts.update(tally.counts)
         incomplete = not facts.get("complete") or bool(overall.counts[Status.INFRA_ERROR])
-        scores.append(ModelScore(path.name, model, setting, overall, categories, every, incomplete))
+        run = name or path.resolve().name
+        scores.append(ModelScore(run, model, setting, overall, categories, every, incomplete))
     return scores
 
 
@@ -150,17 +173,18 @@ def instance_table(scores: Sequence[ModelScore]) -> tuple[list[str], list[list[s
 
 def render_markdown(paths: Sequence[Path]) -> str:
     """The report of one or more runs as Markdown."""
-    scores = [score for path in paths for score in score_run(path)]
+    scores = score_runs(paths)
     lines = ["# LMR-Bench report", ""]
     for path in paths:
         facts = read_facts(path)
         official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
-        lines += [
-            f"- run `{facts['run_id']}`: dataset `{facts['dataset']}` version {facts['benchmark_version']} "
-            f"(`{facts['dataset_sha256'][:12]}`), sandbox {facts['sandbox']}{official}, "
-            f"harness {facts['harness_version']}, {facts['started_at']}"
-            + ("" if facts.get("complete") else ", **incomplete**")
-        ]
+        seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
+        lines.append(
+            f"- run {_escape(facts['run_id'])}: dataset {_escape(facts['dataset'])} version "
+            f"{_escape(facts['benchmark_version'])} ({_escape(facts['dataset_sha256'][:12])}), "
+            f"sandbox {_escape(facts['sandbox'])}{official}{seeds}, harness {_escape(facts['harness_version'])}, "
+            f"{_escape(facts['started_at'])}" + ("" if facts.get("complete") else ", **incomplete**")
+        )
         if bad := facts.get("bad_rows"):
             lines.append(f"  - {len(bad)} prediction rows could not be evaluated; see `bad_rows` in run.json")
     for title, table in (
@@ -169,11 +193,11 @@ def render_markdown(paths: Sequence[Path]) -> str:
         ("By instance", instance_table(scores)),
     ):
         lines += ["", f"## {title}", "", *_markdown_table(*table)]
-    if reasons := [reason for path in paths for reason in failures(path)]:
-        table = (["instance", "model", "status", "why"], reasons[:MAX_REASONS])
-        lines += ["", "## What did not pass", "", *_markdown_table(*table)]
-        if len(reasons) > MAX_REASONS:
-            lines += ["", f"{len(reasons) - MAX_REASONS} more are in results.jsonl."]
+    reasons = (reason for path in paths for reason in failures(path))
+    if shown := list(itertools.islice(reasons, MAX_REASONS)):
+        lines += ["", "## What did not pass", "", *_markdown_table(["instance", "model", "status", "why"], shown)]
+        if more := sum(1 for _ in reasons):
+            lines += ["", f"{more} more are in results.jsonl."]
     lines += [
         "",
         "Accuracy is the share of all instances in the scope whose every case passed; an instance without prediction "
@@ -206,8 +230,7 @@ def report_dict(paths: Sequence[Path]) -> dict[str, Any]:
                 "categories": {name: tally.as_dict() for name, tally in sorted(score.categories.items())},
                 "instances": {name: dict(tally.counts) for name, tally in score.instances.items()},
             }
-            for path in paths
-            for score in score_run(path)
+            for score in score_runs(paths)
         ],
     }
 
@@ -244,9 +267,11 @@ def _mark(tally: Tally | None) -> str:
 
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    def line(cells: Iterable[str]) -> str:
-        # Names and messages are whatever a model says: they must neither break the table nor become markup.
-        safe = (re.sub(r"([\\`*_\[\]|<>~])", r"\\\1", " ".join(cell.split())) for cell in cells)
-        return f"| {' | '.join(safe)} |"
+    table = [f"| {' | '.join(map(_escape, cells))} |" for cells in (header, *rows)]
+    return [table[0], "|" + "---|" * len(header), *table[1:]]
 
-    return [line(header), "|" + "---|" * len(header), *map(line, rows)]
+
+def _escape(text: str) -> str:
+    """One line of plain text. Names and messages are whatever a model says: they must not become markup."""
+    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
+    return re.sub(r"([\\`*_\[\]|<>~&$])", r"\\\1", line)

@@ -1,28 +1,30 @@
-"""Evaluate predictions: plan the jobs, run them on parallel workers, write each result at once, resume where it stopped.
+"""Evaluate predictions: plan the jobs, run them on parallel workers, write each result at once, resume a stopped run.
 
 A job is a distinct answer to an instance; rows with equal answers share its verdict. Memory holds an index of the rows,
 never their contents, so that ten thousand predictions need no more than a hundred.
 """
 
 import concurrent.futures
+import contextlib
 import datetime
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import InfraError, InputError
+from lmrbench_data.errors import InfraError, InputError, LMRBenchError
 from lmrbench_data.evaluate.decode import Frame
 from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
-from lmrbench_data.evaluate.predictions import BadRow, Prediction, read_predictions
+from lmrbench_data.evaluate.predictions import BadRow, Prediction, one_line, read_predictions
 from lmrbench_data.evaluate.record import read_expected, record_seeds
 from lmrbench_data.evaluate.run_folder import Entry, RunFolder
 from lmrbench_data.evaluate.sandbox import Limits, Sandbox, Say
 from lmrbench_data.evaluate.verdict import CAUSES, Cause, Status
 from lmrbench_data.evaluate.workspace import rebuild
-from lmrbench_data.loader import dataset_sha256
+from lmrbench_data.loader import LoadError, dataset_sha256
 from lmrbench_data.version import __version__
 
 #: So many jobs in a row that the machinery failed mean that it will not come back by itself.
@@ -102,22 +104,27 @@ def evaluate(
         finished = Finished()
         every = {str(row["instance_id"]): row for row in rows}
         entries = _take_in(read_predictions(settings.predictions, every), scope, folder, finished)
-        jobs = folder.pending(entries)
+        if not entries and not finished.bad_rows:
+            raise InputError(f"predictions {settings.predictions!r}: none for the chosen instances")
+        pending = folder.pending(entries)
+        jobs = folder.copy_known_results(pending)
         finished.rows, finished.jobs = len(entries), len(jobs)
-        finished.kept = len(entries) - sum(map(len, jobs.values()))
-        jobs = folder.copy_known_results(jobs)
-        images = {
-            tag: sandbox.prepare(tag, say)
-            for tag in sorted({str(scope[job.instance_id]["docker_image"]) for job in jobs})
-        }
-        folder.update(images={**folder.facts.get("images", {}), **images}, limits=Limits(0, 0).as_row())
+        finished.kept = len(entries) - sum(map(len, pending.values()))
+        if finished.kept:
+            say(f"{folder.path}: {finished.kept} of {len(entries)} predictions were evaluated before; going on")
+        folder.update(predictions=settings.predictions, complete=False, limits=Limits(0, 0).as_row())
+        tags = sorted({str(scope[job.instance_id]["docker_image"]) for job in jobs})
+        images = {tag: sandbox.prepare(tag, say) for tag in tags}
+        folder.update(images={**folder.facts.get("images", {}), **images})
         progress.start(len(jobs))
         evaluator = _Evaluator(settings, scope, sandbox, images, folder)
-        for job, verdict in _in_parallel(evaluator.evaluate, list(jobs), settings.workers, sandbox, finished):
-            folder.write_log(job, verdict.log)
-            for entry in jobs[job]:
-                folder.append(entry, _result(entry, scope[job.instance_id], verdict, images, folder.facts))
-            progress.done(job.instance_id, verdict.status)
+        # Closed at once when anything goes wrong in here: sandboxes first, then the threads that wait for them.
+        with contextlib.closing(_in_parallel(evaluator, list(jobs), settings.workers, finished)) as verdicts:
+            for job, verdict in verdicts:
+                folder.write_log(job, verdict.log)
+                for entry in jobs[job]:
+                    folder.append(entry, _result(entry, scope[job.instance_id], verdict, images, folder.facts))
+                progress.done(job.instance_id, verdict.status)
         finished.infra_errors = sum(status is Status.INFRA_ERROR for status in folder.statuses(entries))
         complete = not finished.stopped and not finished.infra_errors
         folder.update(complete=complete, bad_rows=[str(bad) for bad in finished.bad_rows], finished_at=_now())
@@ -147,7 +154,7 @@ def select(rows: Sequence[Row], instances: Sequence[str], categories: Sequence[s
 
 
 def _take_in(
-    items: Iterator[Prediction | BadRow], scope: Mapping[str, Row], folder: "RunFolder", finished: Finished
+    items: Iterator[Prediction | BadRow], scope: Mapping[str, Row], folder: RunFolder, finished: Finished
 ) -> list[Entry]:
     """Copy the predictions of the scope into the run folder; collect bad rows."""
     with folder.predictions_writer() as write:
@@ -171,26 +178,36 @@ class _Evaluator:
         folder: RunFolder,
     ) -> None:
         self.settings, self.scope, self.sandbox, self.images, self.folder = settings, scope, sandbox, images, folder
+        self._stop = threading.Event()
         self._expected: dict[str, list[Frame]] = {}
         self._locks = {instance_id: threading.Lock() for instance_id in scope}
         seeds = folder.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
         folder.update(fresh_seeds=seeds)
 
     def evaluate(self, job: Entry) -> Verdict:
-        """The verdict on one answer."""
-        row = self.scope[job.instance_id]
+        """The verdict on one answer. Only the user's mistakes are raised: nothing in an answer may end a run."""
         try:
-            expected = self._expected_frames(job.instance_id)
+            return evaluate_prediction(
+                self.scope[job.instance_id],
+                self.folder.prediction(job),
+                self.sandbox,
+                self.images[self.scope[job.instance_id]["docker_image"]],
+                expected=self._expected_frames(job.instance_id),
+                timeout_scale=self.settings.timeout_scale,
+                stop=self._stop,
+            )
         except InfraError as error:
             return Verdict(CAUSES[Cause.ENGINE].status, [], "", 0.0, str(error))
-        return evaluate_prediction(
-            row,
-            self.folder.prediction(job),
-            self.sandbox,
-            self.images[row["docker_image"]],
-            expected=expected,
-            timeout_scale=self.settings.timeout_scale,
-        )
+        except (LMRBenchError, LoadError):
+            raise
+        except Exception as error:
+            detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {one_line(error)}"
+            return Verdict(CAUSES[Cause.ENGINE].status, [], traceback.format_exc(), 0.0, detail)
+
+    def stop(self) -> None:
+        """Empty the sandbox and let `evaluate` calls on other threads come back soon."""
+        self._stop.set()
+        self.sandbox.close()
 
     def _expected_frames(self, instance_id: str) -> list[Frame]:
         """The recorded outputs of an instance, those of fresh seeds among them; made once."""
@@ -201,14 +218,16 @@ class _Evaluator:
                 if seeds := self.folder.facts["fresh_seeds"]:
                     golden = Prediction(instance_id, "gold", "goal_file", row["golden_file"])
                     image = self.images[row["docker_image"]]
-                    frames += record_seeds(row, rebuild(row, golden), self.sandbox, image, seeds)
+                    frames += record_seeds(
+                        row, rebuild(row, golden), self.sandbox, image, seeds, timeout_scale=self.settings.timeout_scale
+                    )
                 self._expected[instance_id] = frames
             return self._expected[instance_id]
 
 
 def _in_parallel(
-    function: Callable[[Entry], Verdict], jobs: Sequence[Entry], workers: int, sandbox: Sandbox, finished: Finished
-) -> Iterator[tuple[Entry, Verdict]]:
+    evaluator: _Evaluator, jobs: Sequence[Entry], workers: int, finished: Finished
+) -> Generator[tuple[Entry, Verdict]]:
     """Yield verdicts as they come; few jobs are in flight at a time, whatever their number."""
     failures = 0
     rest = iter(jobs)
@@ -217,24 +236,23 @@ def _in_parallel(
 
     def fill() -> None:
         while len(flying) < workers + 1 and (job := next(rest, None)) is not None:
-            flying[pool.submit(function, job)] = job
+            flying[pool.submit(evaluator.evaluate, job)] = job
 
     try:
         fill()
         while flying:
             ready, _ = concurrent.futures.wait(flying, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in ready:
-                job, verdict = flying.pop(future), future.result()
+                verdict = future.result()
                 failures = failures + 1 if verdict.status is Status.INFRA_ERROR else 0
-                yield job, verdict
+                yield flying.pop(future), verdict
                 if failures >= GIVE_UP_AFTER:
                     finished.stopped = verdict.detail
                     return
             fill()
     finally:
-        # On an interrupt, too: containers first, so that the threads that wait for them come back.
         if flying:
-            sandbox.close()
+            evaluator.stop()
         pool.shutdown(wait=True, cancel_futures=True)
 
 

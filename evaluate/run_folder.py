@@ -1,4 +1,4 @@
-"""The folder of a run: run.json, predictions.jsonl, results.jsonl, logs/; one process writes, a killed one can be resumed.
+"""The folder of a run: run.json, predictions.jsonl, results.jsonl, logs/. One process writes; a killed one is resumed.
 
 results.jsonl is append-only and flushed row by row. A row counts for the prediction whose key and hash it carries; of
 several (an infra error that was tried again) the last counts. Totals are never stored here: reports recompute them.
@@ -18,6 +18,31 @@ from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
 from lmrbench_data.evaluate.verdict import Status
 
+#: What run.json and each row of results.jsonl always have, and what that is.
+_FACTS: dict[str, Any] = {
+    "run_id": str,
+    "dataset": str,
+    "dataset_sha256": str,
+    "benchmark_version": str,
+    "harness_version": str,
+    "sandbox": str,
+    "official_sandbox": bool,
+    "timeout_scale": (int, float),
+    "fresh_seed_count": int,
+    "scope": dict,
+    "started_at": str,
+}
+_ROW: dict[str, Any] = {
+    "instance_id": str,
+    "model_name_or_path": str,
+    "setting": str,
+    "sample": int,
+    "prediction_sha256": str,
+    "status": str,
+    "detail": str,
+    "cases": list,
+}
+_CASE = {"name": str, "seed": int, "status": str, "detail": str}
 #: What must agree for results of one folder to be comparable with each other.
 _IDENTITY = ("dataset_sha256", "harness_version", "sandbox", "timeout_scale", "fresh_seed_count", "scope")
 
@@ -58,17 +83,21 @@ class RunFolder:
             InputError: another process has it open, it belongs to a different run, or it holds something else.
         """
         stored = path / "run.json"
-        if path.exists() and (not path.is_dir() or (not stored.is_file() and set(os.listdir(path)) - {".lock"})):
-            raise InputError(f"{path}: is not a run folder and not empty; give --out another name")
-        path.mkdir(parents=True, exist_ok=True)
-        with (path / ".lock").open("w") as lock:
+        try:
+            if path.exists() and (not path.is_dir() or (not stored.is_file() and set(os.listdir(path)) - {".lock"})):
+                raise InputError(f"{path}: is not a run folder and not empty; give --out another name")
+            path.mkdir(parents=True, exist_ok=True)
+            lock = (path / ".lock").open("w")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror}); give --out another place") from error
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 raise InputError(f"{path}: another process is evaluating into it; wait for it, or give --out") from None
             folder = cls(path, _facts(path, stored, identity))
-            folder.update()
             folder._read_results()
+            folder.update()
             try:
                 yield folder
             finally:
@@ -152,52 +181,31 @@ class RunFolder:
 
     def _read_results(self) -> None:
         path = self.path / "results.jsonl"
-        if not path.exists():
-            return
-        with path.open("r+b") as file:
-            position = 0
-            for line in file:
-                row = _parse(line)
-                if row is None:
-                    # A row cut short by a kill; what was cut is evaluated again.
-                    if file.read(1):
-                        raise InputError(
-                            f"{path}: not a result row at byte {position}; move the file away to start anew"
-                        )
-                    file.truncate(position)
-                    break
-                key = (
-                    row["instance_id"],
-                    row["model_name_or_path"],
-                    row["setting"],
-                    row["sample"],
-                    row["prediction_sha256"],
-                )
-                self._known[key] = (Status(row["status"]), position)
-                position += len(line)
+        whole = 0
+        for start, end, row in _result_rows(path):
+            self._known[_row_key(row)] = (Status(row["status"]), start)
+            whole = end
+        if path.exists() and path.stat().st_size > whole:
+            os.truncate(path, whole)  # a row that was cut short is evaluated again
 
 
 def read_results(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a run folder's results.jsonl that count, in order: the last one of each prediction row.
+    """The rows of a run folder's results.jsonl that count, in order: for each prediction of the run its last one.
+
+    Rows of predictions that are not (or no longer) in predictions.jsonl do not count.
 
     Raises:
         InputError: no run folder there, or a damaged file.
     """
-    results = path / "results.jsonl"
-    if not (path / "run.json").is_file():
-        raise InputError(f"{path}: no run.json; give the folder that `lmrbench evaluate --out` wrote")
-    if not results.exists():
-        return
-    last: dict[tuple[Any, ...], int] = {}
-    with results.open("rb") as file:
-        for number, line in enumerate(file):
-            if (row := _parse(line)) is not None:
-                last[row["instance_id"], row["model_name_or_path"], row["setting"], row["sample"]] = number
+    read_facts(path)
+    predictions, results = PredictionFile(path / "predictions.jsonl"), path / "results.jsonl"
+    wanted = {(*item.key, item.sha256) for item in predictions} if predictions.path.exists() else None
+    last: dict[Key, int] = {}
+    for start, _, row in _result_rows(results):
+        if wanted is None or _row_key(row) in wanted:
+            last[_row_key(row)] = start
     counted = set(last.values())
-    with results.open("rb") as file:
-        for number, line in enumerate(file):
-            if number in counted:
-                yield json.loads(line)
+    yield from (row for start, _, row in _result_rows(results) if start in counted)
 
 
 def read_facts(path: Path) -> dict[str, Any]:
@@ -206,15 +214,21 @@ def read_facts(path: Path) -> dict[str, Any]:
     Raises:
         InputError: missing or damaged.
     """
+    stored = path / "run.json"
     try:
-        facts = json.loads((path / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        facts = json.loads(stored.read_text(encoding="utf-8"))
+    except OSError as error:
         raise InputError(
-            f"{path}: no readable run.json ({error}); give a folder of `lmrbench evaluate --out`"
+            f"{path}: no run.json ({error.strerror}); give a folder of `lmrbench evaluate --out`"
         ) from error
-    if not isinstance(facts, dict):
-        raise InputError(f"{path / 'run.json'}: not a run's facts")
-    return facts
+    except (ValueError, RecursionError):
+        facts = None
+    wrong = _wrong_key(facts, _FACTS)
+    if wrong is None and not all(isinstance(category, str) for category in facts["scope"].values()):
+        wrong = "scope"
+    if wrong is not None:
+        raise InputError(f"{stored}: damaged ({wrong}); move the folder away and evaluate again")
+    return dict(facts)
 
 
 def _facts(path: Path, stored: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,16 +237,39 @@ def _facts(path: Path, stored: Path, identity: Mapping[str, Any]) -> dict[str, A
         return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now}
     facts = read_facts(path)
     for name in _IDENTITY:
-        if facts.get(name) != identity[name]:
+        if facts[name] != identity[name]:
             what = "selection of instances" if name == "scope" else name
-            raise InputError(
-                f"{path}: holds a run with another {what}; its results cannot be mixed with these, give --out another name"
-            )
+            raise InputError(f"{path}: holds a run with another {what}, which cannot be mixed; give --out another name")
     return facts
 
 
 def _key(entry: Entry) -> Key:
     return entry.instance_id, entry.model, entry.setting, entry.sample, entry.sha256
+
+
+def _row_key(row: Mapping[str, Any]) -> Key:
+    names = row["instance_id"], row["model_name_or_path"], row["setting"]
+    return *names, row["sample"], row["prediction_sha256"]
+
+
+def _result_rows(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """(start, end, row) of each row; a last one that a kill cut short is left out.
+
+    Raises:
+        InputError: a row before the last is none.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        start = 0
+        while line := file.readline():
+            row = _parse(line)
+            if row is None:
+                if file.read(1):
+                    raise InputError(f"{path}: damaged at byte {start}; move the file away to evaluate again")
+                return
+            yield start, start + len(line), row
+            start += len(line)
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -241,6 +278,15 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         row = json.loads(line)
-        return row if isinstance(row, dict) and Status(row["status"]) and row["instance_id"] else None
-    except (ValueError, KeyError):
+    except (ValueError, RecursionError):
         return None
+    if _wrong_key(row, _ROW) is not None or any(_wrong_key(case, _CASE) is not None for case in row["cases"]):
+        return None
+    return dict(row) if row["status"] in list(Status) else None
+
+
+def _wrong_key(value: Any, keys: Mapping[str, Any]) -> str | None:
+    """The first of the keys that `value` lacks or has with another type."""
+    if not isinstance(value, dict):
+        return "no JSON object"
+    return next((name for name, kind in keys.items() if not isinstance(value.get(name), kind)), None)

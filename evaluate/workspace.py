@@ -15,7 +15,8 @@ from typing import Any
 
 from lmrbench_data.archive import read_tree, tar_bytes
 from lmrbench_data.errors import LMRBenchError
-from lmrbench_data.evaluate.answer import MAX_ANSWER_BYTES, MalformedAnswer, splice_function
+from lmrbench_data.evaluate.answer import splice_function
+from lmrbench_data.evaluate.extract import MAX_ANSWER_BYTES, MalformedAnswer
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.loader import File, LoadError, read_archive, write_files
 from lmrbench_data.source import SourceError, find_function
@@ -35,9 +36,9 @@ def rebuild(row: Mapping[str, Any], prediction: Prediction) -> dict[str, File]:
     """
     files = read_archive(row["repo_archive"])
     goal = row["goal_file"]
-    if len(prediction.content.encode("utf-8")) > MAX_ANSWER_BYTES:
-        raise MalformedAnswer(f"{prediction.form} is larger than {MAX_ANSWER_BYTES} bytes")
     try:
+        if len(prediction.content.encode("utf-8")) > MAX_ANSWER_BYTES:
+            raise MalformedAnswer(f"{prediction.form} is larger than {MAX_ANSWER_BYTES} bytes")
         if prediction.form == "function":
             masked = files[goal].data.decode("utf-8")
             new = splice_function(masked, row["goal_function"], prediction.content)

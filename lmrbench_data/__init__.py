@@ -1,7 +1,7 @@
 """LMR-Bench's data side: tasks, masking, dataset rows, cards and the command line.
 
-`load_rows` and `unpack` (from the root's `loader.py`) are what most users need. Importing this package is cheap: nothing
-heavy is loaded before it is used.
+`load_rows` and `unpack` (from the root's `loader.py`) are what most users need. Importing this package is cheap:
+nothing heavy is loaded before it is used.
 """
 
 from lmrbench_data.errors import InputError, LMRBenchError

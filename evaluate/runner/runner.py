@@ -150,7 +150,7 @@ def in_child(stream: BinaryIO, deadline: float, case: str, seed: int, function: 
         kind = head[1].decode("ascii")
         del result[: head.end()]
         return kind, result
-    facts = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
+    facts: dict[str, object] = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
     if len(result) >= RESULT_BYTES:
         facts["reason"] = f"returned more than {RESULT_BYTES} bytes"
     facts["oom"] = oom_kills() > kills_before
@@ -235,7 +235,7 @@ def describe(error: BaseException) -> bytes:
         path = os.path.abspath(frame.filename)
         if path.startswith(REPO + os.sep):
             where = os.path.relpath(path, REPO)
-            frames.append(f"{where}:{frame.lineno} in {frame.name}: {frame.line[:200]}")
+            frames.append(f"{where}:{frame.lineno} in {frame.name}: {(frame.line or '')[:200]}")
         elif path == CASES:
             frames.append(f"(tests) in {frame.name}")
     try:

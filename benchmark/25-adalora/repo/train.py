@@ -87,7 +87,7 @@ def print_ranks(ranks: dict[str, int], layers: int) -> None:
 def main() -> None:
     """Train the encoder on the source task, adapt it in three ways to the target task, and compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--steps", type=int, default=300, help="steps of each training")
+    parser.add_argument("--steps", type=int, default=200, help="steps of each training")
     parser.add_argument("--mean-rank", type=int, default=1, help="final budget, divided by the number of matrices")
     parser.add_argument("--initial-rank", type=int, default=4, help="rank of each adapter before pruning")
     parser.add_argument("--lora-alpha", type=float, default=8.0, help="for the initial rank; scaled for other ranks")

@@ -177,33 +177,32 @@ def case_dropout_placement(seed):
     return results
 
 
-@compare(rtol=1e-12, atol=1e-12)
-def case_dropout_leaves_base_alone(seed):
-    """The adapter reads only features that are zero in the input: real dropout has nothing to change."""
-    layer = make_layer(seed, in_features=6, r=3, lora_alpha=6, lora_dropout=0.5)
+@compare(rtol=1e-9, atol=1e-10)
+def case_dropout_without_effect(seed):
+    """In evaluation mode, unmerged; in training mode, if the adapter reads only features that are zero in the input."""
+    options = {"r": 3, "lora_alpha": 6, "lora_dropout": 0.5, "merge_weights": False}
+    results = {"evaluation": with_gradients(make_layer(seed, **options).eval(), normal(80 + seed, 4, 5), seed)}
+    layer = make_layer(seed, in_features=6, **options)
     x = normal(60 + seed, 40, 6)
     x[:, ::2] = 0
     with torch.no_grad():
         layer.lora_A[:, 1::2] = 0
-    return {"training": layer(x), "evaluation": layer.eval()(x)}
+    return results | {"training": layer(x)}
 
 
-@compare(rtol=0.0, atol=0.15)
+@compare(rtol=0.0, atol=0.02)
 def case_dropout_statistics(seed):
-    """Mean and standard deviation over 40,000 draws, of order one; five standard errors are less than 0.1."""
+    """Mean and deviation over 40,000 draws. Deviations are 1/4 and 1/2, and 0.02 is at least eight standard errors."""
     results = {}
     for probability in (0.2, 0.5):
-        layer = make_layer(seed, r=2, lora_alpha=2, lora_dropout=probability)
-        y = layer(normal(70 + seed, 5).expand(40_000, 5))
+        layer = make_layer(seed, r=2, lora_dropout=probability)
+        x = normal(70 + seed, 5)
+        with torch.no_grad():
+            reach = layer.lora_B @ (layer.lora_E * layer.lora_A * x)
+            layer.lora_B /= reach.norm(dim=1, keepdim=True)
+        y = layer(x.expand(40_000, 5))
         results[f"p={probability}"] = {"mean": y.mean(dim=0), "deviation": y.std(dim=0)}
     return results
-
-
-@compare(rtol=1e-8, atol=1e-9)
-def case_dropout_off_in_evaluation(seed):
-    """Unmerged in evaluation mode: the update is added, dropout does nothing."""
-    layer = make_layer(seed, r=3, lora_alpha=6, lora_dropout=0.5, merge_weights=False).eval()
-    return with_gradients(layer, normal(80 + seed, 4, 5), seed)
 
 
 @compare(rtol=1e-8, atol=1e-9)
@@ -247,11 +246,11 @@ def case_nothing_changes(seed):
     return results
 
 
-@compare(rtol=2e-2, atol=0.1)
+@compare(rtol=5e-2, atol=0.2)
 def case_dtypes(seed):
-    """The output has the dtype of the layer."""
+    """The output has the dtype of the layer; the values have the few digits of bfloat16."""
     return {
-        str(dtype): with_gradients(make_layer(seed, r=3, lora_alpha=2, dtype=dtype), normal(seed, 4, 5, dtype=dtype), seed)
+        str(dtype): make_layer(seed, r=3, dtype=dtype)(normal(seed, 4, 5, dtype=dtype))
         for dtype in (torch.float64, torch.float32, torch.bfloat16)
     }
 

@@ -1,0 +1,15 @@
+# Applies dropout to the input of both paths.
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def forward(self, x: Tensor) -> Tensor:
+    weight = oriented(self.weight, self.fan_in_fan_out)
+    if self.r > 0:
+        x = self.lora_dropout(x)
+    y = F.linear(x, weight, self.bias)
+    if self.r > 0 and not self.merged:
+        update = F.linear(x, self.lora_E * self.lora_A)
+        update = F.linear(update, self.lora_B)
+        y = y + update * self.scaling / (self.ranknum + 1e-5)
+    return y
