@@ -167,7 +167,9 @@ class SecondDaemon:
             "--exec-root": "exec",
             "--pidfile": "docker.pid",
         }
-        command = ["dockerd", "-H", self.host, "--bridge=none", "--iptables=false", "--ip6tables=false"]
+        # In a network of its own: without a bridge to keep, a daemon removes the one of the machine's daemon.
+        command = ["unshare", "--net", "dockerd", "-H", self.host]
+        command += ["--bridge=none", "--iptables=false", "--ip6tables=false"]
         command += [f"{name}={self.folder / value}" for name, value in options.items()]
         # Names of its own, should both daemons share the machine's containerd.
         command += ["--containerd-namespace=lmrbench-test", "--containerd-plugins-namespace=lmrbench-test-plugins"]
@@ -192,10 +194,10 @@ class SecondDaemon:
 
 @pytest.fixture
 def second_daemon(docker_sandbox: Sandbox) -> Iterator[SecondDaemon]:
-    if not shutil.which("dockerd") or os.geteuid() != 0:
+    if not (shutil.which("dockerd") and shutil.which("unshare")) or os.geteuid() != 0:
         if IN_CI:
-            pytest.fail("CI needs dockerd and root to start a second daemon")
-        pytest.skip("needs dockerd and root to start a second daemon")
+            pytest.fail("CI needs dockerd, unshare and root to start a second daemon")
+        pytest.skip("needs dockerd, unshare and root to start a second daemon")
     # A short path: those of sockets have few characters.
     daemon = SecondDaemon(Path(tempfile.mkdtemp(prefix="lmr", dir="/tmp")))
     try:

@@ -1,16 +1,16 @@
 """The command line, `lmrbench`: one module a group of commands; what they do lives elsewhere and is imported when used.
 
-Exit status: 0 all good; 1 the input is wrong; 2 usage; 3 finished but incomplete (the machinery failed); 130 interrupted.
+Exit status: 0 all good; 1 the input is wrong; 2 usage; 3 the machinery failed, results are incomplete; 130 interrupted.
 """
 
-import os
+import errno
 import sys
 from typing import Annotated
 
 import typer
 
 from lmrbench_data.cli import dataset, evaluate, images, tasks
-from lmrbench_data.cli.output import say
+from lmrbench_data.cli.output import flush, prepare_streams, put, say
 
 app = typer.Typer(
     name="lmrbench",
@@ -31,7 +31,7 @@ def _version(shown: bool) -> None:
     if shown:
         from lmrbench_data.version import __version__
 
-        print(f"lmrbench {__version__}")
+        put(f"lmrbench {__version__}")
         raise typer.Exit()
 
 
@@ -49,15 +49,23 @@ def main() -> None:
     from lmrbench_data.errors import LMRBenchError
     from lmrbench_data.loader import LoadError
 
+    prepare_streams()
     try:
-        app()
+        try:
+            app()
+        finally:
+            flush()
     except (LMRBenchError, LoadError) as error:
-        say(f"error: {error}")
-        sys.exit(error.exit_code)
+        _fail(str(error), error.exit_code)
+    except OSError as error:
+        # A place that cannot be read or written is the user's to mend, a disk that is full or broken the machine's.
+        machine = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        reason = error.strerror or str(error) or type(error).__name__
+        _fail(f"{error.filename}: {reason}" if error.filename is not None else reason, 3 if machine else 1)
     except KeyboardInterrupt:
-        say("interrupted")
-        sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output has enough (`| head`); Python must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _fail("interrupted", 130)
+
+
+def _fail(message: str, status: int) -> None:
+    say(f"error: {' '.join(message.split())}")
+    sys.exit(status)

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from lmrbench_data.cli.output import Json, print_json, print_table, progress_bar, say
+from lmrbench_data.cli.output import Json, print_json, print_table, progress_bar, put, say
 
 app = typer.Typer(help="Build, check and compare the dataset.", no_args_is_help=True)
 
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Where references run: auto, docker or local.")]
 BenchmarkFolder = Annotated[
-    Path | None, typer.Option("--benchmark", help="Folder of tasks; the installed one by default.", exists=True)
+    Path | None,
+    typer.Option("--benchmark", help="Folder of tasks; the installed one by default.", exists=True, file_okay=False),
 ]
 
 
@@ -46,7 +47,7 @@ def build(
     if as_json:
         print_json({"folder": str(out), "rows": len(rows), "sha256": sha256})
     else:
-        print(f"{out}: {len(rows)} rows, content {sha256[:12]}; load_dataset({str(out)!r}, split='test')")
+        put(f"{out}: {len(rows)} rows, content {sha256[:12]}; load_dataset({str(out)!r}, split='test')")
 
 
 @app.command()
@@ -82,7 +83,7 @@ def check(
         for finding in findings:
             if verbose or not finding.ok:
                 mark = "ok " if finding.ok else "BAD"
-                print(f"{mark} {finding.instance_id}  {finding.name}  {finding.status}  {finding.message}")
+                put(f"{mark} {finding.instance_id}  {finding.name}  {finding.status}  {finding.message}")
         counts = Counter((finding.instance_id, finding.ok) for finding in findings)
         instances = sorted({finding.instance_id for finding in findings})
         print_table(
@@ -108,8 +109,8 @@ def diff(
         print_json([vars(change) for change in changes])
         return
     for change in changes:
-        print(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
+        put(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
         if change.detail:
-            print("\n".join(f"    {line}" for line in change.detail.splitlines()))
+            put("\n".join(f"    {line}" for line in change.detail.splitlines()))
     rows = len({change.instance_id for change in changes})
-    print(f"{rows} rows differ" if rows else "no difference")
+    put(f"{rows} rows differ" if rows else "no difference")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Bar, Json, print_json, print_table, progress_bar, say
+from lmrbench_data.cli.output import Bar, Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from lmrbench_data.evaluate.run import Finished, Progress
@@ -37,12 +37,14 @@ def evaluate(
     The same command again resumes a run that was stopped.
     """
     from lmrbench_data.evaluate.embedded import ensure_embedded
+    from lmrbench_data.evaluate.predictions import check_source
     from lmrbench_data.evaluate.report import render_markdown, report_dict
     from lmrbench_data.evaluate.run import Settings
     from lmrbench_data.evaluate.run import evaluate as run
     from lmrbench_data.evaluate.sandbox import open_sandbox
     from lmrbench_data.loader import load_rows
 
+    check_source(predictions)
     # A polite kill ends like Ctrl-C: containers removed, results kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = out or Path("runs") / Path(predictions.replace("@", "-")).stem
@@ -79,7 +81,7 @@ def evaluate(
         print_json(report)
     else:
         _print_tables([folder])
-        print(f"results: {folder}/results.jsonl   report: {folder}/report.md")
+        put(f"results: {folder}/results.jsonl   report: {folder}/report.md")
     _exit(finished, folder)
 
 
@@ -121,11 +123,11 @@ def _progress(bar: Bar) -> "Progress":
 
 
 def _print_tables(runs: list[Path]) -> None:
-    from lmrbench_data.evaluate.report import category_table, instance_table, score_run, summary_table
+    from lmrbench_data.evaluate.report import category_table, instance_table, score_runs, summary_table
 
-    scores = [score for path in runs for score in score_run(path)]
+    scores = score_runs(runs)
     if not scores:
-        print("no results yet")
+        put("no results yet")
         return
     for title, table in (
         ("Unit-test accuracy", summary_table(scores)),

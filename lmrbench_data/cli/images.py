@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Json, print_json, print_table, say
+from lmrbench_data.cli.output import Json, print_json, print_table, put, say
 
 app = typer.Typer(help="List, build and push the environments' images.", no_args_is_help=True)
 
@@ -98,4 +98,4 @@ def _report(done: dict[str, str], as_json: bool) -> None:
         print_json(done)
     else:
         for tag, result in done.items():
-            print(f"{tag}  {result}")
+            put(f"{tag}  {result}")

@@ -1,7 +1,9 @@
 """How commands talk: tables and JSON on stdout, everything else on stderr, progress bars where somebody watches."""
 
 import contextlib
+import io
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -11,14 +13,31 @@ import typer
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 
 
+def prepare_streams() -> None:
+    """Make stdout and stderr fit for any text and any end: closed ones swallow it, narrow encodings escape it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def say(line: str) -> None:
     """A line for the user, on stderr."""
-    print(_plain(line), file=sys.stderr, flush=True)
+    # Nobody can be told that stderr is gone.
+    with contextlib.suppress(OSError):
+        print(_plain(line), file=sys.stderr, flush=True)
+
+
+def put(text: str) -> None:
+    """Text on stdout."""
+    _write(_plain(text) + "\n")
 
 
 def print_json(value: Any) -> None:
     """JSON on stdout."""
-    print(json.dumps(value, indent=2, default=str))
+    _write(json.dumps(value, indent=2, default=str) + "\n")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
@@ -31,11 +50,42 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
     table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
     for number, name in enumerate(header):
         numeric = number > 0 and all(row[number][:1].isdigit() or row[number] == "-" for row in rows)
-        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(_plain(name)), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_plain(cell)) for cell in row))
     # A pipe has no width: lines there are as long as they need to be.
-    Console(width=None if sys.stdout.isatty() else 240).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 240)
+    with console.capture() as capture:
+        console.print(table)
+    _write(capture.get())
+
+
+def _write(text: str) -> None:
+    with _to_stdout():
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def flush() -> None:
+    """Bring what is still in the buffer to stdout.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with _to_stdout():
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _to_stdout() -> Iterator[None]:
+    """A reader that has enough (`| head`) is no reason to stop; a full disk is."""
+    try:
+        yield
+    except OSError as error:
+        # What is left in the buffer would be tried again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 @contextlib.contextmanager

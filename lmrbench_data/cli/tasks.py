@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Json, print_json, print_table
+from lmrbench_data.cli.output import Json, print_json, print_table, put
 
 app = typer.Typer(help="Look at the benchmark's tasks.", no_args_is_help=True)
 
@@ -64,7 +64,7 @@ def show(
         print_json(shown)
         return
     for item in shown:
-        print(f"{item['instance_id']}  ({item['category']})\n{item['paper']['title']}\n")
-        print(f"INSTRUCTION\n{item['instruction']}\n\nPAPER\n{item['paper_text']}")
-        print("REPOSITORY\n" + "\n".join(f"  {name}" for name in item["repository"]))
-        print(f"\n{item['goal_file']} (masked)\n{item['masked_goal_file']}")
+        put(f"{item['instance_id']}  ({item['category']})\n{item['paper']['title']}\n")
+        put(f"INSTRUCTION\n{item['instruction']}\n\nPAPER\n{item['paper_text']}")
+        put("REPOSITORY\n" + "\n".join(f"  {name}" for name in item["repository"]))
+        put(f"\n{item['goal_file']} (masked)\n{item['masked_goal_file']}")
