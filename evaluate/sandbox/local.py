@@ -9,7 +9,6 @@ import json
 import os
 import platform
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
@@ -70,18 +69,21 @@ class LocalSandbox:
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a process group of its own."""
         mark = uuid.uuid4().hex
-        folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         with self._lock:
             if self._closed:
                 raise InfraError("the sandbox was closed")
             self._running.add(mark)
         try:
-            return self._run(workspace, limits, folder, mark)
+            folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
+            try:
+                return self._run(workspace, limits, folder, mark)
+            finally:
+                kill_marked(mark)
+                # Not `shutil.rmtree`: tested code can nest folders deeper than Python recurses.
+                subprocess.run(["rm", "-rf", str(folder)], stderr=subprocess.DEVNULL, check=False)
         except OSError as error:
             raise InfraError(f"local sandbox: {error}") from error
         finally:
-            kill_marked(mark)
-            shutil.rmtree(folder, ignore_errors=True)
             with self._lock:
                 self._running.discard(mark)
 
