@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: a toy benchmark that needs no torch, the Docker sandbox, a cache of the session's own."""
+"""Fixtures shared by all tests: a toy benchmark that needs no torch, the sandboxes, caches of the session's own."""
 
 import difflib
 import os

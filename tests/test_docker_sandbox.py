@@ -1,4 +1,4 @@
-"""The Docker sandbox: what tested code sees of its container, and that no container outlives its run, whatever happens."""
+"""The Docker sandbox: what tested code sees of its container, and that no container outlives its run."""
 
 import contextlib
 import json
@@ -46,7 +46,9 @@ def size_mb(path):
 
 seen = {
     "status": dict(line.split(":\\t", 1) for line in text("/proc/self/status").splitlines() if ":\\t" in line),
-    "runner": dict(line.split(":\\t", 1) for line in text(f"/proc/{os.getppid()}/status").splitlines() if ":\\t" in line),
+    "runner": dict(
+        line.split(":\\t", 1) for line in text(f"/proc/{os.getppid()}/status").splitlines() if ":\\t" in line
+    ),
     "parent": os.getppid(),
     "groups": os.getgroups(),
     "interfaces": [line.split(":")[0].strip() for line in text("/proc/net/dev").splitlines() if ":" in line],
@@ -224,7 +226,7 @@ def _running(run_id: str) -> list[Any]:
 
 def test_an_image_that_cannot_run_is_no_fault_of_the_code(own_sandbox: DockerSandbox) -> None:
     missing = f"sha256:{'0' * 64}"
-    with pytest.raises(InfraError, match="(?i)no such image"):
+    with pytest.raises(InfraError, match=r"(?i)no such image"):
         own_sandbox.run(missing, _workspace("return 1"), Limits(60, 256))
     assert _containers(own_sandbox.run_id) == []
 

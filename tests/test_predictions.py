@@ -263,7 +263,7 @@ def test_a_json_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None
         read(path)
 
 
-# --- the words ---------------------------------------------------------------------------------------------------------
+# --- the words --------------------------------------------------------------------------------------------------------
 
 
 def test_gold_and_masked_are_the_goal_files_themselves(toy_row: dict[str, Any]) -> None:
@@ -275,7 +275,7 @@ def test_gold_and_masked_are_the_goal_files_themselves(toy_row: dict[str, Any]) 
     assert "NotImplementedError" in masked.content
 
 
-# --- anything at all ----------------------------------------------------------------------------------------------------
+# --- anything at all --------------------------------------------------------------------------------------------------
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["toy-scale", CODE]),

@@ -198,7 +198,8 @@ def load_cases() -> ModuleType:
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("cases", CASES)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["cases"] = module
     spec.loader.exec_module(module)
