@@ -1,6 +1,7 @@
 """Every kind of bad prediction row gives one clear line with its place, and every good row around it is still read."""
 
 import json
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,7 @@ def test_a_bad_line_is_told_with_its_place_and_the_rest_is_read(name: str, tmp_p
         ("toy-shift", "org/model", "", 0),
     ]
     assert wrong[0].place == f"{path}:3"
-    with pytest.raises(AssertionError, match=reason):
-        raise AssertionError(str(wrong[0]))
+    assert re.search(reason, str(wrong[0]))
     for item in wrong:
         assert "\n" not in str(item)
         assert str(item).isprintable()
@@ -306,7 +306,6 @@ def test_whatever_a_row_holds_it_is_read_or_told(tmp_path_factory: pytest.TempPa
     stored = PredictionFile(folder / "predictions.jsonl")
     with stored.path.open("wb") as file:
         positions = [PredictionFile.append(file, item) for item in good]
-    assert [
-        stored.read(position).as_row() == item.as_row() for position, item in zip(positions, good, strict=True)
-    ] == [True] * len(good)
+    for position, item in zip(positions, good, strict=True):
+        assert json.dumps(stored.read(position).as_row()) == json.dumps(item.as_row())
     assert [item.sha256 for item in stored] == [item.sha256 for item in good]

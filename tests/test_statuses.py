@@ -50,7 +50,7 @@ PROVOKED: dict[str, tuple[Status, str, dict[str, int], str]] = {
         Status.ERROR,
         "No space left on device",
         {"memory_mb": 1024},
-        "import itertools, os\n    for n in itertools.count(): open(f'/tmp/{os.getpid()}-{n}', 'wb').write(bytes(1 << 24))",
+        "import itertools, os\n    for n in itertools.count(): open(f'/tmp/{os.getpid()}-{n}', 'w').write('x' * 2**24)",
     ),
     "exits": (Status.ERROR, "exit status 0", {}, "import os; os._exit(0)"),
     "crashes": (Status.ERROR, "signal 11", {}, "import ctypes; ctypes.string_at(0)"),
@@ -220,7 +220,7 @@ def second_daemon(docker_sandbox: Sandbox) -> Iterator[SecondDaemon]:
 def test_daemon_stopped_mid_run(
     second_daemon: SecondDaemon, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The verdict is an infra error with a clear reason; once the daemon is back, so is the answer, and no container stays."""
+    """An infra error with a clear reason; once the daemon is back, answers pass again and no container is left."""
     monkeypatch.setenv("DOCKER_HOST", second_daemon.host)
     sandbox = DockerSandbox()
     image = sandbox.prepare(BASE_IMAGE, print)

@@ -1,0 +1,28 @@
+# Takes beta as an argument with a default of its own instead of reading the trainer's.
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def spin_loss(
+    self,
+    policy_real_logps: Tensor,
+    policy_generated_logps: Tensor,
+    opponent_real_logps: Tensor,
+    opponent_generated_logps: Tensor,
+    reference_free: bool = False,
+    beta: float = 0.1,
+) -> tuple[Tensor, Tensor, Tensor]:
+    margins = policy_real_logps - policy_generated_logps
+    if not reference_free:
+        margins = margins - (opponent_real_logps - opponent_generated_logps)
+    logits = beta * margins
+    if self.loss_type == "sigmoid":
+        losses = -F.logsigmoid(logits)
+    elif self.loss_type == "hinge":
+        losses = torch.relu(1 - logits)
+    else:
+        raise ValueError(f"unknown loss type: {self.loss_type!r}")
+    real_rewards = (beta * (policy_real_logps - opponent_real_logps)).detach()
+    generated_rewards = (beta * (policy_generated_logps - opponent_generated_logps)).detach()
+    return losses, real_rewards, generated_rewards

@@ -1,0 +1,26 @@
+# Ignores reference_free.
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def spin_loss(
+    self,
+    policy_real_logps: Tensor,
+    policy_generated_logps: Tensor,
+    opponent_real_logps: Tensor,
+    opponent_generated_logps: Tensor,
+    reference_free: bool = False,
+) -> tuple[Tensor, Tensor, Tensor]:
+    policy_ratios = policy_real_logps - policy_generated_logps
+    margins = policy_ratios - (opponent_real_logps - opponent_generated_logps)
+    logits = self.beta * margins
+    if self.loss_type == "sigmoid":
+        losses = -F.logsigmoid(logits)
+    elif self.loss_type == "hinge":
+        losses = torch.relu(1 - logits)
+    else:
+        raise ValueError(f"unknown loss type: {self.loss_type!r}")
+    real_rewards = (self.beta * (policy_real_logps - opponent_real_logps)).detach()
+    generated_rewards = (self.beta * (policy_generated_logps - opponent_generated_logps)).detach()
+    return losses, real_rewards, generated_rewards
