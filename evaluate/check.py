@@ -17,6 +17,7 @@ from lmrbench_data.errors import InfraError, InputError
 from lmrbench_data.evaluate.compare import Comparison, first_difference
 from lmrbench_data.evaluate.decode import decode
 from lmrbench_data.evaluate.evaluator import Verdict, evaluate_batch, evaluate_prediction
+from lmrbench_data.evaluate.mutants import make_mutants
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.record import record_seeds
 from lmrbench_data.evaluate.sandbox import Sandbox, Say
@@ -40,9 +41,14 @@ class Probe:
 
     instance_id: str
     name: str
-    """`golden`, `masked`, `valid/<file>` or `wrong/<file>`."""
+    """`golden`, `masked`, `valid/<file>`, `wrong/<file>` or `mutant/<line before> => <line after>`."""
     prediction: Prediction
     must_pass: bool
+
+    @property
+    def is_mutant(self) -> bool:
+        """A mutant may be any nonsense, as long as the cases notice it."""
+        return self.name.startswith("mutant/")
 
 
 @dataclass(frozen=True)
@@ -73,11 +79,13 @@ def check_tasks(
     say: Say,
     *,
     workers: int = 2,
+    mutants: bool = False,
     on_start: Callable[[int], None] = lambda count: None,
 ) -> Iterator[Finding]:
     """Yield a finding for each probe, as they come.
 
     Args:
+        mutants: also try every mutant of the reference (`mutants.py`), except those listed as equivalent.
         on_start: told how many probes will run.
 
     Raises:
@@ -97,6 +105,8 @@ def check_tasks(
                 continue
             references[instance] = task.repo
             probes += _probes(task, implementation)
+            if mutants:
+                probes += _mutant_probes(task, implementation)
     on_start(len(probes) + len(rows))
     images = {tag: sandbox.prepare(tag, say) for tag in {str(row["docker_image"]) for row in rows.values()}}
 
@@ -148,7 +158,7 @@ def _run_batch(batch: Sequence[Probe], row: Mapping[str, Any], sandbox: Sandbox,
     findings = []
     for probe, verdict in zip(batch, verdicts, strict=True):
         # In a batch an answer stops at its first error: whether it is broken in every case shows only when it is alone.
-        broken = any(case.detail.startswith(_BROKEN) for case in verdict.cases)
+        broken = not probe.is_mutant and any(case.detail.startswith(_BROKEN) for case in verdict.cases)
         surprising = broken or (verdict.status is Status.PASSED) != probe.must_pass
         findings.append(_judge(probe, alone(probe) if surprising else verdict))
     return findings
@@ -211,6 +221,14 @@ def _probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
                 yield probe(f"{kind}/{path.name}", "function", text, kind == "valid")
 
 
+def _mutant_probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
+    instance = implementation.instance_id
+    for mutant in make_mutants(task.golden_file(implementation), implementation.goal_function):
+        if mutant.name not in implementation.equivalent_mutants:
+            prediction = Prediction(instance, "check", "goal_file", mutant.source)
+            yield Probe(instance, f"mutant/{mutant.name}", prediction, must_pass=False)
+
+
 def _judge(probe: Probe, verdict: Verdict) -> Finding:
     """What a verdict says about the task."""
     if verdict.status is Status.INFRA_ERROR:
@@ -224,9 +242,13 @@ def _judge(probe: Probe, verdict: Verdict) -> Finding:
         fault = "passes, but must not: the cases do not notice it"
     elif not probe.must_pass and verdict.status is Status.MALFORMED:
         fault = f"cannot be applied, so it proves nothing: {reason}"
-    elif not probe.must_pass and verdict.cases and all(case.detail.startswith(_BROKEN) for case in verdict.cases):
+    elif not (probe.must_pass or probe.is_mutant) and verdict.cases and _is_broken(verdict):
         fault = f"is broken code, not a mistake that somebody makes: {reason}"
     return Finding(probe.instance_id, probe.name, not fault, fault or reason, str(verdict.status))
+
+
+def _is_broken(verdict: Verdict) -> bool:
+    return all(case.detail.startswith(_BROKEN) for case in verdict.cases)
 
 
 def _repeats(row: Mapping[str, Any], reference: Mapping[str, File], sandbox: Sandbox, image: str) -> Finding:

@@ -42,6 +42,8 @@ class Implementation:
     tests: Tests
     depends_on: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
+    equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
+    """Mutants that behave like the reference (`dataset check --mutants` names them), each with the reason."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ import contextlib
 import json
 import os
 import random
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +18,11 @@ from conftest import TOY_ANSWER, write_toy_benchmark
 
 from lmrbench_data.build import build_rows, load_benchmark, write_dataset
 from lmrbench_data.evaluate.record import Recorder
-from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.run import Settings, evaluate
+from lmrbench_data.evaluate.run_folder import read_facts, read_results
+from lmrbench_data.evaluate.sandbox import Limits, Outcome, Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
+from lmrbench_data.evaluate.sandbox.local import LocalSandbox
 from lmrbench_data.tasks import load_tasks
 
 pytestmark = pytest.mark.docker
@@ -34,6 +39,21 @@ def toy_dataset(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox
     benchmark = write_toy_benchmark(folder / "benchmark")
     rows = build_rows(load_tasks(benchmark=benchmark), Recorder(local_sandbox, print))
     docker_sandbox.prepare(rows[0]["docker_image"], print)
+    write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
+    return folder / "lmr-bench"
+
+
+@pytest.fixture(scope="module")
+def toy_pair(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> Path:
+    """A dataset folder with two instances of different categories."""
+    folder = tmp_path_factory.mktemp("pair")
+    benchmark = write_toy_benchmark(folder / "benchmark")
+    shutil.copytree(benchmark / "90-toy", benchmark / "91-toy")
+    shutil.move(benchmark / "91-toy/variants/toy-scale", benchmark / "91-toy/variants/toy-other")
+    task = benchmark / "91-toy" / "task.yaml"
+    text = task.read_text().replace("toy-scale", "toy-other")
+    task.write_text(text.replace("Evaluation Metrics", "Training Objectives & Optimization"))
+    rows = build_rows(load_tasks(benchmark=benchmark), Recorder(local_sandbox, print))
     write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
     return folder / "lmr-bench"
 
@@ -62,6 +82,15 @@ class Bench:
         evaluate = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "evaluate"]
         place = ["--dataset", str(self.dataset), "--out", str(self.folder / "run"), "--sandbox", "docker"]
         return [*evaluate, str(self.predictions), *place, *options]
+
+    def only(self, instance_id: str) -> "Bench":
+        """Keep the predictions of one instance."""
+        lines = self.predictions.read_text().splitlines(keepends=True)
+        self.predictions.write_text("".join(line for line in lines if instance_id in line))
+        return self
+
+    def report(self) -> list[str]:
+        return [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", str(self.folder / "run")]
 
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*options), capture_output=True, text=True, timeout=120)
@@ -228,6 +257,181 @@ def test_fresh_seeds_catch_memorised_outputs(bench: Bench) -> None:
         "model-w1": "passed",
     }
     assert len(bench.rows()[0]["cases"]) == 3 * (2 + 2)
+
+
+def test_changed_and_removed_predictions_count_as_they_stand_now(bench: Bench) -> None:
+    """The report follows the prediction file, also back to an answer that was evaluated two runs ago."""
+
+    def counted() -> list[str]:
+        report = json.loads((bench.folder / "run" / "report.json").read_text())
+        return [f"{score['model_name_or_path']} {score['overall']['passed']}" for score in report["scores"]]
+
+    bench.write(TOY_ANSWER, TOY_ANSWER + "# another model\n")
+    assert bench.run().returncode == 0
+    assert counted() == ["model-w0 1", "model-w1 1"]
+    bench.write("def scale(values, factor):\n    return values\n")
+    assert bench.run().returncode == 0
+    assert counted() == ["model-w0 0"]
+    evaluated = bench.results.read_bytes()
+    bench.write(TOY_ANSWER)
+    assert bench.run().returncode == 0
+    assert counted() == ["model-w0 1"]
+    assert bench.results.read_bytes() == evaluated, "nothing is evaluated twice"
+
+
+def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path) -> None:
+    bench.dataset = toy_pair
+    bench.write(TOY_ANSWER)
+    with bench.predictions.open("a") as file:
+        file.write(bench.predictions.read_text().replace("toy-scale", "toy-other"))
+
+    def scope(*options: str) -> tuple[set[str], dict[str, int]]:
+        out = bench.folder / "-".join(["run", *options])
+        done = bench.run(*options, "--out", str(out), "--json")
+        assert done.returncode == 0, done.stderr
+        [score] = json.loads(done.stdout)["scores"]
+        return set(score["instances"]), score["overall"]["statuses"]
+
+    assert scope() == ({"toy-scale", "toy-other"}, {"passed": 2})
+    assert scope("--instance", "toy-other") == ({"toy-other"}, {"passed": 1})
+    assert scope("--category", "Evaluation Metrics") == ({"toy-scale"}, {"passed": 1})
+    for options, reason in {
+        ("--instance", "nope"): "--instance nope: unknown",
+        ("--category", "Nope"): "one of: Evaluation Metrics; Training Objectives & Optimization",
+        ("--instance", "toy-other", "--category", "Evaluation Metrics"): "leave no instance",
+    }.items():
+        done = bench.run(*options)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert reason in done.stderr
+    assert "none for the chosen instances" in bench.only("toy-scale").run("--instance", "toy-other").stderr
+
+
+def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> None:
+    bench.write(TOY_ANSWER)
+    assert bench.run().returncode == 0
+    before = {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
+    for options, what in {
+        ("--dataset", str(toy_pair)): "dataset_sha256",
+        ("--sandbox", "local"): "sandbox",
+        ("--fresh-seeds", "1"): "fresh_seed_count",
+        ("--timeout-scale", "3"): "timeout_scale",
+    }.items():
+        done = bench.run(*options)
+        assert done.returncode == 1
+        assert f"holds a run with another {what}" in done.stderr.splitlines()[-1]
+    assert before == {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
+
+
+def test_slow_answers_pass_with_a_larger_time_limit(bench: Bench) -> None:
+    """The limit of the toy task is 20 s."""
+    bench.write(SLOW_ANSWER.replace("0.3", "0.5"))
+    for scale, status in (("0.05", "timeout"), ("2", "passed")):
+        bench.results = bench.folder / scale / "results.jsonl"
+        assert bench.run("--timeout-scale", scale, "--out", str(bench.folder / scale)).returncode == 0
+        assert [row["status"] for row in bench.rows()] == [status]
+
+
+def test_damaged_folders_are_one_line(bench: Bench) -> None:
+    bench.write(TOY_ANSWER)
+    assert bench.run().returncode == 0
+    facts, rows = bench.folder / "run" / "run.json", bench.results
+    whole = {path: path.read_bytes() for path in (facts, rows)}
+    scope = json.dumps({**json.loads(whole[facts]), "scope": {"toy-scale": 7}}).encode()
+    no_model = whole[rows].replace(b'"model_name_or_path"', b'"model"')
+    for path, damaged, reason in [
+        (facts, b"{}", "damaged (run_id)"),
+        (facts, whole[facts][:-30], "damaged"),
+        (facts, b"[" * 100_000, "damaged"),
+        (facts, scope, "damaged (scope)"),
+        (rows, b"\0\n" + whole[rows], "damaged at byte 0"),
+        (rows, no_model + whole[rows], "damaged at byte 0"),
+        (rows, whole[rows] + b"[]\n" + whole[rows], f"damaged at byte {len(whole[rows])}"),
+    ]:
+        path.write_bytes(damaged)
+        for command in (bench.command(), bench.report()):
+            done = subprocess.run(command, capture_output=True, text=True)
+            assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+            assert reason in done.stderr
+        path.write_bytes(whole[path])
+    assert bench.run().returncode == 0
+
+
+def test_a_full_disk_keeps_what_was_written(bench: Bench) -> None:
+    """No file may grow beyond 6,000 bytes: the write fails like on a full disk. One line, and a resume later."""
+    bench.write(*(f"{TOY_ANSWER}# {number}\n" for number in range(12)))
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))
+
+    done = subprocess.run(bench.command(), capture_output=True, text=True, preexec_fn=limited)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "File too large" in done.stderr
+    assert bench.results.stat().st_size == 6000
+    kept = bench.results.read_bytes().rpartition(b"\n")[0]
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes().startswith(kept)
+    assert sorted(row["model_name_or_path"] for row in bench.rows()) == sorted(f"model-w{n}" for n in range(12))
+
+
+def test_an_impatient_interrupt_leaves_no_container(bench: Bench) -> None:
+    bench.write(*(f"{SLOW_ANSWER}# {copy}\n" for copy in range(6)))
+    process = bench.start("--workers", "4")
+    bench.wait_for_rows(1)
+    run_id = run_id_of(process)
+    for pause in (0.0, 0.05, 0.3):
+        time.sleep(pause)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=60)
+    assert_no_container(run_id)
+    kept = bench.results.read_bytes()
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes().startswith(kept)
+    assert len(bench.rows()) == 6
+
+
+def test_nothing_in_an_answer_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]) -> None:
+    """A bug of ours that one answer provokes costs that answer its verdict, and the run is incomplete."""
+
+    class Fragile(LocalSandbox):
+        def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+            if b"# provokes" in workspace:
+                raise ZeroDivisionError("a bug\nof ours")
+            return super().run(image, workspace, limits)
+
+    predictions = tmp_path / "predictions.jsonl"
+    good = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
+    hostile = TOY_ANSWER.replace("return", "# provokes\n    return")
+    rows = [{**good, "sample": n, "function": hostile if n == 1 else TOY_ANSWER} for n in range(3)]
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sandbox = Fragile(lambda line: None)
+    finished = evaluate(Settings(str(predictions), tmp_path / "run"), [toy_row], sandbox, lambda line: None)
+    sandbox.close()
+    assert (finished.rows, finished.jobs, finished.infra_errors) == (3, 2, 1)
+    statuses = {row["sample"]: (row["status"], row["detail"]) for row in read_results(tmp_path / "run")}
+    assert statuses[0] == statuses[2] == ("passed", "")
+    assert statuses[1] == ("infra_error", "a bug in lmrbench, please report it: ZeroDivisionError: a bug")
+    assert not read_facts(tmp_path / "run")["complete"]
+
+
+def test_memory_does_not_grow_with_the_number_of_predictions(bench: Bench) -> None:
+    """10,000 samples of three answers take at most 1.3 times the memory of 100."""
+    answers = [f"{TOY_ANSWER}# {number}\n" for number in range(3)]
+    program = (
+        "import resource, sys\nfrom lmrbench_data.cli import main\n"
+        "try:\n    main()\nfinally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    )
+    peaks = []
+    for samples in (34, 3334):
+        bench.write(*answers, samples=samples)
+        command = bench.command("--out", str(bench.folder / str(samples)))
+        command[2] = program
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stderr
+        assert (bench.folder / str(samples) / "results.jsonl").read_bytes().count(b"\n") == 3 * samples
+        peaks.append(int(done.stderr.split()[-1]))
+    assert peaks[1] <= 1.3 * peaks[0]
 
 
 def test_exit_status_and_json(bench: Bench) -> None:

@@ -7,6 +7,7 @@ itself, by `close`, and after a crash of the harness by the reaper process.
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -276,5 +277,7 @@ def _engine_errors(what: str) -> Iterator[None]:
         of_the_client = type(error).__module__.startswith(("docker.", "requests.", "urllib3."))
         if not of_the_client and not isinstance(error, OSError):
             raise
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InfraError(f"{what}: {reason[:300]}") from error
+        text = " ".join(str(error).split()) or type(error).__name__
+        # The client wraps what the operating system says in two or three layers of its own words.
+        system = re.search(r"\w+Error\(\d+, '([^']+)'\)", text)
+        raise InfraError(f"{what}: {system[1] if system else text[:300]}") from error

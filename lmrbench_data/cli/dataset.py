@@ -56,6 +56,7 @@ def check(
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Sandboxes at a time.")] = 2,
+    mutants: Annotated[bool, typer.Option("--mutants", help="Also try small mutations of each reference.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show why each wrong variant fails.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -71,7 +72,9 @@ def check(
     try:
         with progress_bar("checking", shown=not as_json) as bar:
             recorder = default_recorder(place, say)
-            for finding in check_tasks(tasks, recorder, place, say, workers=workers, on_start=bar.total):
+            for finding in check_tasks(
+                tasks, recorder, place, say, workers=workers, mutants=mutants, on_start=bar.total
+            ):
                 findings.append(finding)
                 bar.step()
     finally:

@@ -1,0 +1,73 @@
+"""Mutants of a reference: each changes its body and nothing else, and the cases of a sound task notice every one."""
+
+from pathlib import Path
+
+import pytest
+
+from lmrbench_data.evaluate.check import check_tasks
+from lmrbench_data.evaluate.mutants import make_mutants
+from lmrbench_data.evaluate.record import Recorder
+from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.masking import mask_function
+from lmrbench_data.tasks import Implementation, Task, load_tasks
+
+INSTANCES = [(task, item) for task in load_tasks() for item in task.implementations]
+
+
+@pytest.mark.parametrize(("task", "item"), INSTANCES, ids=[item.instance_id for _, item in INSTANCES])
+def test_a_mutant_changes_the_body_of_the_goal_function_only(task: Task, item: Implementation) -> None:
+    golden = task.golden_file(item)
+    mutants = make_mutants(golden, item.goal_function)
+    assert len(mutants) >= 10
+    assert len({mutant.name for mutant in mutants}) == len({mutant.source for mutant in mutants}) == len(mutants)
+    masked = mask_function(golden, item.goal_function)
+    assert {mask_function(mutant.source, item.goal_function) for mutant in mutants} == {masked}
+    assert golden not in {mutant.source for mutant in mutants}
+
+
+def test_every_kind_of_change_is_made() -> None:
+    source = """
+def f(x, y, *, flag=True):
+    \"\"\"Doc 1 + 1.\"\"\"
+    with torch.no_grad():
+        x = x.detach()
+    if x > 1 and not flag:
+        raise ValueError("no 2")
+    total = x.sum(dim=-1) * 2.5
+    total += g(x, y)
+    return total, y
+"""
+    names = {mutant.name for mutant in make_mutants(source, "f")}
+    assert {
+        "with torch.no_grad(): => if True:",
+        "x = x.detach() => x = x",
+        "if x > 1 and not flag: => if x >= 1 and not flag:",
+        "if x > 1 and not flag: => if x > 1 or not flag:",
+        "if x > 1 and not flag: => if x > 1 and flag:",
+        "if x > 1 and not flag: => if x > 2 and not flag:",
+        'raise ValueError("no 2") => pass',
+        "total = x.sum(dim=-1) * 2.5 => total = x.sum(dim=0) * 2.5",
+        "total = x.sum(dim=-1) * 2.5 => total = x.sum(dim=-1) / 2.5",
+        "total = x.sum(dim=-1) * 2.5 => total = x.sum(dim=-1) * 5.0",
+        "total += g(x, y) => pass",
+        "total += g(x, y) => total -= g(x, y)",
+        "total += g(x, y) => total += g(y, x)",
+        "return total, y => return y, total",
+    } <= names
+
+
+def test_survivors_are_reported_and_equivalents_are_left_out(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    def survivors() -> list[str]:
+        tasks = load_tasks(benchmark=toy_benchmark)
+        findings = check_tasks(tasks, Recorder(local_sandbox, print), local_sandbox, print, mutants=True)
+        return [finding.name for finding in findings if not finding.ok]
+
+    # OFFSET is 0, so adding and subtracting it come to the same, and so does leaving it out.
+    line = "scaled = [value * factor + OFFSET for value in values]"
+    expected = [f"{line} => {line.replace('+', '-')}", f"{line} => {line.replace(' + OFFSET', '')}"]
+    assert sorted(survivors()) == sorted(f"mutant/{name}" for name in expected)
+
+    path = toy_benchmark / "90-toy" / "task.yaml"
+    listed = "".join(f"      {name!r}: OFFSET is 0\n" for name in expected)
+    path.write_text(path.read_text().rstrip() + f"\n    equivalent_mutants:\n{listed}")
+    assert survivors() == []
