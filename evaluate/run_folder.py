@@ -192,7 +192,7 @@ class RunFolder:
 def read_results(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a run folder's results.jsonl that count, in order: for each prediction of the run its last one.
 
-    Rows of predictions that are not (or no longer) in predictions.jsonl do not count.
+    Rows of predictions that are not (or no longer) in predictions.jsonl do not count; without that file all do.
 
     Raises:
         InputError: no run folder there, or a damaged file.
@@ -200,10 +200,11 @@ def read_results(path: Path) -> Iterator[dict[str, Any]]:
     read_facts(path)
     predictions, results = PredictionFile(path / "predictions.jsonl"), path / "results.jsonl"
     wanted = {(*item.key, item.sha256) for item in predictions} if predictions.path.exists() else None
-    last: dict[Key, int] = {}
+    last: dict[tuple[str, str, str, int], int] = {}
     for start, _, row in _result_rows(results):
-        if wanted is None or _row_key(row) in wanted:
-            last[_row_key(row)] = start
+        key = _row_key(row)
+        if wanted is None or key in wanted:
+            last[key[:4]] = start
     counted = set(last.values())
     yield from (row for start, _, row in _result_rows(results) if start in counted)
 

@@ -6,6 +6,7 @@ The source may come from a model: it is parsed, never executed or imported.
 
 import ast
 import re
+import threading
 import warnings
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
 _MAX_CHARACTERS = 250_000
 _MAX_DOTS = 1000
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+_PARSER = threading.Lock()
 
 
 class SourceError(InputError):
@@ -58,7 +61,10 @@ def parse(source: str) -> ast.Module:
     if any(chain.group().count(".") > _MAX_DOTS for chain in re.finditer(r"(?:\.[\s\\]*+\w++[\s\\]*+)+", source)):
         raise SourceError(f"a dotted name of more than {_MAX_DOTS} parts")
     try:
-        return ast.parse(source.removeprefix("\ufeff"), _FILENAME)
+        # Python 3.11 keeps the depth of its trees in one place for all threads: two parses at a time confuse each other
+        # ("AST constructor recursion depth mismatch").
+        with _PARSER:
+            return ast.parse(source.removeprefix("\ufeff"), _FILENAME)
     except SyntaxError as error:
         found = SourceError(f"syntax error in line {error.lineno}: {error.msg}")
         found.line = error.lineno

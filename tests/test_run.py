@@ -83,12 +83,6 @@ class Bench:
         place = ["--dataset", str(self.dataset), "--out", str(self.folder / "run"), "--sandbox", "docker"]
         return [*evaluate, str(self.predictions), *place, *options]
 
-    def only(self, instance_id: str) -> "Bench":
-        """Keep the predictions of one instance."""
-        lines = self.predictions.read_text().splitlines(keepends=True)
-        self.predictions.write_text("".join(line for line in lines if instance_id in line))
-        return self
-
     def report(self) -> list[str]:
         return [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", str(self.folder / "run")]
 
@@ -303,7 +297,10 @@ def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path)
         done = bench.run(*options)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert reason in done.stderr
-    assert "none for the chosen instances" in bench.only("toy-scale").run("--instance", "toy-other").stderr
+    bench.write(TOY_ANSWER)
+    done = bench.run("--instance", "toy-other", "--out", str(bench.folder / "none"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "none for the chosen instances" in done.stderr
 
 
 def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> None:

@@ -1,6 +1,7 @@
 """Each status of a verdict, provoked for real in containers, and the table that maps causes to statuses."""
 
 import ast
+import contextlib
 import os
 import shutil
 import signal
@@ -246,6 +247,7 @@ def test_daemon_stopped_mid_run(
     sandbox.close()  # the daemon is away: the reaper stays and waits for it
     second_daemon.start()
     assert _until(lambda: not connect().containers(all=True, filters=label)), "a container was left behind"
+    assert _until(lambda: not _is_running(sandbox.run_id)), "the reaper stayed"
     sandbox = DockerSandbox()
     assert evaluate(TOY_ANSWER).status is Status.PASSED
     sandbox.close()
@@ -258,6 +260,15 @@ def _until(condition: Callable[[], bool], seconds: float = 30) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def _is_running(word: str) -> bool:
+    """Whether a process of this machine was started with this word."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            if word.encode() in path.read_bytes():
+                return True
+    return False
 
 
 # --- the table ----------------------------------------------------------------------------------------------------
