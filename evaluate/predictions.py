@@ -1,4 +1,4 @@
-"""Read prediction rows: JSONL, JSON (SWE-bench's forms too), Parquet, a Hub dataset, or the words `gold` and `masked`.
+"""Read predictions: rows of a file or a Hub dataset, checked against the contract, or the words `gold` and `masked`.
 
 A bad row never stops a run: it comes out as a `BadRow` with its place and reason, and the good ones go on.
 """
@@ -7,7 +7,6 @@ import difflib
 import hashlib
 import io
 import json
-import re
 import reprlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,14 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.prediction_files import MAX_ROW_BYTES, WORDS, BadRow, check_source, raw_rows
 from lmrbench_data.loader import read_archive
 
-WORDS = ("gold", "masked")
 FORMS = ("function", "goal_file", "model_patch")
-SUFFIXES = (".jsonl", ".json", ".parquet")
-MAX_ROW_BYTES = 8 * 1024 * 1024
-#: A .json file is parsed whole, so it has a limit of its own; JSONL and Parquet are read row by row.
-MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_NAME = 200
 MAX_SAMPLE = 1_000_000
 #: Of `metadata`: what is nested deeper can be read but not written again.
@@ -64,17 +59,6 @@ class Prediction:
         return {**row, "metadata": self.metadata} if self.metadata is not None else row
 
 
-@dataclass(frozen=True)
-class BadRow:
-    """A row that cannot be evaluated."""
-
-    place: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.reason}"
-
-
 def read_predictions(source: str, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
@@ -91,7 +75,7 @@ def read_predictions(source: str, rows: Mapping[str, Mapping[str, Any]]) -> Iter
             yield Prediction(instance_id, source, "goal_file", _own_file(row, source))
         return
     seen: dict[tuple[str, str, str, int], str] = {}
-    for place, raw in _raw_rows(source):
+    for place, raw in raw_rows(source):
         item = raw if isinstance(raw, BadRow) else _check(place, raw, rows.keys())
         if isinstance(item, Prediction):
             first = seen.setdefault(item.key, place)
@@ -104,116 +88,6 @@ def _own_file(row: Mapping[str, Any], word: str) -> str:
     if word == "gold":
         return str(row["golden_file"])
     return read_archive(row["repo_archive"])[row["goal_file"]].data.decode("utf-8")
-
-
-def check_source(source: str) -> None:
-    """Fail early on predictions that cannot be there.
-
-    Raises:
-        InputError: neither a word, nor a file, nor the name of a Hub dataset.
-    """
-    path = Path(source)
-    if source in WORDS or path.is_file():
-        return
-    if path.is_dir():
-        raise InputError(f"predictions {source!r}: is a folder; give a file in it ({', '.join(SUFFIXES)})")
-    if path.exists():
-        raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
-    if path.suffix in SUFFIXES or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
-        kinds = ", ".join(SUFFIXES)
-        raise InputError(f"predictions {source!r}: no such file; give {kinds}, org/name, `gold` or `masked`")
-
-
-def _raw_rows(source: str) -> Iterator[tuple[str, Any]]:
-    path = Path(source)
-    if not path.is_file():
-        return _hub_rows(source)
-    if path.suffix == ".parquet":
-        return _parquet_rows(path)
-    return _json_rows(path) if path.suffix == ".json" else _jsonl_rows(path)
-
-
-def _jsonl_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(MAX_ROW_BYTES + 1):
-            number += 1
-            place = f"{path}:{number}"
-            if len(line) > MAX_ROW_BYTES:
-                while not line.endswith(b"\n") and (line := file.readline(1 << 20)):
-                    pass  # skipped in pieces, never held whole
-                yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
-            elif line.strip():
-                yield place, _parse_json(place, line)
-
-
-def _parse_json(place: str, line: bytes) -> Any:
-    try:
-        return json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return BadRow(place, f"not UTF-8 (byte {error.start} of the line)")
-    except ValueError as error:
-        return BadRow(place, f"not JSON: {error}")
-    except RecursionError:
-        return BadRow(place, "not JSON that can be read: nested too deeply")
-
-
-def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    if path.stat().st_size > MAX_JSON_BYTES:
-        raise InputError(f"{path}: larger than {MAX_JSON_BYTES // 2**20} MiB; give one row a line in a .jsonl file")
-    content = _parse_json(str(path), path.read_bytes())
-    if isinstance(content, BadRow):
-        raise InputError(f"{content}; a file of one row a line is named .jsonl")
-    if isinstance(content, dict) and "instance_id" in content:
-        content = [content]
-    if isinstance(content, dict):  # SWE-bench's older form: instance id → row
-        for key, value in content.items():
-            yield f"{path}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
-    elif isinstance(content, list):
-        for index, value in enumerate(content):
-            yield f"{path}[{index}]", value
-    else:
-        raise InputError(f"{path}: neither a list of rows nor a mapping of them")
-
-
-def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    import pyarrow
-    import pyarrow.parquet
-
-    number = 0
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=16):
-                for index in range(batch.num_rows):
-                    number += 1
-                    place = f"{path} row {number}"
-                    try:
-                        [raw] = batch.slice(index, 1).to_pylist()
-                    except UnicodeDecodeError:
-                        yield place, BadRow(place, "holds text that is not UTF-8")
-                    else:
-                        yield place, raw
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not readable as Parquet after row {number}: {one_line(error)}") from error
-
-
-def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
-    from datasets import concatenate_datasets, load_dataset
-
-    name, _, revision = source.partition("@")
-    try:
-        splits = load_dataset(name, revision=revision or None)
-        rows = concatenate_datasets(list(splits.values()))
-    except Exception as error:  # many kinds; all mean that there is no such dataset of predictions
-        reason = f"{type(error).__name__}: {one_line(error)}"
-        raise InputError(f"predictions {source!r}: no such file, and no such dataset on the Hub ({reason})") from error
-    for number, raw in enumerate(rows, start=1):
-        yield f"{source} row {number}", raw
-
-
-def one_line(error: Exception) -> str:
-    """The first line of what an exception says."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
 
 
 def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:

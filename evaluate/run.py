@@ -18,7 +18,8 @@ from typing import Any
 from lmrbench_data.errors import InfraError, InputError, LMRBenchError
 from lmrbench_data.evaluate.decode import Frame
 from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
-from lmrbench_data.evaluate.predictions import BadRow, Prediction, one_line, read_predictions
+from lmrbench_data.evaluate.prediction_files import BadRow, one_line
+from lmrbench_data.evaluate.predictions import Prediction, read_predictions
 from lmrbench_data.evaluate.record import read_expected, record_seeds
 from lmrbench_data.evaluate.run_folder import Entry, RunFolder
 from lmrbench_data.evaluate.sandbox import Limits, Sandbox, Say

@@ -113,6 +113,12 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["evaluate", "empty"], 1, "'empty': is a folder", {}),
     (["evaluate", "x" * 300], 1, "File name too long", {}),
     (["evaluate", "file/rows.jsonl"], 1, "Not a directory|no such file", {}),
+    (
+        ["evaluate", "no/such", "--dataset", "toy", *LOCAL],
+        1,
+        "no such file, and not on the Hub",
+        {"HF_HUB_OFFLINE": "1"},
+    ),
     (["evaluate", "gold", "--sandbox", "chroot"], 1, "'chroot': one of auto, docker, local", {}),
     (["evaluate", "gold", "--sandbox", "docker"], 3, "no Docker daemon answers", NO_DAEMON),
     (["evaluate", "gold", "--dataset", "absent", *LOCAL], 1, "'absent': no such folder", {}),

@@ -1,7 +1,10 @@
 """Every kind of bad prediction row gives one clear line with its place, and every good row around it is still read."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -9,11 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hub_server import Hub
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.predictions import BadRow, Prediction, PredictionFile, read_predictions
+from lmrbench_data.evaluate.prediction_files import BadRow
+from lmrbench_data.evaluate.predictions import Prediction, PredictionFile, read_predictions
 from lmrbench_data.loader import read_archive
 
 ROWS: dict[str, dict[str, Any]] = {"toy-scale": {}, "toy-shift": {}}
@@ -219,6 +224,61 @@ def test_parquet_values_that_json_does_not_have(tmp_path: Path) -> None:
     first, second = read(path)
     assert "metadata must be a JSON object" in str(first)
     assert isinstance(second, Prediction)
+
+
+# --- the Hub ----------------------------------------------------------------------------------------------------------
+
+CLIENT = """
+import json, sys
+from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.predictions import read_predictions
+from lmrbench_data.evaluate.prediction_files import BadRow
+for source in sys.argv[1:]:
+    try:
+        items = list(read_predictions(source, {"toy-scale": {}}))
+        print(json.dumps([str(item) if isinstance(item, BadRow) else item.content for item in items]))
+    except InputError as error:
+        print(json.dumps(str(error)))
+"""
+
+
+def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path: Path) -> None:
+    """Over real HTTP with the real client. Files of all kinds in it, good and bad rows with their places."""
+
+    def parquet(*rows: dict[str, Any]) -> bytes:
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(list(rows)), sink)
+        return bytes(sink.getvalue())
+
+    old = {"predictions.jsonl": bad(function="old")}
+    new = {
+        "README.md": b"# Predictions",
+        "a/rows.jsonl": bad(function="first") + b"\n{\n" + bad(function="again"),
+        "data/test.parquet": parquet({**GOOD, "sample": 1, "function": "second"}, {**GOOD, "function": None}),
+    }
+    with Hub() as hub:
+        hub.commit("org/preds", old, "v1")
+        sha = hub.commit("org/preds", new, "main")
+        hub.commit("org/none", {"README.md": b"# Empty"}, "main")
+        environment = {**os.environ, **hub.environment(tmp_path / "cache"), "HF_HUB_OFFLINE": "0"}
+        specs = ["org/preds", f"org/preds@{sha}", "org/preds@v1", "org/preds@v2", "org/none", "org/absent"]
+        done = subprocess.run([sys.executable, "-c", CLIENT, *specs], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    newest, pinned, first, *errors = map(json.loads, done.stdout.splitlines())
+    assert first == ["old"]
+    assert newest == [
+        "first",
+        "org/preds/a/rows.jsonl:2: not JSON: Expecting property name enclosed in double quotes (column 2)",
+        "org/preds/a/rows.jsonl:3: duplicate of org/preds/a/rows.jsonl:1 (same instance, model, setting and sample)",
+        "second",
+        "org/preds/data/test.parquet row 2: exactly one of function, goal_file, model_patch is needed, found none",
+    ]
+    assert pinned == [item.replace("org/preds", f"org/preds@{sha}") for item in newest]
+    reasons = ["RevisionNotFoundError", "holds no .jsonl or .parquet file", "RepositoryNotFoundError"]
+    for error, spec, reason in zip(errors, specs[3:], reasons, strict=True):
+        assert error.startswith(f"predictions '{spec}': ")
+        assert reason in error
+        assert "\n" not in error
 
 
 # --- sources that cannot be read --------------------------------------------------------------------------------------

@@ -58,8 +58,9 @@ def main() -> None:
     except (LMRBenchError, LoadError) as error:
         _fail(str(error), error.exit_code)
     except OSError as error:
-        # A place that cannot be read or written is the user's to mend, a disk that is full or broken the machine's.
-        machine = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        # A place that cannot be read or written is the user's to mend. A disk that is full or broken is the machine's,
+        # and so is what network libraries raise, which has no number.
+        machine = error.errno in (None, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         reason = error.strerror or str(error) or type(error).__name__
         _fail(f"{error.filename}: {reason}" if error.filename is not None else reason, 3 if machine else 1)
     except KeyboardInterrupt:

@@ -37,7 +37,7 @@ def evaluate(
     The same command again resumes a run that was stopped.
     """
     from lmrbench_data.evaluate.embedded import ensure_embedded
-    from lmrbench_data.evaluate.predictions import check_source
+    from lmrbench_data.evaluate.prediction_files import check_source
     from lmrbench_data.evaluate.report import render_markdown, report_dict
     from lmrbench_data.evaluate.run import Settings
     from lmrbench_data.evaluate.run import evaluate as run

@@ -1,0 +1,160 @@
+"""Raw prediction rows from a file (.jsonl, .json, .parquet) or a Hub dataset, each with its place.
+
+What cannot be read as a row comes out as a `BadRow`; what it means is checked in `predictions.py`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.errors import InputError
+
+WORDS = ("gold", "masked")
+SUFFIXES = (".jsonl", ".json", ".parquet")
+MAX_ROW_BYTES = 8 * 1024 * 1024
+#: A .json file is parsed whole, so it has a limit of its own; JSONL and Parquet are read row by row.
+MAX_JSON_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that cannot be evaluated."""
+
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+def check_source(source: str) -> None:
+    """Fail early on predictions that cannot be there.
+
+    Raises:
+        InputError: neither a word, nor a file, nor the name of a Hub dataset.
+    """
+    path = Path(source)
+    if source in WORDS or path.is_file():
+        return
+    if path.is_dir():
+        raise InputError(f"predictions {source!r}: is a folder; give a file in it ({', '.join(SUFFIXES)})")
+    if path.exists():
+        raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
+    if path.suffix in SUFFIXES or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
+        kinds = ", ".join(SUFFIXES)
+        raise InputError(f"predictions {source!r}: no such file; give {kinds}, org/name, `gold` or `masked`")
+
+
+def raw_rows(source: str) -> Iterator[tuple[str, Any]]:
+    """(place, row) of everything in `source`, which `check_source` has let pass; a row is any JSON value or a BadRow.
+
+    Raises:
+        InputError: the source as a whole cannot be read.
+    """
+    path = Path(source)
+    if not path.is_file():
+        return _hub_rows(source)
+    if path.suffix == ".parquet":
+        return _parquet_rows(path)
+    return _json_rows(path) if path.suffix == ".json" else _jsonl_rows(path)
+
+
+def _jsonl_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(MAX_ROW_BYTES + 1):
+            number += 1
+            place = f"{path}:{number}"
+            if len(line) > MAX_ROW_BYTES:
+                while not line.endswith(b"\n") and (line := file.readline(1 << 20)):
+                    pass  # skipped in pieces, never held whole
+                yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
+            elif line.strip():
+                yield place, _parse_json(place, line)
+
+
+def _parse_json(place: str, line: bytes) -> Any:
+    try:
+        return json.loads(line.decode("utf-8-sig").rstrip())
+    except UnicodeDecodeError as error:
+        return BadRow(place, f"not UTF-8 (byte {error.start})")
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}" if "\n" in error.doc else f"column {error.colno}"
+        return BadRow(place, f"not JSON: {error.msg} ({where})")
+    except ValueError as error:
+        return BadRow(place, f"not JSON: {error}")
+    except RecursionError:
+        return BadRow(place, "not JSON that can be read: nested too deeply")
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise InputError(f"{path}: larger than {MAX_JSON_BYTES // 2**20} MiB; give one row a line in a .jsonl file")
+    content = _parse_json(str(path), path.read_bytes())
+    if isinstance(content, BadRow):
+        raise InputError(f"{content}; a file of one row a line is named .jsonl")
+    if isinstance(content, dict) and "instance_id" in content:
+        content = [content]
+    if isinstance(content, dict):  # SWE-bench's older form: instance id → row
+        for key, value in content.items():
+            yield f"{path}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
+    elif isinstance(content, list):
+        for index, value in enumerate(content):
+            yield f"{path}[{index}]", value
+    else:
+        raise InputError(f"{path}: neither a list of rows nor a mapping of them")
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    number = 0
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=16):
+                for index in range(batch.num_rows):
+                    number += 1
+                    place = f"{path} row {number}"
+                    try:
+                        [raw] = batch.slice(index, 1).to_pylist()
+                    except UnicodeDecodeError:
+                        yield place, BadRow(place, "holds text that is not UTF-8")
+                    else:
+                        yield place, raw
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path}: not readable as Parquet after row {number}: {one_line(error)}") from error
+
+
+def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
+    """The rows of all prediction files of a dataset repository, all of one commit."""
+    from huggingface_hub import HfApi, errors, hf_hub_download
+
+    name, _, revision = source.partition("@")
+    # The HTTP library's own error: what a dropped connection raises.
+    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
+    try:
+        info = HfApi().dataset_info(name, revision=revision or None)
+        files = sorted(
+            file.rfilename for file in info.siblings or () if file.rfilename.endswith((".jsonl", ".parquet"))
+        )
+        paths = {file: Path(hf_hub_download(name, file, repo_type="dataset", revision=info.sha)) for file in files}
+    except (http_error, OSError, ValueError) as error:
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        raise InputError(f"predictions {source!r}: no such file, and not on the Hub ({reason})") from error
+    if not paths:
+        raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
+    for file, path in paths.items():
+        rows = _parquet_rows(path) if file.endswith(".parquet") else _jsonl_rows(path)
+        for place, raw in rows:
+            # The name that the user knows, not that of a copy in a cache.
+            place = place.replace(str(path), f"{source}/{file}")
+            yield place, BadRow(place, raw.reason) if isinstance(raw, BadRow) else raw
+
+
+def one_line(error: Exception) -> str:
+    """The first line of what an exception says."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
