@@ -41,14 +41,15 @@ class Probe:
 
     instance_id: str
     name: str
-    """`golden`, `masked`, `valid/<file>`, `wrong/<file>` or `mutant/<line before> => <line after>`."""
+    """`golden`, `masked`, `valid/<file>`, `wrong/<file>`, `mutant/<line before> => <line after>`, or `equivalent/...`
+    for a mutant that the task says nobody can tell from the reference."""
     prediction: Prediction
     must_pass: bool
 
     @property
     def is_mutant(self) -> bool:
         """A mutant may be any nonsense, as long as the cases notice it."""
-        return self.name.startswith("mutant/")
+        return self.name.startswith(("mutant/", "equivalent/"))
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ def check_tasks(
     """Yield a finding for each probe, as they come.
 
     Args:
-        mutants: also try every mutant of the reference (`mutants.py`), except those listed as equivalent.
+        mutants: also try every mutant of the reference (`mutants.py`): the cases have to notice it, or it is listed in
+            the task as equivalent and they do not.
         on_start: told how many probes will run.
 
     Raises:
@@ -106,7 +108,9 @@ def check_tasks(
             references[instance] = task.repo
             probes += _probes(task, implementation)
             if mutants:
-                probes += _mutant_probes(task, implementation)
+                tried = list(_mutant_probes(task, implementation))
+                probes += tried
+                yield from _unknown_equivalents(implementation, tried)
     on_start(len(probes) + len(rows))
     images = {tag: sandbox.prepare(tag, say) for tag in {str(row["docker_image"]) for row in rows.values()}}
 
@@ -223,10 +227,20 @@ def _probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
 
 def _mutant_probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
     instance = implementation.instance_id
-    for mutant in make_mutants(task.golden_file(implementation), implementation.goal_function):
-        if mutant.name not in implementation.equivalent_mutants:
-            prediction = Prediction(instance, "check", "goal_file", mutant.source)
-            yield Probe(instance, f"mutant/{mutant.name}", prediction, must_pass=False)
+    golden = task.golden_file(implementation)
+    for mutant in make_mutants(golden, implementation.goal_function, implementation.remove):
+        equivalent = mutant.name in implementation.equivalent_mutants
+        name = f"{'equivalent' if equivalent else 'mutant'}/{mutant.name}"
+        yield Probe(instance, name, Prediction(instance, "check", "goal_file", mutant.source), must_pass=equivalent)
+
+
+def _unknown_equivalents(implementation: Implementation, tried: Sequence[Probe]) -> Iterator[Finding]:
+    """Entries of `equivalent_mutants` that an edit of the reference has left behind."""
+    known = {probe.name for probe in tried}
+    for name in implementation.equivalent_mutants:
+        if f"equivalent/{name}" not in known:
+            message = "no such mutant of the reference: take it out of equivalent_mutants"
+            yield Finding(implementation.instance_id, f"equivalent/{name}", False, message)
 
 
 def _judge(probe: Probe, verdict: Verdict) -> Finding:
@@ -237,7 +251,8 @@ def _judge(probe: Probe, verdict: Verdict) -> Finding:
     reason = verdict.reason()
     fault = ""
     if probe.must_pass and not passed:
-        fault = f"must pass: {reason}"
+        equivalent = probe.name.startswith("equivalent/")
+        fault = f"{'is not equivalent, the cases notice it' if equivalent else 'must pass'}: {reason}"
     elif not probe.must_pass and passed:
         fault = "passes, but must not: the cases do not notice it"
     elif not probe.must_pass and verdict.status is Status.MALFORMED:

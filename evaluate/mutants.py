@@ -1,12 +1,12 @@
 """Mutants of a reference function: small mechanical mistakes that the cases have to notice (`dataset check --mutants`).
 
-Each mutant changes one place of the goal function's body; signature, decorators and docstring stay, and so does the
-text of errors. A mutant is named by the line before and after the change, so that a list of equivalent ones survives
-edits elsewhere in the file.
+Each mutant changes one place of the goal function's body, or of a helper that only the answer needs; signatures,
+decorators and docstrings stay, and so does the text of errors. A mutant is named by the line before and after the
+change, so that a list of equivalent ones survives edits elsewhere in the file.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +69,11 @@ class Mutant:
     source: str
 
 
-def make_mutants(golden_file: str, goal_function: str) -> list[Mutant]:
+def make_mutants(golden_file: str, goal_function: str, helpers: Collection[str] = ()) -> list[Mutant]:
     """All mutants of the goal function that parse and differ from it and from each other, in order of their lines.
+
+    Args:
+        helpers: top-level functions, classes and constants that are masked with it (`remove`), and mutated as well.
 
     Raises:
         InputError: libcst is not installed.
@@ -84,11 +87,12 @@ def make_mutants(golden_file: str, goal_function: str) -> list[Mutant]:
     target = find_function(golden_file, goal_function).node
     wrapper = MetadataWrapper(cst.parse_module(golden_file), unsafe_skip_copy=True)
     positions = wrapper.resolve(PositionProvider)
-    function = next(
+    functions = [
         node for node in positions if isinstance(node, cst.FunctionDef) and positions[node].start.line in _lines(target)
-    )
+    ]
+    parts = [*functions[:1], *_definitions(wrapper.module, helpers)]
     mutants: dict[str, Mutant] = {}
-    for old, new in _changes(function):
+    for old, new in itertools.chain.from_iterable(map(_changes, parts)):
         source = cst.ensure_type(wrapper.module.deep_replace(old, new), cst.Module).code
         if source == golden_file or not _parses(source):
             continue
@@ -122,18 +126,35 @@ def _differing_lines(before: str, after: str) -> tuple[str, str]:
     return left, right
 
 
-def _changes(function: "cst.FunctionDef") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
-    """(node, replacement) of every mutation of the body, docstring and error texts left out."""
+def _definitions(module: "cst.Module", names: Collection[str]) -> Iterator["cst.CSTNode"]:
+    """The top-level functions, classes and assignments of these names."""
+    import libcst as cst
+    import libcst.matchers as m
+
+    for statement in module.body:
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            if statement.name.value in names:
+                yield statement
+        elif isinstance(statement, cst.SimpleStatementLine):
+            for part in statement.body:
+                targets = [part.target] if isinstance(part, cst.AnnAssign) else getattr(part, "targets", ())
+                if any(m.findall(target, m.Name(name)) for target in targets for name in names):
+                    yield part
+
+
+def _changes(definition: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
+    """(node, replacement) of every mutation of a function's body, a class's methods or a constant's value."""
     import libcst as cst
 
-    statements = list(function.body.body)
-    if function.get_docstring() is not None:
-        statements = statements[1:]
-    pending: list[cst.CSTNode] = list(reversed(statements))
+    pending: list[cst.CSTNode] = [definition]
     while pending:
         node = pending.pop()
         if isinstance(node, cst.Raise):
             yield node, cst.Pass()
+            continue
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and isinstance(node.body, cst.IndentedBlock):
+            documented = node.get_docstring() is not None
+            pending += reversed(node.body.body[1:] if documented else node.body.body)
             continue
         yield from _expression_changes(node)
         yield from _statement_changes(node)

@@ -17,7 +17,7 @@ INSTANCES = [(task, item) for task in load_tasks() for item in task.implementati
 @pytest.mark.parametrize(("task", "item"), INSTANCES, ids=[item.instance_id for _, item in INSTANCES])
 def test_a_mutant_changes_the_body_of_the_goal_function_only(task: Task, item: Implementation) -> None:
     golden = task.golden_file(item)
-    mutants = make_mutants(golden, item.goal_function)
+    mutants = make_mutants(golden, item.goal_function)  # helpers left out: masking them leaves nothing to compare
     assert len(mutants) >= 10
     assert len({mutant.name for mutant in mutants}) == len({mutant.source for mutant in mutants}) == len(mutants)
     masked = mask_function(golden, item.goal_function)
@@ -56,6 +56,18 @@ def f(x, y, *, flag=True):
     } <= names
 
 
+def test_helpers_that_are_masked_too_are_mutated() -> None:
+    source = (
+        "LIMIT: int = 3\nOTHER = 5\n\n\ndef helper(x):\n    return x + 1\n\n\ndef f(x):\n    return helper(x) * LIMIT\n"
+    )
+    names = {mutant.name for mutant in make_mutants(source, "f", ["helper", "LIMIT"])}
+    assert {"LIMIT: int = 3 => LIMIT: int = 4", "return x + 1 => return x - 1"} <= names
+    assert not any(name.startswith("OTHER") for name in names)
+    assert {"return helper(x) * LIMIT => return helper(x) / LIMIT"} < names - {
+        mutant.name for mutant in make_mutants(source, "helper")
+    }
+
+
 def test_survivors_are_reported_and_equivalents_are_left_out(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     def survivors() -> list[str]:
         tasks = load_tasks(benchmark=toy_benchmark)
@@ -71,3 +83,8 @@ def test_survivors_are_reported_and_equivalents_are_left_out(toy_benchmark: Path
     listed = "".join(f"      {name!r}: OFFSET is 0\n" for name in expected)
     path.write_text(path.read_text().rstrip() + f"\n    equivalent_mutants:\n{listed}")
     assert survivors() == []
+
+    noticed = f"{line} => {line.replace('value * factor', 'value / factor')}"
+    entries = f"      {noticed!r}: claimed wrongly\n      'gone => gone': left behind by an edit\n"
+    path.write_text(path.read_text() + entries)
+    assert sorted(survivors()) == ["equivalent/gone => gone", f"equivalent/{noticed}"]

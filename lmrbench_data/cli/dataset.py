@@ -1,12 +1,16 @@
 """`lmrbench dataset`: build the dataset, check that its tasks are sound, compare two builds."""
 
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lmrbench_data.cli.output import Json, print_json, print_table, progress_bar, put, say
+
+if TYPE_CHECKING:
+    from lmrbench_data.evaluate.check import Finding
 
 app = typer.Typer(help="Build, check and compare the dataset.", no_args_is_help=True)
 
@@ -87,14 +91,22 @@ def check(
             if verbose or not finding.ok:
                 mark = "ok " if finding.ok else "BAD"
                 put(f"{mark} {finding.instance_id}  {finding.name}  {finding.status}  {finding.message}")
-        counts = Counter((finding.instance_id, finding.ok) for finding in findings)
-        instances = sorted({finding.instance_id for finding in findings})
-        print_table(
-            ("instance", "probes", "bad"),
-            [[name, str(counts[name, True] + counts[name, False]), str(counts[name, False])] for name in instances],
-        )
+        _print_counts(findings, mutants)
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
+
+
+def _print_counts(findings: "list[Finding]", mutants: bool) -> None:
+    """A line for each instance; with mutants, how many of them the cases notice and how many are equivalent."""
+    rows = []
+    for instance, group in groupby(findings, key=lambda finding: finding.instance_id):
+        found = list(group)
+        kinds = Counter((finding.name.partition("/")[0], finding.ok) for finding in found)
+        score = f"{kinds['mutant', True]} / {kinds['mutant', True] + kinds['mutant', False]}"
+        row = [instance, str(len(found)), str(sum(not finding.ok for finding in found))]
+        rows.append([*row, score, str(kinds["equivalent", True])] if mutants else row)
+    headings = ("instance", "probes", "bad")
+    print_table((*headings, "mutants noticed", "equivalent") if mutants else headings, rows)
 
 
 @app.command()
