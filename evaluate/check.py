@@ -14,13 +14,11 @@ from typing import Any
 
 from lmrbench_data.build import Recorder, build_rows
 from lmrbench_data.errors import InfraError, InputError
-from lmrbench_data.evaluate.compare import Comparison, first_difference
-from lmrbench_data.evaluate.decode import decode
 from lmrbench_data.evaluate.evaluator import Verdict, evaluate_batch, evaluate_prediction
 from lmrbench_data.evaluate.mutants import make_mutants
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.record import record_seeds
 from lmrbench_data.evaluate.sandbox import Sandbox, Say
+from lmrbench_data.evaluate.stability import MANY_RUNS, stability
 from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.loader import File
 from lmrbench_data.source import block_end, find_function, first_line, split_lines
@@ -111,7 +109,7 @@ def check_tasks(
                 tried = list(_mutant_probes(task, implementation))
                 probes += tried
                 yield from _unknown_equivalents(implementation, tried)
-    on_start(len(probes) + len(rows))
+    on_start(len(probes) + 2 * len(rows))
     images = {tag: sandbox.prepare(tag, say) for tag in {str(row["docker_image"]) for row in rows.values()}}
 
     def image_of(instance: str) -> str:
@@ -122,7 +120,9 @@ def check_tasks(
         return _run_batch(batch, rows[instance], sandbox, image_of(instance))
 
     def repeat(instance: str) -> list[Finding]:
-        return [_repeats(rows[instance], references[instance], sandbox, image_of(instance))]
+        times = MANY_RUNS if mutants else 2
+        faults = stability(rows[instance], references[instance], sandbox, image_of(instance), times)
+        return [Finding(instance, f"golden, {name}", not fault, fault) for name, fault in faults.items()]
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(run, batch) for batch in _batches(probes)]
@@ -264,22 +264,3 @@ def _judge(probe: Probe, verdict: Verdict) -> Finding:
 
 def _is_broken(verdict: Verdict) -> bool:
     return all(case.detail.startswith(_BROKEN) for case in verdict.cases)
-
-
-def _repeats(row: Mapping[str, Any], reference: Mapping[str, File], sandbox: Sandbox, image: str) -> Finding:
-    """Two runs of the reference agree to the last bit; one that does not would fail honest answers at random.
-
-    Bits, not tolerances: those of a case may be too wide to show that a clock or a hash of the process takes part.
-    """
-    exact = Comparison({"exact": True})
-    message = ""
-    try:
-        first, second = (record_seeds(row, reference, sandbox, image, row["tests"]["seeds"]) for _ in range(2))
-    except InputError as error:
-        message = str(error)
-    else:
-        for one, other in zip(first, second, strict=True):
-            if difference := first_difference(decode(one.payload), decode(other.payload), exact):
-                message = f"two runs of the reference differ: case_{one.case} seed {one.seed}: {difference}"
-                break
-    return Finding(str(row["instance_id"]), "golden, repeated", not message, message)

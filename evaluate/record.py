@@ -100,11 +100,13 @@ def record_seeds(
     seeds: Sequence[int],
     *,
     timeout_scale: float = 1.0,
+    threads: int = 1,
 ) -> list[Frame]:
     """Outputs of a row's golden file on these seeds: others than the published ones for `--fresh-seeds`.
 
     Args:
         timeout_scale: multiplies the row's time limit, which also grows with the number of seeds.
+        threads: of numerical libraries.
 
     Raises:
         InputError: the golden file did not return an output for each case and seed.
@@ -112,7 +114,7 @@ def record_seeds(
     cases = [case["name"] for case in row["tests"]["cases"]]
     runs = [(case, seed) for case in cases for seed in seeds]
     limit = row["tests"]["timeout_s"] * timeout_scale * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
-    workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit)
+    workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit, threads=threads)
     outcome = sandbox.run(image, workspace, Limits(limit, row["tests"]["memory_mb"]))
     try:
         frames = list(read_frames(outcome.stdout))

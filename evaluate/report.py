@@ -1,182 +1,126 @@
-"""Summarise runs: recompute every total from the result rows, lay models side by side, write Markdown and JSON.
+"""The report of one or more runs: scores, paired comparisons and agreement, as Markdown, JSON and CSV.
 
-Two rates are always given: of all instances in the run's scope (an unanswered one counts as not passed), and of those
-that could be graded. A run with infra errors is called incomplete.
+Everything is computed from the rows of the run folders; nothing is read from an earlier report.
 """
 
+import csv
+import dataclasses
+import io
 import itertools
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lmrbench_data.evaluate.agreement import Agreement, measure_agreement
+from lmrbench_data.evaluate.annotations import Annotation
+from lmrbench_data.evaluate.paired import Pair, compare_pairs
+from lmrbench_data.evaluate.prediction_files import BadRow
 from lmrbench_data.evaluate.run_folder import read_facts, read_results
-from lmrbench_data.evaluate.stats import wilson
+from lmrbench_data.evaluate.scores import ModelScore, score_runs
+from lmrbench_data.evaluate.tables import (
+    Table,
+    agreement_tables,
+    category_table,
+    column,
+    instance_table,
+    judge_table,
+    pair_table,
+    summary_table,
+)
 from lmrbench_data.evaluate.verdict import Status
 
-#: In the instance table: one mark for each status, and one for an instance without prediction.
-MARKS = {
-    Status.PASSED: "pass",
-    Status.FAILED: "fail",
-    Status.ERROR: "error",
-    Status.TIMEOUT: "time",
-    Status.OOM: "oom",
-    Status.MALFORMED: "malf",
-    Status.INFRA_ERROR: "INFRA",
-}
-MISSING = "missing"
 #: Rows of the table of failures in Markdown.
 MAX_REASONS = 100
+#: So many models are compared two by two.
+MAX_COMPARED = 12
 
 
-@dataclass
-class Tally:
-    """Counts over prediction rows; every instance counts as many as the one with most, `missing` ones among them."""
+@dataclass(frozen=True)
+class Report:
+    """What a report says, whatever it is written as."""
 
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def total(self) -> int:
-        """All rows, missing ones included."""
-        return self.counts.total()
-
-    @property
-    def passed(self) -> int:
-        """Rows whose every case passed."""
-        return self.counts[Status.PASSED]
-
-    @property
-    def graded(self) -> int:
-        """Rows that the machinery could grade."""
-        return self.total - self.counts[MISSING] - self.counts[Status.INFRA_ERROR]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For report.json."""
-        low, high = wilson(self.passed, self.total)
-        return {
-            "total": self.total,
-            "passed": self.passed,
-            "graded": self.graded,
-            "accuracy": _share(self.passed, self.total),
-            "accuracy_ci95": [round(low, 4), round(high, 4)],
-            "accuracy_of_graded": _share(self.passed, self.graded),
-            "statuses": {name: self.counts[name] for name in (*map(str, Status), MISSING) if self.counts[name]},
-        }
+    paths: Sequence[Path]
+    runs: list[dict[str, Any]]
+    """run.json of each."""
+    scores: list[ModelScore]
+    pairs: list[Pair]
+    agreement: Agreement | None = None
+    bad_annotations: list[BadRow] = field(default_factory=list)
 
 
-@dataclass
-class ModelScore:
-    """One model in one setting of one run."""
-
-    run: str
-    model: str
-    setting: str
-    overall: Tally
-    categories: dict[str, Tally]
-    instances: dict[str, Tally]
-    incomplete: bool
-
-    @property
-    def name(self) -> str:
-        """The model, with its setting if it has one."""
-        return f"{self.model} ({self.setting})" if self.setting else self.model
-
-
-def score_runs(paths: Sequence[Path]) -> list[ModelScore]:
-    """The scores of all models of several run folders, which are named so that they can be told apart.
-
-    Raises:
-        InputError: no run folder, or a damaged one.
-    """
-    names = Counter(path.resolve().name for path in paths)
-    return [
-        score
-        for path in paths
-        for score in score_run(path, path.resolve().name if names[path.resolve().name] == 1 else str(path))
-    ]
-
-
-def score_run(path: Path, name: str = "") -> list[ModelScore]:
-    """The scores of a run folder's models, from its rows.
+def make_report(
+    paths: Sequence[Path],
+    *,
+    judge_model: str | None = None,
+    annotations: Sequence[Annotation] | None = None,
+    bad_annotations: Sequence[BadRow] = (),
+) -> Report:
+    """Read run folders and compute all that a report says.
 
     Args:
-        name: what the run is called; the folder's name if empty.
+        judge_model: whose judgements count, if a run was judged by several; the last one by default.
+        annotations: what people said, to be compared with the judge.
 
     Raises:
         InputError: no run folder, or a damaged one.
     """
-    facts = read_facts(path)
-    scope: dict[str, str] = facts["scope"]
-    instances: dict[tuple[str, str], dict[str, Tally]] = {}
-    for row in read_results(path):
-        if row["instance_id"] in scope:
-            by_instance = instances.setdefault((row["model_name_or_path"], row["setting"]), {})
-            by_instance.setdefault(row["instance_id"], Tally()).counts[row["status"]] += 1
-    scores = []
-    for (model, setting), found in sorted(instances.items()):
-        samples = max(tally.total for tally in found.values())
-        every = {instance_id: found.get(instance_id, Tally()) for instance_id in sorted(scope)}
-        overall, categories = Tally(), {category: Tally() for category in scope.values()}
-        for instance_id, tally in every.items():
-            # Every instance weighs the same, however many of its samples are there.
-            if missing := samples - tally.total:
-                tally.counts[MISSING] = missing
-            categories[scope[instance_id]].counts.update(tally.counts)
-            overall.counts.update(tally.counts)
-        incomplete = not facts.get("complete") or bool(overall.counts[Status.INFRA_ERROR])
-        run = name or path.resolve().name
-        scores.append(ModelScore(run, model, setting, overall, categories, every, incomplete))
-    return scores
+    scores = score_runs(paths, judge_model)
+    names = [column(score, scores) for score in scores]
+    pairs = compare_pairs(scores, names) if len(scores) <= MAX_COMPARED else []
+    agreement = measure_agreement(annotations, scores) if annotations is not None else None
+    return Report(paths, [read_facts(path) for path in paths], scores, pairs, agreement, list(bad_annotations))
 
 
-def summary_table(scores: Sequence[ModelScore]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the summary: accuracy, interval, both rates, statuses."""
-    shown = [status for status in Status if status is not Status.PASSED and _any(scores, status)]
-    missing = [MISSING] if any(score.overall.counts[MISSING] for score in scores) else []
-    several = len({score.run for score in scores}) > 1
-    header = [*(["run"] if several else []), "model", "passed", "accuracy", "95 % interval", "of graded"]
-    rows = []
-    for score in scores:
-        tally = score.overall
-        low, high = wilson(tally.passed, tally.total)
-        rows.append(
-            [
-                *([score.run] if several else []),
-                score.name + (" [incomplete]" if score.incomplete else ""),
-                f"{tally.passed}/{tally.total}",
-                percent(tally.passed, tally.total),
-                f"{100 * low:.1f} - {100 * high:.1f}",
-                percent(tally.passed, tally.graded),
-                *(str(tally.counts[status]) for status in shown),
-                *(str(tally.counts[name]) for name in missing),
-            ]
+def tables(report: Report) -> list[tuple[str, Table]]:
+    """Titles and tables of the report, those with nothing to say left out."""
+    found = [
+        ("Unit-test accuracy", summary_table(report.scores)),
+        ("Judge", judge_table(report.scores)),
+        ("By category", category_table(report.scores)),
+        ("By instance", instance_table(report.scores)),
+        ("Paired comparison", pair_table(report.pairs)),
+        *(agreement_tables(report.agreement) if report.agreement else []),
+    ]
+    optional = ("Judge", "Paired comparison")
+    return [(title, table) for title, table in found if title not in optional or table[1]]
+
+
+def notes(report: Report) -> list[str]:
+    """What a reader has to know to read the tables."""
+    lines = [
+        "Accuracy is the share of all instances in the scope whose every case passed; an instance without prediction "
+        "counts as not passed. Of graded leaves out missing predictions and infra errors. Intervals are Wilson's."
+    ]
+    if any(score.samples > 1 for score in report.scores):
+        lines.append(
+            "With several samples, accuracy is their mean, the interval's n is the number of instances, and pass@k is "
+            "the unbiased estimate."
         )
-    return [*header, *map(str, shown), *missing], rows
+    if any(score.overall.judged for score in report.scores):
+        lines.append(
+            "Judge: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares are of the "
+            "answers that have a category."
+        )
+    if report.pairs:
+        lines.append(
+            "p is of McNemar's exact test on the instances that both models could be graded on (the first sample of "
+            "each); Holm's adjusts it for the number of comparisons."
+        )
+    if report.agreement and report.agreement.without_majority:
+        lines.append(f"People are split evenly on {report.agreement.without_majority} answers, left out of majorities.")
+    if report.agreement and report.agreement.unknown:
+        lines.append(f"{report.agreement.unknown} annotations are of answers that these runs do not have.")
+    if report.bad_annotations:
+        lines.append(f"{len(report.bad_annotations)} rows of annotations could not be read.")
+    return lines
 
 
-def category_table(scores: Sequence[ModelScore]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: accuracy by category, one column a model."""
-    names = sorted({name for score in scores for name in score.categories})
-    header = ["category", *(_column(score, scores) for score in scores)]
-    rows = [[name, *(_cell(score.categories.get(name)) for score in scores)] for name in names]
-    return header, rows
-
-
-def instance_table(scores: Sequence[ModelScore]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: the verdict on each instance, one column a model."""
-    names = sorted({name for score in scores for name in score.instances})
-    header = ["instance", *(_column(score, scores) for score in scores)]
-    return header, [[name, *(_mark(score.instances.get(name)) for score in scores)] for name in names]
-
-
-def render_markdown(paths: Sequence[Path]) -> str:
-    """The report of one or more runs as Markdown."""
-    scores = score_runs(paths)
+def render_markdown(report: Report) -> str:
+    """The report as Markdown."""
     lines = ["# LMR-Bench report", ""]
-    for path in paths:
-        facts = read_facts(path)
+    for facts in report.runs:
         official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
         seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
         lines.append(
@@ -187,83 +131,66 @@ def render_markdown(paths: Sequence[Path]) -> str:
         )
         if bad := facts.get("bad_rows"):
             lines.append(f"  - {len(bad)} prediction rows could not be evaluated; see `bad_rows` in run.json")
-    for title, table in (
-        ("Unit-test accuracy", summary_table(scores)),
-        ("By category", category_table(scores)),
-        ("By instance", instance_table(scores)),
-    ):
+    for title, table in tables(report):
         lines += ["", f"## {title}", "", *_markdown_table(*table)]
-    reasons = (reason for path in paths for reason in failures(path))
+    reasons = (reason for path in report.paths for reason in failures(path))
     if shown := list(itertools.islice(reasons, MAX_REASONS)):
         lines += ["", "## What did not pass", "", *_markdown_table(["instance", "model", "status", "why"], shown)]
         if more := sum(1 for _ in reasons):
             lines += ["", f"{more} more are in results.jsonl."]
-    lines += [
-        "",
-        "Accuracy is the share of all instances in the scope whose every case passed; an instance without prediction "
-        "counts as not passed. *Of graded* leaves out missing predictions and infra errors. Intervals are Wilson's.",
-    ]
+    for note in notes(report):
+        lines += ["", note]
     return "\n".join(lines) + "\n"
 
 
 def failures(path: Path) -> Iterator[list[str]]:
     """For each result that did not pass: instance, model, status and the first thing that went wrong."""
     for row in read_results(path):
-        if row["status"] == Status.PASSED:
-            continue
-        case = next((case for case in row["cases"] if case["status"] == row["status"]), None)
-        reason = f"{case['name']}, seed {case['seed']}: {case['detail']}" if case else row["detail"]
-        yield [row["instance_id"], row["model_name_or_path"], row["status"], reason.partition("\n")[0][:200]]
+        if row["status"] != Status.PASSED:
+            reason = first_reason(row).partition("\n")[0][:200]
+            yield [row["instance_id"], row["model_name_or_path"], row["status"], reason]
 
 
-def report_dict(paths: Sequence[Path]) -> dict[str, Any]:
+def first_reason(row: dict[str, Any]) -> str:
+    """The first thing that went wrong in a result row: the case that decided its status, with its difference."""
+    case = next((case for case in row["cases"] if case["status"] == row["status"]), None)
+    return f"{case['name']}, seed {case['seed']}: {case['detail']}" if case else str(row["detail"])
+
+
+def report_dict(report: Report) -> dict[str, Any]:
     """The same numbers for machines."""
+    agreement = report.agreement
     return {
-        "runs": [read_facts(path) for path in paths],
-        "scores": [
-            {
-                "run": score.run,
-                "model_name_or_path": score.model,
-                "setting": score.setting,
-                "complete": not score.incomplete,
-                "overall": score.overall.as_dict(),
-                "categories": {name: tally.as_dict() for name, tally in sorted(score.categories.items())},
-                "instances": {name: dict(tally.counts) for name, tally in score.instances.items()},
-            }
-            for score in score_runs(paths)
-        ],
+        "runs": report.runs,
+        "scores": [score.as_dict() for score in report.scores],
+        "pairs": [{**dataclasses.asdict(pair), "instances": pair.instances} for pair in report.pairs],
+        "agreement": agreement and _agreement_dict(agreement),
+        "bad_annotations": [str(bad) for bad in report.bad_annotations],
     }
 
 
-def percent(part: int, whole: int) -> str:
-    """A share for people; a dash where there is none."""
-    return f"{100 * part / whole:.1f} %" if whole else "-"
+def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
+    confusion = [{"people": a, "judge": b, "answers": n} for (a, b), n in sorted(agreement.confusion.items())]
+    return {**vars(agreement), "pairs": [vars(pair) for pair in agreement.pairs], "confusion": confusion}
 
 
-def _share(part: int, whole: int) -> float | None:
-    return round(part / whole, 4) if whole else None
+def render_csv(report: Report) -> str:
+    """One row for each answer, for a spreadsheet or a data frame."""
+    header = ("run", "model_name_or_path", "setting", "instance_id", "category", "sample", "status", "judge")
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    for score in report.scores:
+        for instance, answers in sorted(score.answers.items()):
+            for answer in answers:
+                names = map(_cell, (score.run, score.model, score.setting, instance, score.scope[instance]))
+                writer.writerow([*names, answer.sample, answer.status, answer.judged or ""])
+    return out.getvalue()
 
 
-def _any(scores: Iterable[ModelScore], status: Status) -> bool:
-    return any(score.overall.counts[status] for score in scores)
-
-
-def _column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
-    clash = sum(other.name == score.name for other in scores) > 1
-    return f"{score.run}: {score.name}" if clash else score.name
-
-
-def _cell(tally: Tally | None) -> str:
-    return f"{tally.passed}/{tally.total}" if tally else "-"
-
-
-def _mark(tally: Tally | None) -> str:
-    if tally is None:
-        return "-"
-    if tally.total > 1:
-        return f"{tally.passed}/{tally.total}"
-    name = next(iter(tally.counts))
-    return MISSING if name == MISSING else MARKS[Status(name)]
+def _cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula, whatever a model is called."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -136,6 +136,7 @@ def workspace_tar(
     limit_s: float,
     answers: Sequence[bytes] = (),
     goal_file: str = "",
+    threads: int = 1,
 ) -> bytes:
     """The tar that the sandbox gets on stdin.
 
@@ -146,8 +147,9 @@ def workspace_tar(
         limit_s: when the runner ends by itself, should the harness be gone by then.
         answers: goal files that are tried one after the other in place of `goal_file`, each within an equal share of
             the time (`evaluator.evaluate_batch`).
+        threads: of numerical libraries; other than one only to see whether a task depends on it.
     """
-    plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), "limit_s": int(limit_s) + 10}
+    plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), "limit_s": int(limit_s) + 10, "threads": threads}
     extra = {f"answers/{number}": File(content) for number, content in enumerate(answers)}
     if answers:
         plan |= {"goal_file": goal_file, "answers": [(str(i), limit_s / len(answers)) for i in range(len(answers))]}

@@ -49,6 +49,7 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
     assert {row["probe"]: row["status"] for row in rows} == {
         "golden": "passed",
         "golden, repeated": "",
+        "golden, two threads": "",
         "masked": "error",
         "valid/loop.py": "passed",
         "valid/map.py": "passed",
@@ -205,6 +206,13 @@ def test_a_reference_that_does_not_repeat_itself_is_reported(
 def test_noise_below_the_tolerances_is_reported_too(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ __import__('time').time()")
     assert check(toy_benchmark, local_sandbox).keys() == {"golden, repeated"}
+
+
+def test_a_reference_that_depends_on_the_number_of_threads_is_reported(
+    toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ int(__import__('os').environ['OMP_NUM_THREADS'])")
+    assert check(toy_benchmark, local_sandbox).keys() == {"golden, two threads"}
 
 
 def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Path, local_sandbox: Sandbox) -> None:

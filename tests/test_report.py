@@ -1,6 +1,8 @@
 """Reports are recomputed from the result rows, give both rates, and show names as they are, whatever is in them."""
 
 import contextlib
+import csv
+import io
 import itertools
 import json
 import os
@@ -16,12 +18,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from scipy.stats import binomtest
 
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
-from lmrbench_data.evaluate.report import MAX_REASONS, render_markdown, report_dict, score_run
-from lmrbench_data.evaluate.stats import wilson
+from lmrbench_data.evaluate.report import MAX_REASONS, make_report
+from lmrbench_data.evaluate.report import render_markdown as as_markdown
+from lmrbench_data.evaluate.report import report_dict as as_dict
+from lmrbench_data.evaluate.scores import ModelScore, score_runs
 from lmrbench_data.evaluate.verdict import Status
 
 SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}
@@ -54,6 +57,18 @@ def write_run(folder: Path, rows: Sequence[dict[str, Any]], **facts: Any) -> Pat
     (folder / "run.json").write_text(json.dumps({**every, **facts}))
     (folder / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
+
+
+def report_dict(paths: Sequence[Path]) -> dict[str, Any]:
+    return as_dict(make_report(paths))
+
+
+def render_markdown(paths: Sequence[Path]) -> str:
+    return as_markdown(make_report(paths))
+
+
+def score_run(path: Path) -> list[ModelScore]:
+    return score_runs([path])
 
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -122,6 +137,7 @@ def test_summary_of_a_small_run(tmp_path: Path) -> None:
         "accuracy_ci95": [0.0615, 0.7923],
         "accuracy_of_graded": 1.0,
         "statuses": {"passed": 1, "infra_error": 1, "missing": 1},
+        "judge": None,
     }
     assert not score["complete"]
     text = render_markdown([path])
@@ -172,6 +188,43 @@ def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
     assert json.loads(command(first, third, "--json").stdout) == report_dict([first, third])
 
 
+def test_samples_and_pairs(tmp_path: Path) -> None:
+    """pass@k averages over instances; pairs take first samples, leave infra errors out and count missing as failed."""
+    verdicts = {"a-one": ["passed", "failed"], "a-two": ["failed", "passed"], "b-one": ["failed"]}
+    rows = [
+        result(name, status, sample=number) for name, each in verdicts.items() for number, status in enumerate(each)
+    ]
+    many = write_run(tmp_path / "many", rows)
+    other = [result("a-one", "failed", model="n"), result("a-two", "infra_error", model="n")]
+    made = report_dict([many, write_run(tmp_path / "single", other)])
+    first, second = made["scores"]
+    assert (first["samples"], first["pass_at_k"]) == (2, {"1": 0.3333, "2": 0.6667})
+    assert first["overall"]["accuracy_ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
+    assert second["pass_at_k"] == {}
+    assert made["pairs"] == [
+        {
+            "first": "m", "second": "n", "instances": 2, "both": 0, "only_first": 1, "only_second": 0, "neither": 1,
+            "p": 1.0, "p_holm": 1.0,
+        }
+    ]
+    assert "| m | n | 2 | 0 | 1 | 0 | 1 | 1 | 1 |" in render_markdown([many, tmp_path / "single"])
+
+
+def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
+    names = ["=cmd()", 'a,"b"\nc']
+    path = write_run(tmp_path / "run", [result("a-one", "passed", model=name) for name in names])
+    done = command(path, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert {row["model_name_or_path"] for row in rows} == {"'=cmd()", names[1]}, "no formula in a spreadsheet"
+    assert {(row["run"], row["instance_id"], row["category"], row["status"], row["judge"]) for row in rows} == {
+        ("run", "a-one", "Alpha", "passed", "")
+    }
+    for name in ("out.csv", "out.json", "out.md"):
+        assert command(path, "--out", tmp_path / name).returncode == 0
+    assert (tmp_path / "out.csv").read_text() == done.stdout
+    assert json.loads((tmp_path / "out.json").read_text()) == report_dict([path])
+
+
 def test_many_failures_are_counted_not_listed(tmp_path: Path) -> None:
     rows = [result("a-one", "failed", sample=number) for number in range(MAX_REASONS + 7)]
     text = render_markdown([write_run(tmp_path, rows)])
@@ -186,16 +239,6 @@ def test_no_results_yet(tmp_path: Path) -> None:
     assert report_dict([path])["scores"] == []
     with pytest.raises(InputError, match=r"no run\.json"):
         score_run(tmp_path / "nowhere")
-
-
-def test_wilson_agrees_with_scipy() -> None:
-    for total in [*range(1, 40), 1000, 10**6]:
-        for passed in {0, 1, total // 3, total - 1, total}:
-            expected = binomtest(passed, total).proportion_ci(method="wilson")
-            assert wilson(passed, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
-    assert wilson(0, 0) == (0.0, 1.0)
-    at_90 = binomtest(8, 10).proportion_ci(0.9, method="wilson")
-    assert wilson(8, 10, level=0.9) == pytest.approx((at_90.low, at_90.high))
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

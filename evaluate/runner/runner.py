@@ -50,13 +50,14 @@ def main() -> None:
     set_dumpable(0)
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+    threads = plan.get("threads", 1)
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads)))
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.join(WORK, "harness"))
     import encoding  # noqa: F401  # before any code of the repository can put a module of that name in the way
     import lmrbench_cases  # noqa: F401
 
-    preload()
+    preload(threads)
     deadline = time.monotonic() + plan["limit_s"]
     # Should the harness die, nobody stops this process from outside: it stops itself. Tested code can send signals,
     # too: an alarm before its time does nothing, and process 1 of a container ignores what it has no handler for.
@@ -92,7 +93,7 @@ def set_dumpable(value: int) -> None:
         pass  # another system: there the sandbox is `local`, which is no wall
 
 
-def preload() -> None:
+def preload(threads: int) -> None:
     """Import the large libraries that repository or cases mention, once for all children."""
     text = ""
     for folder, _, names in os.walk(WORK):
@@ -114,7 +115,7 @@ def preload() -> None:
             except (Exception, SystemExit):
                 break  # no module: a function, say; or the child will say so where it matters
     if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
+        sys.modules["torch"].set_num_threads(threads)
 
 
 def send(stream: BinaryIO, case: str, seed: int, kind: str, payload: Data) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lmrbench_data.cli import dataset, evaluate, images, tasks
+from lmrbench_data.cli import dataset, evaluate, images, judge, report, tasks
 from lmrbench_data.cli.output import flush, prepare_streams, put, say
 
 app = typer.Typer(
@@ -24,7 +24,8 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(images.app, name="images")
 app.command("evaluate")(evaluate.evaluate)
-app.command("report")(evaluate.report)
+app.command("judge")(judge.judge)
+app.command("report")(report.report)
 
 
 def _version(shown: bool) -> None:

@@ -1,4 +1,4 @@
-"""`lmrbench evaluate` and `lmrbench report`: from prediction rows to verdicts, from runs to tables."""
+"""`lmrbench evaluate`: from prediction rows to verdicts and a report."""
 
 import signal
 import sys
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Bar, Json, print_json, print_table, progress_bar, put, say
+from lmrbench_data.cli.judge import Judged, judge_evaluated
+from lmrbench_data.cli.output import Bar, Json, print_json, progress_bar, put, say
+from lmrbench_data.cli.report import print_report
 
 if TYPE_CHECKING:
     from lmrbench_data.evaluate.run import Finished, Progress
@@ -30,6 +32,12 @@ def evaluate(
     fresh_seeds: Annotated[
         int, typer.Option("--fresh-seeds", min=0, max=100, help="Also test on so many seeds that were never published.")
     ] = 0,
+    judge: Annotated[
+        str | None, typer.Option("--judge", help="Then have this model judge the answers; see `lmrbench judge`.")
+    ] = None,
+    judge_base_url: Annotated[
+        str | None, typer.Option("--judge-base-url", help="Its OpenAI-compatible server; OpenAI by default.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Evaluate predictions: rebuild each repository, run its tests in a sandbox, compare outside, write the results.
@@ -38,13 +46,17 @@ def evaluate(
     """
     from lmrbench_data.evaluate.embedded import ensure_embedded
     from lmrbench_data.evaluate.prediction_files import check_source
-    from lmrbench_data.evaluate.report import render_markdown, report_dict
+    from lmrbench_data.evaluate.report import make_report, render_markdown, report_dict
     from lmrbench_data.evaluate.run import Settings
     from lmrbench_data.evaluate.run import evaluate as run
     from lmrbench_data.evaluate.sandbox import open_sandbox
     from lmrbench_data.loader import load_rows
 
     check_source(predictions)
+    if judge:
+        from lmrbench_data.evaluate.judge.client import address_and_key
+
+        address_and_key(judge_base_url)  # said now, not after an hour of tests
     # A polite kill ends like Ctrl-C: containers removed, results kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = out or Path("runs") / Path(predictions.replace("@", "-")).stem
@@ -70,37 +82,22 @@ def evaluate(
         sys.exit(130)
     finally:
         place.close()
-    report = report_dict([folder])
-    (folder / "report.md").write_text(render_markdown([folder]), encoding="utf-8")
-    _write_json(folder / "report.json", report)
+    judged = None if finished.stopped or not judge else judge_evaluated(folder, judge, judge_base_url, rows, as_json)
+    report = make_report([folder])
+    (folder / "report.md").write_text(render_markdown(report), encoding="utf-8")
+    _write_json(folder / "report.json", report_dict(report))
     for bad in finished.bad_rows[:20]:
         say(f"bad row: {bad}")
     if len(finished.bad_rows) > 20:
         say(f"... and {len(finished.bad_rows) - 20} more bad rows; see {folder}/run.json")
     if as_json:
-        print_json(report)
+        print_json({**report_dict(report), **({"judge": judged.as_dict()} if judged else {})})
     else:
-        _print_tables([folder])
+        print_report(report)
+        if judged:
+            judged.print_table()
         put(f"results: {folder}/results.jsonl   report: {folder}/report.md")
-    _exit(finished, folder)
-
-
-def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also write the report here, as Markdown.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Compare runs: accuracy with intervals by model, category and instance, recomputed from the result rows."""
-    from lmrbench_data.evaluate.report import render_markdown, report_dict
-
-    if as_json:
-        print_json(report_dict(runs))
-    else:
-        _print_tables(runs)
-    if out:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(render_markdown(runs), encoding="utf-8")
-        say(f"written: {out}")
+    _exit(finished, folder, judged)
 
 
 def _progress(bar: Bar) -> "Progress":
@@ -122,34 +119,21 @@ def _progress(bar: Bar) -> "Progress":
     return Drawn()
 
 
-def _print_tables(runs: list[Path]) -> None:
-    from lmrbench_data.evaluate.report import category_table, instance_table, score_runs, summary_table
-
-    scores = score_runs(runs)
-    if not scores:
-        put("no results yet")
-        return
-    for title, table in (
-        ("Unit-test accuracy", summary_table(scores)),
-        ("By category", category_table(scores)),
-        ("By instance", instance_table(scores)),
-    ):
-        print_table(*table, title=title)
-
-
 def _write_json(path: Path, value: Any) -> None:
     import json
 
     path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
 
 
-def _exit(finished: "Finished", folder: Path) -> None:
+def _exit(finished: "Finished", folder: Path, judged: Judged | None) -> None:
     if finished.stopped:
         say(f"incomplete: stopped because the machinery keeps failing ({finished.stopped})")
     if finished.infra_errors:
         say(f"incomplete: {finished.infra_errors} predictions met infra errors; the same command tries only them again")
+    status = judged.say_what_is_missing() if judged else 0
     if finished.stopped or finished.infra_errors:
         raise typer.Exit(3)
     if finished.bad_rows:
         say(f"{len(finished.bad_rows)} prediction rows could not be evaluated; all are listed in {folder}/run.json")
-        raise typer.Exit(1)
+    if status or finished.bad_rows:
+        raise typer.Exit(status or 1)

@@ -1,0 +1,127 @@
+"""Read what people say of answers: CSV or JSONL of annotator, instance, model, category and comment.
+
+A bad row never stops the reading: it comes out with its place and reason, and the good ones go on.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.prediction_files import BadRow, raw_rows
+
+#: Spellings of the categories, in lower case.
+SPELLINGS = {
+    "cc": "CC",
+    "completely correct": "CC",
+    "lc": "LC",
+    "logic correct": "LC",
+    "logic correct, subtle errors": "LC",
+    "li": "LI",
+    "incorrect logic": "LI",
+}
+#: Other names of columns.
+_ALIASES = {"instance": "instance_id", "model": "model_name_or_path"}
+MAX_BYTES = 64 * 1024 * 1024
+MAX_NAME = 200
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """One person's category for one answer."""
+
+    annotator: str
+    instance_id: str
+    model: str
+    setting: str
+    sample: int
+    category: str
+    comment: str
+
+    @property
+    def answer(self) -> tuple[str, str, str, int]:
+        """Which answer it is about: instance, model, setting, sample."""
+        return self.instance_id, self.model, self.setting, self.sample
+
+
+def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
+    """All annotations of a file, and the rows that are none.
+
+    Columns: annotator, instance_id (or instance), model_name_or_path (or model), category; optional: setting, sample,
+    comment. Categories: CC, LC, LI or their names, in any case.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    if path.suffix not in (".csv", ".jsonl"):
+        raise InputError(f"annotations {path}: give a .csv or .jsonl file")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"annotations {path}: larger than {MAX_BYTES // 2**20} MiB")
+        raw = list(_csv_rows(path) if path.suffix == ".csv" else raw_rows(str(path)))
+    except OSError as error:
+        raise InputError(f"annotations {path}: {error.strerror}") from error
+    good: list[Annotation] = []
+    bad: list[BadRow] = []
+    seen: dict[tuple[Any, ...], str] = {}
+    for place, value in raw:
+        item = value if isinstance(value, BadRow) else _check(place, value)
+        if isinstance(item, Annotation):
+            first = seen.setdefault((item.annotator, item.answer), place)
+            if first != place:
+                item = BadRow(place, f"duplicate of {first} (same annotator and answer)")
+        if isinstance(item, Annotation):
+            good.append(item)
+        else:
+            bad.append(item)
+    return good, bad
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"annotations {path}: not UTF-8 (byte {error.start}); save it as CSV in UTF-8") from error
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
+    try:
+        for row in reader:
+            yield f"{path}:{reader.line_num}", row
+    except csv.Error as error:
+        raise InputError(f"annotations {path}:{reader.line_num}: not CSV: {error}") from error
+
+
+def _check(place: str, raw: Any) -> Annotation | BadRow:
+    if not isinstance(raw, Mapping):
+        return BadRow(place, "not an object")
+    if "" in raw:
+        return BadRow(place, "more cells than the header has")
+    row = {_ALIASES.get(str(name).strip().lower(), str(name).strip().lower()): value for name, value in raw.items()}
+    texts = {}
+    for name in ("annotator", "instance_id", "model_name_or_path", "category"):
+        value = row.get(name)
+        if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
+            return BadRow(place, f"{name}: a text of 1 to {MAX_NAME} characters is needed, found {_shown(value)}")
+        texts[name] = value.strip()
+    category = SPELLINGS.get(" ".join(texts["category"].lower().split()))
+    if category is None:
+        return BadRow(place, f"category: CC, LC or LI is needed, found {_shown(texts['category'])}")
+    setting, comment = row.get("setting") or "", row.get("comment") or ""
+    if not (isinstance(setting, str) and isinstance(comment, str)):
+        return BadRow(place, "setting, comment: texts are needed")
+    sample = row.get("sample") or 0
+    try:
+        number = int(sample) if isinstance(sample, int | str) and not isinstance(sample, bool) else -1
+    except ValueError:
+        number = -1
+    if number < 0:
+        return BadRow(place, f"sample: a number from 0 on is needed, found {_shown(sample)}")
+    names = texts["annotator"], texts["instance_id"], texts["model_name_or_path"]
+    return Annotation(*names, setting, number, category, comment)
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)[:60]

@@ -1,0 +1,58 @@
+"""Judgements already paid for, kept across runs in the user's cache folder by the content of what was asked."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lmrbench_data.evaluate.judge.category import Category
+from lmrbench_data.evaluate.judge.parse import Opinion
+from lmrbench_data.evaluate.judge.prompt import Message
+from lmrbench_data.paths import cache_folder
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A folder of judgements, never of failures to get one; without a folder nothing is read or kept."""
+
+    folder: Path | None
+
+    @classmethod
+    def of_user(cls) -> "Cache":
+        """That in the user's cache folder."""
+        return cls(cache_folder() / "judgements")
+
+    def get(self, key: str) -> tuple[Opinion, str] | None:
+        """The opinion and when it was given; None if there is none that can be read."""
+        if self.folder is None:
+            return None
+        try:
+            stored = json.loads(self._path(self.folder, key).read_text(encoding="utf-8"))
+            points = tuple(str(point) for point in stored["rationale"])
+            texts = str(stored["algorithm"]), str(stored["implementation"])
+            return Opinion(Category(stored["category"]), *texts, points), str(stored["judged_at"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None
+
+    def put(self, key: str, opinion: Opinion, judged_at: str) -> None:
+        """Keep an opinion; a file is whole or not there."""
+        if self.folder is None:
+            return
+        path = self._path(self.folder, key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=path.parent, delete=False) as file:
+            json.dump({**asdict(opinion), "judged_at": judged_at}, file)
+        os.replace(file.name, path)
+
+    @staticmethod
+    def _path(folder: Path, key: str) -> Path:
+        return folder / key[:2] / f"{key}.json"
+
+
+def cache_key(model: str, prompt_version: str, messages: Sequence[Message], vote: int) -> str:
+    """Identity of a question; where it is asked is no part of it."""
+    content = json.dumps([model, prompt_version, list(messages), vote])
+    return hashlib.sha256(content.encode("ascii")).hexdigest()

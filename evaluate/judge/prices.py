@@ -1,0 +1,46 @@
+"""What judging costs: a table of prices by model, from a YAML file that the user keeps."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.errors import InputError
+from lmrbench_data.strict_yaml import read_yaml
+
+_KEYS = ("input_per_mtok", "output_per_mtok")
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    input_per_mtok: float
+    output_per_mtok: float
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """US dollars."""
+        return (input_tokens * self.input_per_mtok + output_tokens * self.output_per_mtok) / 1_000_000
+
+
+def read_price(path: Path, model: str) -> Price:
+    """The price of a model.
+
+    Raises:
+        InputError: no such file, an entry that is no price, or none for this model.
+    """
+    if not path.is_file():
+        raise InputError(f"--prices {path}: no such file; it maps a model to {', '.join(_KEYS)} (US dollars)")
+    table = {str(name): _price(path, name, value) for name, value in read_yaml(path).items()}
+    if model not in table:
+        raise InputError(f"{path}: no price for {model!r}; it has {', '.join(sorted(table)) or 'none'}")
+    return table[model]
+
+
+def _price(path: Path, name: Any, value: Any) -> Price:
+    if not isinstance(value, dict) or value.keys() != set(_KEYS):
+        raise InputError(f"{path}: {name}: needs {' and '.join(_KEYS)}, in US dollars, and nothing else")
+    for key, number in value.items():
+        if isinstance(number, bool) or not isinstance(number, int | float) or not (0 <= number < math.inf):
+            raise InputError(f"{path}: {name}: {key} must be a number of US dollars, not {str(number)[:50]!r}")
+    return Price(**value)

@@ -1,0 +1,173 @@
+"""What the judge is asked: the messages for one answer, from the template `prompt_v1.md`, in bounded size.
+
+The version names the template and hashes its text and the schema, so that no two wordings share a version.
+"""
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.errors import LMRBenchError
+from lmrbench_data.evaluate.judge.category import Category
+from lmrbench_data.evaluate.judge.untrusted import boundary, code_only, enclose, harmless, remarks
+from lmrbench_data.evaluate.predictions import Prediction
+from lmrbench_data.evaluate.workspace import rebuild
+from lmrbench_data.loader import File, read_archive
+from lmrbench_data.source import block_end, find_function, split_lines
+
+TEMPLATE = "prompt_v1.md"
+#: In characters. The target function is never cut; a longer one is not judged.
+MAX_FUNCTION = 100_000
+#: Of what stands above and below the function in its file, each.
+MAX_CONTEXT = 15_000
+#: Of other files that a patch changed, together.
+MAX_OTHER_FILES = 15_000
+
+#: The answer's form. Strict mode of OpenAI wants every key required and knows no lengths of lists.
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["algorithm", "implementation", "rationale", "category"],
+    "properties": {
+        "algorithm": {"type": "string", "description": "on the algorithmic logic"},
+        "implementation": {"type": "string", "description": "on the implementation"},
+        "rationale": {"type": "array", "items": {"type": "string"}, "description": "two to four points"},
+        "category": {"type": "string", "enum": [str(category) for category in Category]},
+    },
+}
+
+Message = dict[str, str]
+
+
+class NotJudged(LMRBenchError):
+    """An answer that cannot be shown to a judge; the message says why."""
+
+
+@functools.cache
+def prompt_version() -> str:
+    """`v1-` and a hash of everything that a judge is told beside the material."""
+    text = _template_file().read_text(encoding="utf-8") + json.dumps(SCHEMA)
+    return f"{TEMPLATE.removeprefix('prompt_').removesuffix('.md')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def build_messages(row: Mapping[str, Any], prediction: Prediction) -> list[Message]:
+    """The messages that ask for a judgement; equal input gives equal messages. No code is executed.
+
+    Args:
+        row: the dataset row of the prediction's instance.
+
+    Raises:
+        MalformedAnswer: the prediction cannot be applied: there is no candidate function.
+        NotJudged: the candidate's function is too long.
+    """
+    goal = row["goal_file"]
+    files = rebuild(row, prediction)
+    golden = _newlines(row["golden_file"])
+    candidate = _newlines(files[goal].data.decode("utf-8"))
+    known = remarks(golden)
+    reference = _Parts(golden, row["goal_function"])
+    before = _Parts(candidate, row["goal_function"])
+    after = _Parts(code_only(candidate, known), row["goal_function"])
+    if len(after.function) > MAX_FUNCTION:
+        raise NotJudged(f"the function is longer than {MAX_FUNCTION} characters; it was not sent to the judge")
+    same = (before.above.strip(), before.below.strip()) == (reference.above.strip(), reference.below.strip())
+    others = list(_other_files(read_archive(row["repo_archive"]), files, goal))
+    contents = [after.function, "" if same else after.around(), *(text for pair in others for text in pair)]
+    code = boundary(row["instance_id"], prompt_version(), *contents)
+    if same:
+        context = ["The rest of the candidate's file is the same as the rest of the reference's."]
+    else:
+        context = [enclose("REST OF THE CANDIDATE'S FILE", after.around(), code)]
+    for text, name in others:
+        context.append(enclose(f"CANDIDATE'S CHANGE OF THE FILE {harmless(name)}", text, code))
+    sections = _sections()
+    user = sections["user"].render(
+        goal_function=row["goal_function"],
+        goal_file=goal,
+        instruction=enclose("INSTRUCTION", row["instruction"].strip()),
+        reference_function=enclose("REFERENCE FUNCTION", reference.function),
+        reference_context=enclose("REST OF THE REFERENCE'S FILE", reference.around()),
+        code=code,
+        candidate_function=enclose("CANDIDATE FUNCTION", after.function, code),
+        candidate_context="\n\n".join(context),
+    )
+    return [{"role": "system", "content": sections["system"].render()}, {"role": "user", "content": user}]
+
+
+def repair_message(reason: str) -> Message:
+    """What is said to a judge whose answer could not be read."""
+    return {"role": "user", "content": _sections()["repair"].render(reason=reason)}
+
+
+class _Parts:
+    """A file taken apart at its goal function."""
+
+    def __init__(self, source: str, goal_function: str) -> None:
+        lines = split_lines(source)
+        target = find_function(source, goal_function)
+        self._name = goal_function
+        self.above = "".join(lines[: target.first_line - 1])
+        self.function = "".join(lines[target.first_line - 1 : block_end(lines, target.node)]).rstrip("\n")
+        self.below = "".join(lines[block_end(lines, target.node) :])
+
+    def around(self) -> str:
+        """The file without the function, as much of it as is shown."""
+        here = f"[here stands `{self._name}`]"
+        return "\n".join(
+            [_shorten(self.above.strip("\n"), MAX_CONTEXT), here, _shorten(self.below.strip("\n"), MAX_CONTEXT)]
+        )
+
+
+def _other_files(masked: Mapping[str, File], rebuilt: Mapping[str, File], goal: str) -> Iterator[tuple[str, str]]:
+    """(what is shown, name) of each file beside the goal file that a prediction changed."""
+    left = MAX_OTHER_FILES
+    for name in sorted(masked.keys() | rebuilt.keys() - {goal}):
+        if name == goal or masked.get(name) == rebuilt.get(name):
+            continue
+        text = _shown_file(rebuilt.get(name), name)
+        if left < 200:
+            yield "[left out: too many changed files]", "..."
+            return
+        text = _shorten(text, left)
+        left -= len(text) + len(name)
+        yield text, name
+
+
+def _shown_file(file: File | None, name: str) -> str:
+    if file is None:
+        return "[the candidate removed this file]"
+    try:
+        text = _newlines(file.data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return "[not text]"
+    return code_only(text) if name.endswith(".py") else text
+
+
+def _shorten(text: str, limit: int) -> str:
+    """`text`, without its middle if it is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters are left out here ...]\n{text[-half:]}"
+
+
+def _newlines(text: str) -> str:
+    return re.sub(r"\r\n?", "\n", text.removeprefix("\ufeff"))
+
+
+def _template_file() -> Path:
+    return Path(__file__).resolve().parent / TEMPLATE
+
+
+@functools.cache
+def _sections() -> dict[str, Any]:
+    """The template's parts by name: system, user, repair."""
+    import jinja2
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    pieces = re.split(r"^# (\w+)\n", _template_file().read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {name: environment.from_string(text.strip()) for name, text in zip(pieces[::2], pieces[1::2], strict=True)}

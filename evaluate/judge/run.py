@@ -1,0 +1,295 @@
+"""Judge the answers of a run: plan the votes, ask in parallel, write each judgement at once, resume a stopped one.
+
+Nothing but a judgement counts: an answer that could not be judged stays unjudged, is tried again by the same command,
+and is never a category.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.errors import InputError, LMRBenchError
+from lmrbench_data.evaluate.extract import MalformedAnswer
+from lmrbench_data.evaluate.judge.cache import Cache, cache_key
+from lmrbench_data.evaluate.judge.client import Answer as Asked
+from lmrbench_data.evaluate.judge.client import Endpoint, JudgeClient
+from lmrbench_data.evaluate.judge.prices import Price, read_price
+from lmrbench_data.evaluate.judge.prompt import Message, NotJudged, build_messages, prompt_version
+from lmrbench_data.evaluate.judge.store import JUDGE_ERROR, JUDGED, Answer, Judge, JudgementFile, Spent, VoteKey, now
+from lmrbench_data.evaluate.prediction_files import one_line
+from lmrbench_data.evaluate.predictions import PredictionFile
+from lmrbench_data.evaluate.run_folder import read_facts
+from lmrbench_data.evaluate.sandbox import Say
+from lmrbench_data.loader import LoadError, dataset_sha256, load_rows
+
+#: So many answers in a row that a server failed on mean that it will not come back by itself.
+GIVE_UP_AFTER = 3
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may choose for judging a run."""
+
+    run: Path
+    endpoint: Endpoint
+    votes: int = 1
+    workers: int = 4
+    prices: Path | None = None
+    max_cost: float | None = None
+    dataset: str | None = None
+    instances: Sequence[str] = ()
+    cache: Cache = field(default_factory=Cache.of_user)
+
+    def price(self) -> Price | None:
+        """What the model costs, if that is known.
+
+        Raises:
+            InputError: a limit of costs without prices, or prices without this model.
+        """
+        if self.max_cost is not None and self.prices is None:
+            raise InputError("--max-cost needs --prices, a YAML file of what a million tokens of each model cost")
+        return read_price(self.prices, self.endpoint.model) if self.prices else None
+
+
+class Progress:
+    """What judging tells its user; the command line draws it."""
+
+    def start(self, jobs: int) -> None:
+        """So many votes are to be had."""
+
+    def done(self, outcome: str) -> None:
+        """One of them came to `outcome`: a category, `judge_error` or `malformed`."""
+
+
+@dataclass
+class Finished:
+    """What judging a run came to."""
+
+    judge: Judge
+    asked: int = 0
+    """Votes asked for now, and had or not."""
+    cached: int = 0
+    """Votes that another run had paid for."""
+    kept: int = 0
+    """Votes that were there already."""
+    errors: int = 0
+    """Votes that could not be had and are still missing."""
+    first_error: str = ""
+    malformed: set[Answer] = field(default_factory=set)
+    """Answers without a candidate function; they are not sent."""
+    stopped: str = ""
+    """Why it ended early, if it did."""
+    spent: Spent = field(default_factory=Spent)
+    """What all judgements of the run by this model took, those of earlier calls included."""
+    cost_usd: float | None = None
+    """Of the same; None if the price is not known."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every vote is there."""
+        return not self.stopped and not self.errors
+
+
+def judge(
+    settings: Settings, say: Say, progress: Progress | None = None, rows: Sequence[Row] | None = None
+) -> Finished:
+    """Judge the predictions of a run folder and fill its judgements.jsonl.
+
+    Args:
+        say: receives lines for the user.
+        rows: those of the run's dataset, if they are at hand.
+
+    Raises:
+        InputError: no run, another dataset, prices without the model, or a key or model that the server does not know.
+        InfraError: the account of the judge has no credit left.
+        KeyboardInterrupt: judgements had so far are kept.
+    """
+    price = settings.price()
+    client = JudgeClient(settings.endpoint)
+    facts = read_facts(settings.run)
+    every = _rows_of_run(settings, facts, rows)
+    with JudgementFile.open(settings.run) as file:
+        judging = _Judging(settings, client, price, every, file, progress or Progress())
+        jobs = list(judging.plan())
+        judging.progress.start(len(jobs))
+        asyncio.run(judging.run(jobs))
+        finished = judging.finished
+        finished.spent = file.spent[settings.endpoint.model]
+        finished.cost_usd = finished.spent.cost(price)
+    if client.accepted:
+        say(f"{settings.endpoint.model}: the server does not accept {client.accepted}")
+    return finished
+
+
+def _predictions(settings: Settings) -> PredictionFile:
+    file = PredictionFile(settings.run / "predictions.jsonl")
+    if not file.path.is_file():
+        raise InputError(f"{settings.run}: no predictions.jsonl; evaluate again to have it")
+    return file
+
+
+def _rows_of_run(settings: Settings, facts: Mapping[str, Any], rows: Sequence[Row] | None) -> dict[str, Row]:
+    spec = settings.dataset or facts["dataset"]
+    rows = rows if rows is not None else load_rows(spec)
+    if dataset_sha256(rows) != facts["dataset_sha256"]:
+        raise InputError(f"{settings.run}: was evaluated on other rows than {spec!r} has now; give theirs by --dataset")
+    if unknown := [name for name in settings.instances if name not in facts["scope"]]:
+        raise InputError(f"--instance {unknown[0]}: not in this run")
+    return {str(row["instance_id"]): row for row in rows}
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A vote that is missing."""
+
+    key: VoteKey
+    position: int
+    """Where a row with this answer starts in predictions.jsonl."""
+
+
+class _Judging:
+    """One pass over the votes that are missing."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: JudgeClient,
+        price: Price | None,
+        rows: Mapping[str, Row],
+        file: JudgementFile,
+        progress: Progress,
+    ) -> None:
+        self.settings, self.client, self.price, self.rows = settings, client, price, rows
+        self.file, self.progress = file, progress
+        self.judge = Judge(settings.endpoint.model, prompt_version())
+        self.finished = Finished(self.judge)
+        self._predictions = _predictions(settings)
+        self._failures = 0
+
+    def plan(self) -> Iterator[_Job]:
+        """The votes that are missing, each answer once."""
+        predictions = self._predictions
+        seen: set[Answer] = set()
+        for position, prediction in zip(_line_starts(predictions.path), predictions, strict=True):
+            answer = prediction.instance_id, prediction.sha256
+            if answer in seen or (self.settings.instances and prediction.instance_id not in self.settings.instances):
+                continue
+            seen.add(answer)
+            for vote in range(self.settings.votes):
+                key = VoteKey(answer, self.judge, vote)
+                if self.file.statuses.get(key) == JUDGED:
+                    self.finished.kept += 1
+                else:
+                    yield _Job(key, position)
+
+    async def run(self, jobs: Sequence[_Job]) -> None:
+        """Have the votes; whatever ends this early, nothing is left under way."""
+        async with self.client:
+            queue = iter(jobs)
+            workers = [asyncio.create_task(self._work(queue)) for _ in range(min(self.settings.workers, len(jobs)))]
+            try:
+                await asyncio.gather(*workers)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _work(self, queue: Iterator[_Job]) -> None:
+        for job in queue:
+            if self.finished.stopped:
+                return
+            if outcome := await self._vote(job):
+                self.progress.done(outcome)
+
+    async def _vote(self, job: _Job) -> str:
+        """What a vote came to; empty if it was not to be had within the limit of costs."""
+        started = time.monotonic()
+        if job.key.answer in self.finished.malformed:
+            return "malformed"
+        try:
+            messages = await asyncio.to_thread(self._messages, job)
+        except MalformedAnswer:
+            self.finished.malformed.add(job.key.answer)
+            return "malformed"
+        except NotJudged as error:
+            return self._failed(job, str(error))
+        except (LMRBenchError, LoadError):
+            raise
+        except OSError as error:  # patches are applied on this machine's disk
+            return self._failed(job, f"cannot rebuild: {error}")
+        except Exception as error:
+            detail = f"{type(error).__name__}: {one_line(error)}"
+            return self._failed(job, f"a bug in lmrbench, please report it: {detail}")
+        key = cache_key(self.judge.model, self.judge.prompt_version, messages, job.key.vote)
+        if stored := self.settings.cache.get(key):
+            self.finished.cached += 1
+            self.file.append(job.key, stored[0], cost_usd=0.0, judged_at=stored[1], cached=True)
+            return str(stored[0].category)
+        if self._spent_all():
+            return ""
+        asked = await self.client.ask(messages, job.key.vote)
+        return self._take(job, key, asked, time.monotonic() - started)
+
+    def _take(self, job: _Job, key: str, asked: Asked, duration_s: float) -> str:
+        """Write down what came of asking."""
+        self.finished.asked += 1
+        judged_at = now()
+        self.file.append(
+            job.key,
+            asked.opinion,
+            error=asked.error,
+            tokens=asked.tokens,
+            cost_usd=self.price.cost(*asked.tokens) if self.price else None,
+            duration_s=duration_s,
+            judged_at=judged_at,
+        )
+        self._failures = 0 if asked.reached else self._failures + 1
+        if self._failures >= GIVE_UP_AFTER:
+            self._stop(f"the judge's server keeps failing ({asked.error})")
+        if self.settings.max_cost is not None and not asked.counted:
+            self._stop("the judge's server does not say how many tokens it used, so --max-cost cannot be kept")
+        if asked.opinion is None:
+            return self._missing(asked.error)
+        self.settings.cache.put(key, asked.opinion, judged_at)
+        return str(asked.opinion.category)
+
+    def _failed(self, job: _Job, reason: str) -> str:
+        """A vote for which nobody could be asked."""
+        self.file.append(job.key, None, error=reason, cost_usd=0.0)
+        return self._missing(reason)
+
+    def _missing(self, reason: str) -> str:
+        self.finished.errors += 1
+        self.finished.first_error = self.finished.first_error or reason
+        return JUDGE_ERROR
+
+    def _spent_all(self) -> bool:
+        limit = self.settings.max_cost
+        spent = self.file.spent[self.judge.model].cost(self.price) or 0.0
+        if limit is None or spent < limit:
+            return False
+        self._stop(f"{spent:.4f} USD are spent on this run's judgements; a --max-cost above {limit:g} goes on")
+        return True
+
+    def _stop(self, reason: str) -> None:
+        self.finished.stopped = self.finished.stopped or reason
+
+    def _messages(self, job: _Job) -> list[Message]:
+        prediction = self._predictions.read(job.position)
+        if (prediction.instance_id, prediction.sha256) != job.key.answer:
+            raise InputError(f"{self.settings.run}: the predictions changed meanwhile; judge again")
+        return build_messages(self.rows[prediction.instance_id], prediction)
+
+
+def _line_starts(path: Path) -> Iterator[int]:
+    """The byte at which each line of a file starts."""
+    start = 0
+    with path.open("rb") as file:
+        for line in file:
+            yield start
+            start += len(line)

@@ -1,0 +1,109 @@
+"""What the judge found in a run, by model: recomputed from judgements.jsonl and predictions.jsonl, never stored."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.evaluate.judge.category import Category
+from lmrbench_data.evaluate.judge.run import Finished
+from lmrbench_data.evaluate.judge.store import judges, read_judgements
+from lmrbench_data.evaluate.predictions import PredictionFile
+
+UNJUDGED, MALFORMED = "unjudged", "malformed"
+
+
+@dataclass
+class ModelSummary:
+    """The judgements on one model's answers in one setting."""
+
+    model: str
+    setting: str
+    counts: Counter[str] = field(default_factory=Counter)
+    """By category, `unjudged` (no vote could be had yet) and `malformed` (nothing there to judge)."""
+    agreements: list[float] = field(default_factory=list)
+    """Of each judged answer: the share of its votes for the category that it got."""
+
+    @property
+    def name(self) -> str:
+        """The model, with its setting if it has one."""
+        return f"{self.model} ({self.setting})" if self.setting else self.model
+
+    @property
+    def agreement(self) -> float | None:
+        """Mean share of votes for the winner; None if nothing was judged."""
+        return sum(self.agreements) / len(self.agreements) if self.agreements else None
+
+    @property
+    def split(self) -> int:
+        """Answers on which votes differ."""
+        return sum(share < 1 for share in self.agreements)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For --json."""
+        judged = {str(category): self.counts[category] for category in reversed(Category)}
+        return {
+            "model_name_or_path": self.model,
+            "setting": self.setting,
+            **judged,
+            UNJUDGED: self.counts[UNJUDGED],
+            MALFORMED: self.counts[MALFORMED],
+            "agreement": None if self.agreement is None else round(self.agreement, 4),
+            "split": self.split,
+        }
+
+
+def summarise(run: Path, finished: Finished, instances: Sequence[str] = ()) -> list[ModelSummary]:
+    """Each model's judgements by the judge that has just been asked.
+
+    Args:
+        instances: only these, if any.
+
+    Raises:
+        InputError: a damaged file.
+    """
+    judgements = read_judgements(run, *finished.judge) if finished.judge in judges(run) else {}
+    models: dict[tuple[str, str], ModelSummary] = {}
+    for prediction in PredictionFile(run / "predictions.jsonl"):
+        if instances and prediction.instance_id not in instances:
+            continue
+        name = prediction.model, prediction.setting
+        model = models.setdefault(name, ModelSummary(*name))
+        answer = prediction.instance_id, prediction.sha256
+        judgement = judgements.get(answer)
+        if answer in finished.malformed:
+            model.counts[MALFORMED] += 1
+        elif judgement is None or judgement.category is None:
+            model.counts[UNJUDGED] += 1
+        else:
+            model.counts[judgement.category] += 1
+            model.agreements.append(judgement.agreement)
+    return [models[name] for name in sorted(models)]
+
+
+def table(models: Sequence[ModelSummary], votes: int) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: one line a model; how far votes agree, if there are several."""
+    columns = [*(str(category) for category in reversed(Category)), UNJUDGED, MALFORMED]
+    header = ["model", *columns, *(["agreement", "split"] if votes > 1 else [])]
+    rows = []
+    for model in models:
+        spread = ["-" if model.agreement is None else f"{100 * model.agreement:.1f} %", str(model.split)]
+        rows.append([model.name, *(str(model.counts[name]) for name in columns), *(spread if votes > 1 else [])])
+    return header, rows
+
+
+def as_dict(models: Sequence[ModelSummary], finished: Finished) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "judge_model": finished.judge.model,
+        "prompt_version": finished.judge.prompt_version,
+        "models": [model.as_dict() for model in models],
+        "votes": {"kept": finished.kept, "cached": finished.cached, "asked": finished.asked, "failed": finished.errors},
+        "input_tokens": finished.spent.input_tokens,
+        "output_tokens": finished.spent.output_tokens,
+        "cost_usd": finished.cost_usd,
+        "complete": finished.complete,
+        "stopped": finished.stopped,
+        "first_error": finished.first_error,
+    }

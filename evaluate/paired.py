@@ -1,0 +1,65 @@
+"""Compare models two by two on the same instances: McNemar's exact test, adjusted for the number of comparisons."""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lmrbench_data.evaluate.scores import ModelScore
+from lmrbench_data.evaluate.stats import holm, mcnemar
+from lmrbench_data.evaluate.verdict import Status
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models on the instances that are in both scopes and that the machinery could grade for both.
+
+    Of several samples the first one counts, and an instance without prediction is not passed.
+    """
+
+    first: str
+    second: str
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+    p: float
+    """Two-sided, of McNemar's exact test."""
+    p_holm: float = 1.0
+    """The same, adjusted for all comparisons of the report (Holm)."""
+
+    @property
+    def instances(self) -> int:
+        """How many instances were compared."""
+        return self.both + self.only_first + self.only_second + self.neither
+
+
+def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pair]:
+    """All pairs of models that share an instance.
+
+    Args:
+        names: what each of `scores` is called.
+    """
+    pairs = [
+        pair
+        for (one, first), (other, second) in itertools.combinations(zip(scores, names, strict=True), 2)
+        if (pair := _compare(one, other, first, second)).instances
+    ]
+    adjusted = holm([pair.p for pair in pairs])
+    return [dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
+
+
+def _compare(one: ModelScore, other: ModelScore, first: str, second: str) -> Pair:
+    counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
+    for instance in one.scope.keys() & other.scope.keys():
+        statuses = [_first_status(score, instance) for score in (one, other)]
+        if Status.INFRA_ERROR not in statuses:
+            passed = [status == Status.PASSED for status in statuses]
+            counts[passed[0], passed[1]] += 1
+    only = counts[True, False], counts[False, True]
+    return Pair(first, second, counts[True, True], *only, counts[False, False], mcnemar(*only))
+
+
+def _first_status(score: ModelScore, instance: str) -> str:
+    answers = score.answers.get(instance)
+    return answers[0].status if answers else ""

@@ -1,0 +1,49 @@
+"""Whether a reference repeats itself: to the last bit on one thread, and within the tolerances of its cases on two.
+
+One that does not would fail honest answers at random.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.compare import Comparison, first_difference
+from lmrbench_data.evaluate.decode import Frame, decode
+from lmrbench_data.evaluate.record import record_seeds
+from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.loader import File
+
+#: Runs that have to agree where a task is checked in depth.
+MANY_RUNS = 10
+
+
+def stability(
+    row: Mapping[str, Any], reference: Mapping[str, File], sandbox: Sandbox, image: str, runs: int
+) -> dict[str, str]:
+    """What is wrong with the reference's repetition, "" where nothing is: `repeated` and `two threads`.
+
+    Args:
+        reference: the files of the unmasked repository.
+        runs: how many runs on one thread have to agree.
+    """
+    seeds = row["tests"]["seeds"]
+    # Bits, not tolerances: those of a case may be too wide to show that a clock or a hash of the process takes part.
+    exact = Comparison({"exact": True})
+    declared = {case["name"]: Comparison(case) for case in row["tests"]["cases"]}
+    try:
+        first = record_seeds(row, reference, sandbox, image, seeds)
+        for _ in range(runs - 1):
+            again = record_seeds(row, reference, sandbox, image, seeds)
+            if found := _difference(first, again, dict.fromkeys(declared, exact)):
+                return {"repeated": f"two runs of the reference differ: {found}"}
+        threaded = record_seeds(row, reference, sandbox, image, seeds, threads=2)
+    except InputError as error:
+        return {"repeated": str(error)}
+    return {"repeated": "", "two threads": _difference(first, threaded, declared)}
+
+
+def _difference(first: Sequence[Frame], second: Sequence[Frame], how: Mapping[str, Comparison]) -> str:
+    for one, other in zip(first, second, strict=True):
+        if found := first_difference(decode(one.payload), decode(other.payload), how[one.case]):
+            return f"case_{one.case} seed {one.seed}: {found}"
+    return ""

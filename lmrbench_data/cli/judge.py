@@ -1,0 +1,167 @@
+"""`lmrbench judge`: a language model says how far the answers of a run are right in logic and code."""
+
+import signal
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lmrbench_data.cli.output import Bar, Json, print_json, print_table, progress_bar, put, say
+from lmrbench_data.errors import LMRBenchError
+
+if TYPE_CHECKING:
+    from lmrbench_data.evaluate.judge.run import Finished, Progress, Settings
+
+
+def judge(
+    run: Annotated[Path, typer.Argument(help="Run folder of `lmrbench evaluate`.", metavar="RUN")],
+    model: Annotated[str, typer.Option("--model", "-m", help="The judge, as its server calls it.")],
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="OpenAI-compatible server; OPENAI_BASE_URL, else OpenAI.")
+    ] = None,
+    votes: Annotated[int, typer.Option("--votes", min=1, max=99, help="Judgements an answer; most votes win.")] = 1,
+    prices: Annotated[
+        Path | None, typer.Option("--prices", help="YAML: model -> {input_per_mtok, output_per_mtok} in US dollars.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", min=0, help="Stop when this run's judgements cost so many US dollars.")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Questions at a time.")] = 4,
+    rpm: Annotated[
+        float | None, typer.Option("--rpm", min=0.1, help="Start at most so many requests a minute.")
+    ] = None,
+    retries: Annotated[
+        int, typer.Option("--retries", min=0, max=100, help="For each request that meets a busy or broken server.")
+    ] = 5,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for one request.")] = 300.0,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=1, help="Limit of an answer, its reasoning included.")
+    ] = None,
+    instance: Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="Where the run's dataset is now, if it has moved.")
+    ] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use what other runs have paid for.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Have a language model judge the answers of a run: completely correct (CC), subtle errors (LC), wrong logic (LI).
+
+    The key is read from OPENAI_API_KEY; a local server needs none. Judgements go to RUN/judgements.jsonl one by one,
+    and the same command again asks only for those that are missing.
+    """
+    from lmrbench_data.evaluate.judge.cache import Cache
+    from lmrbench_data.evaluate.judge.client import Endpoint
+    from lmrbench_data.evaluate.judge.run import Settings
+
+    endpoint = Endpoint(model, base_url, retries, timeout, max_tokens, rpm)
+    cache = Cache(None) if no_cache else Cache.of_user()
+    settings = Settings(run, endpoint, votes, workers, prices, max_cost, dataset, instance or (), cache)
+    judged = Judged(settings, _run(settings, None, as_json))
+    if as_json:
+        print_json(judged.as_dict())
+    else:
+        judged.print_table()
+    if status := judged.say_what_is_missing():
+        raise typer.Exit(status)
+
+
+def judge_evaluated(folder: Path, model: str, base_url: str | None, rows: Any, quiet: bool) -> "Judged":
+    """Judge a run that has just been evaluated; a judge that fails does not take the evaluation's report away.
+
+    Args:
+        rows: the run's dataset.
+        quiet: no progress bar.
+    """
+    from lmrbench_data.evaluate.judge.client import Endpoint
+    from lmrbench_data.evaluate.judge.run import Settings
+
+    settings = Settings(folder, Endpoint(model, base_url))
+    try:
+        return Judged(settings, _run(settings, rows, quiet))
+    except LMRBenchError as error:
+        return Judged(settings, error)
+
+
+@dataclass
+class Judged:
+    """What came of judging a run, and how it is shown."""
+
+    settings: "Settings"
+    outcome: "Finished | LMRBenchError"
+
+    def as_dict(self) -> dict[str, Any]:
+        """What --json prints."""
+        from lmrbench_data.evaluate.judge.summary import as_dict, summarise
+
+        if isinstance(self.outcome, LMRBenchError):
+            return {"run": str(self.settings.run), "complete": False, "error": str(self.outcome)}
+        models = summarise(self.settings.run, self.outcome, self.settings.instances)
+        return {"run": str(self.settings.run), **as_dict(models, self.outcome)}
+
+    def print_table(self) -> None:
+        """The categories by model, and what they took."""
+        from lmrbench_data.evaluate.judge.summary import summarise, table
+
+        if isinstance(self.outcome, LMRBenchError):
+            return
+        done, votes = self.outcome, self.settings.votes
+        models = summarise(self.settings.run, done, self.settings.instances)
+        voted = f", {votes} votes" if votes > 1 else ""
+        print_table(
+            *table(models, votes), title=f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
+        )
+        cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
+        put(f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}")
+        put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} were there before")
+        put(f"judgements: {self.settings.run}/judgements.jsonl")
+
+    def say_what_is_missing(self) -> int:
+        """Tell why not every answer is judged, and how to go on; the exit status that follows."""
+        if isinstance(self.outcome, LMRBenchError):
+            say(f"error: {' '.join(str(self.outcome).split())}")
+            return self.outcome.exit_code
+        done = self.outcome
+        if count := len(done.malformed):
+            what = "malformed answer is" if count == 1 else "malformed answers are"
+            say(f"{count} {what} left out: without a candidate function there is nothing to judge")
+        if done.stopped:
+            say(f"incomplete: {done.stopped}; judgements so far are kept, the same command goes on")
+        if done.errors:
+            what = "judgement" if done.errors == 1 else "judgements"
+            say(f"incomplete: {done.errors} {what} could not be had ({done.first_error})")
+            say("the same command asks for those that are missing, and only for them")
+        return 0 if done.complete else 3
+
+
+def _run(settings: "Settings", rows: Any, quiet: bool) -> "Finished":
+    from lmrbench_data.evaluate.judge.run import judge
+
+    # A polite kill ends like Ctrl-C, which the event loop knows how to handle: requests dropped, judgements kept.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        with progress_bar("judging", shown=not quiet) as bar:
+            return judge(settings, say, _progress(bar), rows)
+    except KeyboardInterrupt:
+        say(f"stopped; judgements so far are in {settings.run}/judgements.jsonl, the same command goes on from there")
+        sys.exit(130)
+
+
+def _progress(bar: Bar) -> "Progress":
+    """Draws progress with counts by outcome."""
+    from lmrbench_data.evaluate.judge.run import Progress
+
+    class Drawn(Progress):
+        def __init__(self) -> None:
+            self.counts: Counter[str] = Counter()
+
+        def start(self, jobs: int) -> None:
+            bar.total(jobs)
+
+        def done(self, outcome: str) -> None:
+            self.counts[outcome] += 1
+            bar.step(self.counts)
+
+    return Drawn()
