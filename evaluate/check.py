@@ -80,6 +80,7 @@ def check_tasks(
     workers: int = 2,
     mutants: bool = False,
     on_start: Callable[[int], None] = lambda count: None,
+    on_row: Callable[[dict[str, Any]], None] = lambda row: None,
 ) -> Iterator[Finding]:
     """Yield a finding for each probe, as they come.
 
@@ -87,6 +88,7 @@ def check_tasks(
         mutants: also try every mutant of the reference (`mutants.py`): the cases have to notice it, or it is listed in
             the task as equivalent and they do not.
         on_start: told how many probes will run.
+        on_row: given each dataset row that is checked.
 
     Raises:
         InfraError: the machinery failed, so that nothing can be said.
@@ -103,6 +105,7 @@ def check_tasks(
             except InputError as error:
                 yield Finding(instance, "golden", False, str(error), str(Status.ERROR))
                 continue
+            on_row(rows[instance])
             references[instance] = task.repo
             probes += _probes(task, implementation)
             if mutants:

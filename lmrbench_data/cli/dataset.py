@@ -1,9 +1,9 @@
-"""`lmrbench dataset`: build the dataset, check that its tasks are sound, compare two builds."""
+"""`lmrbench dataset`: build the dataset, check that its tasks are sound, compare two builds, publish one."""
 
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +12,7 @@ from lmrbench_data.cli.output import Json, print_json, print_table, progress_bar
 if TYPE_CHECKING:
     from lmrbench_data.evaluate.check import Finding
 
-app = typer.Typer(help="Build, check and compare the dataset.", no_args_is_help=True)
+app = typer.Typer(help="Build, check, compare and publish the dataset.", no_args_is_help=True)
 
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Where references run: auto, docker or local.")]
 BenchmarkFolder = Annotated[
@@ -65,6 +65,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Prove that tasks are sound: golden passes, masked fails, valid variants pass, wrong ones fail."""
+    from lmrbench_data.checked import record_checked
     from lmrbench_data.evaluate.check import check_tasks
     from lmrbench_data.evaluate.record import default_recorder
     from lmrbench_data.evaluate.sandbox import open_sandbox
@@ -73,16 +74,19 @@ def check(
     tasks = load_tasks(names or (), benchmark)
     place = open_sandbox(sandbox, say)
     findings = []
+    rows: list[dict[str, Any]] = []
     try:
         with progress_bar("checking", shown=not as_json) as bar:
             recorder = default_recorder(place, say)
             for finding in check_tasks(
-                tasks, recorder, place, say, workers=workers, mutants=mutants, on_start=bar.total
+                tasks, recorder, place, say, workers=workers, mutants=mutants, on_start=bar.total, on_row=rows.append
             ):
                 findings.append(finding)
                 bar.step()
     finally:
         place.close()
+    bad = {finding.instance_id for finding in findings if not finding.ok}
+    record_checked([row for row in rows if row["instance_id"] not in bad], place.name)
     findings.sort(key=lambda finding: (finding.instance_id, finding.name))
     if as_json:
         print_json([finding.as_row() for finding in findings])
@@ -92,7 +96,7 @@ def check(
                 mark = "ok " if finding.ok else "BAD"
                 put(f"{mark} {finding.instance_id}  {finding.name}  {finding.status}  {finding.message}")
         _print_counts(findings, mutants)
-    if not all(finding.ok for finding in findings):
+    if bad:
         raise typer.Exit(1)
 
 
@@ -129,3 +133,51 @@ def diff(
             put("\n".join(f"    {line}" for line in change.detail.splitlines()))
     rows = len({change.instance_id for change in changes})
     put(f"{rows} rows differ" if rows else "no difference")
+
+
+@app.command()
+def push(
+    repo: Annotated[str, typer.Argument(help="Dataset repository on the Hub, org/name.")],
+    folder: Annotated[Path, typer.Option("--folder", help="What `dataset build` has written.")] = Path("lmr-bench"),
+    benchmark: BenchmarkFolder = None,
+    private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Publish a build: card, rows, eval.yaml and loader.py in one commit, with a tag that never moves.
+
+    Refuses what `dataset check` has not proved in Docker, what is not exactly what this version builds, and what would
+    overwrite a newer version. The token comes from HF_TOKEN or `hf auth login`.
+    """
+    from lmrbench_data.build import load_benchmark
+    from lmrbench_data.hub import open_hub
+    from lmrbench_data.publish import plan_push
+    from lmrbench_data.publish import push as carry_out
+
+    api = open_hub()
+    plan = plan_push(api, repo, folder, load_benchmark(benchmark))
+    facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": plan.rows, "removed": plan.removed}
+    changes = [
+        {"instance_id": item.instance_id, "column": item.column, "summary": item.summary} for item in plan.changes
+    ]
+    if not as_json:
+        for change in plan.changes:
+            put(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
+        for name in plan.removed:
+            put(f"{name}: removed from the repository")
+        state = (
+            "is there already" if plan.done else f"{len({c.instance_id for c in plan.changes})} rows differ from main"
+        )
+        put(f"{repo} {plan.tag}: {plan.rows} rows, content {plan.sha256[:12]}; {state}")
+    if dry_run or plan.done:
+        if as_json:
+            print_json({**facts, "changes": changes, "pushed": False, "done": plan.done})
+        return
+    if not (yes or as_json):
+        typer.confirm(f"Push to {repo} and tag it {plan.tag}, for ever?", abort=True, err=True)
+    sha = carry_out(api, plan, private=private)
+    if as_json:
+        print_json({**facts, "changes": changes, "pushed": True, "commit": sha})
+    else:
+        put(f"pushed: {repo}@{plan.tag} ({sha[:12]}); load_dataset({repo!r}, revision={plan.tag!r}, split='test')")

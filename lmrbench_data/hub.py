@@ -1,0 +1,253 @@
+"""Write to the Hub: errors in one line, and commits that happen once even if the answer to them is lost.
+
+The client retries uploads by itself but not commits, tags or new repositories. Where the answer to one of those is
+lost, this module looks whether it has happened before it tries again, so that a retry never makes a second one.
+"""
+
+import contextlib
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lmrbench_data.errors import InfraError, InputError
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperation, HfApi
+
+T = TypeVar("T")
+#: Seconds before each further attempt.
+BACKOFF_S = (1.0, 3.0, 9.0)
+#: The longest Retry-After that is waited for.
+MAX_WAIT_S = 60.0
+#: So many of the newest commits are looked through for one whose answer was lost.
+LOOK_BACK = 50
+
+
+class Conflict(InputError):
+    """Somebody else has changed the repository since it was read: read it again."""
+
+
+class LostAnswer(InfraError):
+    """The connection broke or the server failed: what was asked for may have happened or not."""
+
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A commit or pull request on the Hub."""
+
+    sha: str
+    url: str
+    pull_request: int | None = None
+    existed: bool = False
+    """It was there before: from an earlier attempt."""
+
+
+def open_hub(token: str | None = None) -> "HfApi":
+    """The Hub's client, as the user's environment sets it up (HF_ENDPOINT, HF_TOKEN, `hf auth login`)."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    disable_progress_bars()
+    return HfApi(token=token, library_name="lmrbench")
+
+
+@contextlib.contextmanager
+def hub_errors(what: str) -> Iterator[None]:
+    """Turn whatever the client raises into one line that starts with `what`.
+
+    Raises:
+        Conflict: 409 or 412, somebody else was faster.
+        LostAnswer: the network, a server error or a rate limit.
+        InputError: everything that the user has to mend: token, rights, names.
+    """
+    from huggingface_hub import errors
+
+    # What a dropped connection raises is the HTTP library's own error.
+    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
+    try:
+        yield
+    except errors.HfHubHTTPError as error:
+        raise _explain(what, error) from error
+    except errors.LocalTokenNotFoundError as error:
+        raise InputError(f"{what}: no token; run `hf auth login` or set HF_TOKEN") from error
+    except errors.OfflineModeIsEnabled as error:
+        raise InputError(f"{what}: HF_HUB_OFFLINE is set; unset it") from error
+    except errors.HFValidationError as error:
+        raise InputError(f"{what}: {_one_line(error)}") from error
+    except (http_error, OSError) as error:
+        raise LostAnswer(f"{what}: the Hub does not answer ({type(error).__name__}: {_one_line(error)})") from error
+
+
+def _explain(what: str, error: Any) -> Exception:
+    from huggingface_hub import errors
+
+    status = error.response.status_code if error.response is not None else 0
+    said = error.server_message or _one_line(error)
+    if status == 401:
+        # To a missing repository the Hub answers 401, too, unless the token may see it.
+        return InputError(f"{what}: no such repository, or the token is missing or expired; run `hf auth login`")
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return InputError(f"{what}: no such repository, or this token may not see it")
+    if isinstance(error, errors.RevisionNotFoundError):
+        return InputError(f"{what}: no such revision")
+    if isinstance(error, errors.EntryNotFoundError):
+        return InputError(f"{what}: no such file")
+    if status == 403:
+        return InputError(f"{what}: not allowed; the token needs the `write` role for this repository ({said})")
+    if status in (409, 412):
+        return Conflict(f"{what}: the repository has changed meanwhile ({said}); try again")
+    if status == 429 or status >= 500:
+        reason = "too many requests" if status == 429 else f"the Hub failed with {status}"
+        lost = LostAnswer(f"{what}: {reason}; try again later")
+        with contextlib.suppress(ValueError):
+            lost.retry_after_s = float(error.response.headers.get("Retry-After", ""))
+        return lost
+    return InputError(f"{what}: refused with {status} ({said})")
+
+
+def persist(act: Callable[[], T], happened: Callable[[], T | None]) -> T:
+    """Do something once: after a lost answer look whether it `happened`, and only else try again.
+
+    Raises:
+        LostAnswer: every attempt failed, and it has not happened.
+        LMRBenchError: whatever else `act` raises.
+    """
+    for wait in (*BACKOFF_S, None):
+        try:
+            return act()
+        except LostAnswer as error:
+            lost = error
+        time.sleep(min(lost.retry_after_s or wait or 0.0, MAX_WAIT_S))
+        with contextlib.suppress(LostAnswer):
+            if (found := happened()) is not None:
+                return found
+        if wait is None:
+            raise lost
+    raise AssertionError("unreachable")
+
+
+def commit_once(
+    api: "HfApi",
+    repo_id: str,
+    operations: Callable[[], Sequence["CommitOperation"]],
+    *,
+    title: str,
+    description: str = "",
+    parent_commit: str | None = None,
+    create_pr: bool = False,
+    repo_type: str = "dataset",
+) -> Committed:
+    """Commit to main, or open a pull request, exactly once.
+
+    Args:
+        operations: makes them anew for each attempt: the client marks them as used.
+        title: of the commit or pull request. It must tell it from every other one, by a hash of its content, say:
+            it is what is looked for after a lost answer, and before a pull request is opened.
+        parent_commit: the commit of main that the changes are meant for.
+
+    Raises:
+        Conflict: main is not at `parent_commit` any more.
+        InputError, LostAnswer: see `hub_errors`.
+    """
+
+    def act() -> Committed:
+        with hub_errors(repo_id):
+            info = api.create_commit(
+                repo_id,
+                operations(),
+                commit_message=title,
+                commit_description=description,
+                parent_commit=parent_commit,
+                create_pr=create_pr,
+                repo_type=repo_type,
+            )
+        return Committed(info.oid, info.pr_url or info.commit_url, int(info.pr_num) if info.pr_num else None)
+
+    def find() -> Committed | None:
+        if create_pr:
+            return find_pull_request(api, repo_id, title, repo_type)
+        with hub_errors(repo_id):
+            commits = api.list_repo_commits(repo_id, repo_type=repo_type)[:LOOK_BACK]
+        newer = itertools.takewhile(lambda commit: commit.commit_id != parent_commit, commits)
+        sha = next((commit.commit_id for commit in newer if commit.title == title), None)
+        return Committed(sha, f"{api.endpoint}/{repo_type}s/{repo_id}/commit/{sha}", existed=True) if sha else None
+
+    if create_pr and (found := find()):
+        return found
+    return persist(act, find)
+
+
+def find_pull_request(api: "HfApi", repo_id: str, title: str, repo_type: str = "dataset") -> Committed | None:
+    """This user's open or merged pull request of that title, if there is one.
+
+    Raises:
+        InputError, LostAnswer: see `hub_errors`.
+    """
+    with hub_errors(repo_id):
+        author = api.whoami()["name"]
+        for item in api.get_repo_discussions(repo_id, repo_type=repo_type, discussion_type="pull_request"):
+            if (item.title, item.author) == (title, author) and item.status in ("open", "draft", "merged"):
+                sha = api.dataset_info(repo_id, revision=item.git_reference).sha if repo_type == "dataset" else ""
+                return Committed(sha or "", item.url, item.num, existed=True)
+    return None
+
+
+def ensure_repo(api: "HfApi", repo_id: str, *, private: bool = False, repo_type: str = "dataset") -> bool:
+    """Create a repository unless it is there; whether it was made now.
+
+    Raises:
+        InputError, LostAnswer: see `hub_errors`.
+    """
+
+    def exists() -> bool:
+        with hub_errors(repo_id):
+            return bool(api.repo_exists(repo_id, repo_type=repo_type))
+
+    def act() -> bool:
+        with hub_errors(repo_id):
+            api.create_repo(repo_id, repo_type=repo_type, private=private, exist_ok=True)
+        return True
+
+    return False if exists() else persist(act, lambda: exists() or None)
+
+
+def tag_once(api: "HfApi", repo_id: str, tag: str, sha: str, *, repo_type: str = "dataset") -> None:
+    """Give a commit a tag; one that names it already is fine, one that names another is refused.
+
+    Raises:
+        InputError: the tag names another commit.
+        LostAnswer: see `hub_errors`.
+    """
+
+    def act() -> bool:
+        if placed():
+            return True
+        with hub_errors(f"{repo_id} tag {tag}"):
+            api.create_tag(repo_id, tag=tag, revision=sha, repo_type=repo_type, exist_ok=False)
+        return True
+
+    def placed() -> bool | None:
+        found = tags(api, repo_id, repo_type).get(tag)
+        if found not in (None, sha):
+            raise InputError(f"{repo_id}: tag {tag} names another commit ({found[:12]}); a tag never moves")
+        return True if found else None
+
+    persist(act, placed)
+
+
+def tags(api: "HfApi", repo_id: str, repo_type: str = "dataset") -> dict[str, str]:
+    """Tag → commit of a repository.
+
+    Raises:
+        InputError, LostAnswer: see `hub_errors`.
+    """
+    with hub_errors(repo_id):
+        return {ref.name: ref.target_commit for ref in api.list_repo_refs(repo_id, repo_type=repo_type).tags}
+
+
+def _one_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

@@ -1,0 +1,216 @@
+"""What a Hub remembers: users, repositories with commits, refs and pull requests, LFS objects. No HTTP here."""
+
+import datetime
+import hashlib
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Files = Mapping[str, bytes]
+#: Kinds of repositories as they stand in URLs of the API.
+KINDS = ("models", "datasets", "spaces")
+
+
+class Refused(Exception):
+    """A request that is answered with an error status.
+
+    Attributes:
+        status: of the response.
+        code: the header `X-Error-Code`, from which clients tell what is missing.
+    """
+
+    def __init__(self, status: int, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+@dataclass(frozen=True)
+class User:
+    """Who a token belongs to, and what it may do."""
+
+    name: str
+    role: str = "write"
+    """Of the token: read or write."""
+    orgs: tuple[str, ...] = ()
+    """Organisations whose repositories this user may write."""
+    expired: bool = False
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A state of a repository."""
+
+    sha: str
+    files: Files
+    parent: str | None
+    title: str
+    author: str
+    date: str
+
+
+@dataclass
+class PullRequest:
+    """A pull request: its commits are behind the reference `refs/pr/<num>`."""
+
+    num: int
+    title: str
+    description: str
+    author: str
+    created: str
+    base: str
+    """The commit of main that it started from."""
+    status: str = "open"
+    merged_as: str | None = None
+    comments: list[tuple[str, str]] = field(default_factory=list)
+    """(author, text)"""
+
+
+@dataclass
+class Repo:
+    """A repository and everything in it."""
+
+    kind: str
+    name: str
+    commits: dict[str, Commit] = field(default_factory=dict)
+    refs: dict[str, str] = field(default_factory=dict)
+    """Branches (`main`), tags (`tags/v1`) and pull requests (`refs/pr/1`) → commit."""
+    pull_requests: dict[int, PullRequest] = field(default_factory=dict)
+
+    def resolve(self, revision: str) -> Commit:
+        """The commit behind a branch, tag, pull request or hash."""
+        for ref in (revision, f"tags/{revision}"):
+            if ref in self.refs:
+                return self.commits[self.refs[ref]]
+        if revision in self.commits:
+            return self.commits[revision]
+        raise Refused(404, "Revision Not Found", "RevisionNotFound")
+
+
+class Store:
+    """All of it. Every public method is one step: call it under a lock."""
+
+    def __init__(self) -> None:
+        self.repos: dict[tuple[str, str], Repo] = {}
+        self.users: dict[str, User] = {}
+        self.objects: dict[str, bytes] = {}
+        """LFS objects by SHA-256."""
+        self._count = itertools.count()
+
+    def user(self, token: str | None) -> User | None:
+        """Whose token it is; None without one.
+
+        Raises:
+            Refused: 401 for a token that is not, or no longer, valid.
+        """
+        if token is None:
+            return None
+        user = self.users.get(token)
+        if user is None or user.expired:
+            raise Refused(401, "Invalid credentials in Authorization header")
+        return user
+
+    def repo(self, kind: str, name: str) -> Repo:
+        """A repository that exists."""
+        repo = self.repos.get((kind, name))
+        if repo is None:
+            raise Refused(404, "Repository not found", "RepoNotFound")
+        return repo
+
+    def create(self, kind: str, name: str, user: User | None) -> Repo:
+        """A new repository with one empty commit, as the Hub makes it."""
+        self.check_may_write(name, user)
+        if (kind, name) in self.repos:
+            raise Refused(409, "You already created this repo")
+        self.repos[kind, name] = Repo(kind, name)
+        self.add_commit(kind, name, {".gitattributes": b"*.parquet filter=lfs\n"}, "main", "initial commit", "")
+        return self.repos[kind, name]
+
+    def check_may_write(self, name: str, user: User | None) -> None:
+        """Refuse who has no write token for the namespace of a repository."""
+        if user is None:
+            raise Refused(401, "Invalid username or password.")
+        if user.role != "write" or name.split("/")[0] not in (user.name, *user.orgs):
+            raise Refused(403, "You don't have the rights to write to this repository")
+
+    def add_commit(self, kind: str, name: str, files: Files, ref: str, title: str, author: str) -> Commit:
+        """Add a commit with exactly these files; `ref` points to it from now on."""
+        repo = self.repos.setdefault((kind, name), Repo(kind, name))
+        parent = repo.refs.get(ref) or repo.refs.get("main")
+        seed = repr((kind, name, parent, sorted(files), next(self._count)))
+        commit = Commit(hashlib.sha1(seed.encode()).hexdigest(), dict(files), parent, title, author, now())
+        repo.commits[commit.sha] = commit
+        repo.refs[ref] = commit.sha
+        return commit
+
+    def change(
+        self,
+        repo: Repo,
+        revision: str,
+        changes: Mapping[str, bytes | None],
+        title: str,
+        user: User,
+        *,
+        description: str = "",
+        parent: str | None = None,
+        create_pr: bool = False,
+    ) -> tuple[Commit, PullRequest | None]:
+        """Commit additions and deletions (None), directly or as a pull request.
+
+        Raises:
+            Refused: 412 if `parent` is not the head any more; 403 without the right.
+        """
+        head = repo.resolve(revision)
+        if user.role != "write":
+            raise Refused(403, "This token has no write role")
+        own = [item for item in repo.pull_requests.values() if revision == f"refs/pr/{item.num}"]
+        if not create_pr and not (own and own[0].author == user.name):
+            self.check_may_write(repo.name, user)
+        if parent is not None and parent != head.sha:
+            raise Refused(412, "A commit has happened since. Please refresh and try again.")
+        files = {**head.files, **{name: content for name, content in changes.items() if content is not None}}
+        for name, content in changes.items():
+            if content is None:
+                files = {path: data for path, data in files.items() if path != name and not path.startswith(f"{name}/")}
+        pull_request = None
+        if create_pr:
+            number = len(repo.pull_requests) + 1
+            pull_request = PullRequest(number, title, description, user.name, now(), head.sha)
+            repo.pull_requests[number] = pull_request
+            revision = f"refs/pr/{number}"
+            repo.refs[revision] = head.sha
+        return self.add_commit(repo.kind, repo.name, files, revision, title, user.name), pull_request
+
+    def tag(self, repo: Repo, revision: str, name: str, user: User | None) -> None:
+        """Name a commit; a tag never moves."""
+        self.check_may_write(repo.name, user)
+        if f"tags/{name}" in repo.refs:
+            raise Refused(409, "Tag reference exists already")
+        repo.refs[f"tags/{name}"] = repo.resolve(revision).sha
+
+    def merge(self, repo: Repo, number: int, user: User | None) -> None:
+        """Bring what a pull request changed against its base into main."""
+        self.check_may_write(repo.name, user)
+        item = repo.pull_requests.get(number)
+        if item is None:
+            raise Refused(404, "Discussion not found")
+        if item.status != "open":
+            raise Refused(409, f"This pull request is {item.status}")
+        base, head, main = repo.commits[item.base].files, repo.resolve(f"refs/pr/{number}").files, repo.resolve("main")
+        files = dict(main.files)
+        for name in base.keys() | head.keys():
+            if base.get(name) != head.get(name):
+                if main.files.get(name) not in (base.get(name), head.get(name)):
+                    raise Refused(409, "This pull request has conflicts")
+                if name in head:
+                    files[name] = head[name]
+                else:
+                    files.pop(name, None)
+        assert user is not None
+        item.status = "merged"
+        merged = self.add_commit(repo.kind, repo.name, files, "main", f"{item.title} (#{number})", user.name)
+        item.merged_as = merged.sha
+
+
+def now() -> str:
+    """The time as the Hub writes it."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
