@@ -17,7 +17,7 @@ from lmrbench_data.source import SourceError, offset, parse, split_lines
 #: What our markers look like, and the control tokens of chat formats, which some servers honour wherever they stand.
 _LOOKALIKE = re.compile(
     r"""[=＝]{3,}(?=[ \t]*(?:BEGIN|END))
-    | <\| | ｜> | <｜
+    | <\| | \|> | <｜ | ｜>
     | <(?=/?(?:s|bos|eos|pad|start_of_turn|end_of_turn|think|tool_call|im_start|im_end)>)
     | <<(?=/?SYS>>)
     | \[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])""",

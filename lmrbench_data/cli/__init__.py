@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lmrbench_data.cli import dataset, evaluate, images, judge, report, tasks
+from lmrbench_data.cli import dataset, evaluate, images, judge, report, submit, tasks
 from lmrbench_data.cli.output import flush, prepare_streams, put, say
 
 app = typer.Typer(
@@ -26,6 +26,8 @@ app.add_typer(images.app, name="images")
 app.command("evaluate")(evaluate.evaluate)
 app.command("judge")(judge.judge)
 app.command("report")(report.report)
+app.command("submit")(submit.submit)
+app.command("verify")(submit.verify)
 
 
 def _version(shown: bool) -> None:

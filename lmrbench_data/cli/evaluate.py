@@ -76,7 +76,7 @@ def evaluate(
             ensure_embedded(place.name, say)
         rows = load_rows(dataset)
         with progress_bar("evaluating", shown=not as_json) as bar:
-            finished = run(settings, rows, place, say, _progress(bar))
+            finished = run(settings, rows, place, say, draw_progress(bar))
     except KeyboardInterrupt:
         say(f"stopped; finished results are in {folder}/, the same command goes on from there")
         sys.exit(130)
@@ -100,7 +100,7 @@ def evaluate(
     _exit(finished, folder, judged)
 
 
-def _progress(bar: Bar) -> "Progress":
+def draw_progress(bar: Bar) -> "Progress":
     """Draws a run's progress with counts by status."""
     from lmrbench_data.evaluate.run import Progress
     from lmrbench_data.evaluate.verdict import Status

@@ -1,0 +1,155 @@
+"""Submit a run: a pull request to the results dataset, and one to a model repository with its scores.
+
+A retry never submits twice: the pull request's title carries the hash of what is in it, and is looked for first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.scores import CATEGORIES, ModelScore, score_runs
+from lmrbench_data.evaluate.submission import Submission
+from lmrbench_data.hub import Committed, commit_once, hub_errors, tags
+from lmrbench_data.loader import LoadError, read_card_stamp
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperation, HfApi
+
+#: The tasks that cards/eval.yaml registers.
+ACCURACY_TASK, JUDGE_TASK = "unit_test_accuracy", "judge_completely_correct"
+EVAL_RESULTS = ".eval_results/lmr-bench.yaml"
+
+
+@dataclass(frozen=True)
+class PublishedDataset:
+    """The tag of the dataset on the Hub that a run was evaluated on."""
+
+    repo_id: str
+    tag: str
+    sha: str
+
+
+def find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> PublishedDataset:
+    """The tag of a dataset repository that has this content.
+
+    Raises:
+        InputError: none has, so that nobody could repeat the run; or there is no such repository.
+        LostAnswer: the Hub does not answer.
+    """
+    from huggingface_hub import hf_hub_download
+
+    for tag, sha in sorted(tags(api, repo_id).items(), reverse=True):
+        with hub_errors(f"{repo_id}@{tag}"):
+            card = hf_hub_download(repo_id, "README.md", repo_type="dataset", revision=sha)
+        try:
+            stamp = read_card_stamp(Path(card), f"{repo_id}@{tag}")
+        except LoadError:
+            continue
+        if stamp["sha256"] == dataset_sha256:
+            return PublishedDataset(repo_id, tag, sha)
+    raise InputError(
+        f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]}); evaluate on a published version, "
+        f"--dataset {repo_id}@vX.Y.Z"
+    )
+
+
+def submit(api: "HfApi", submission: Submission, results_repo: str) -> Committed:
+    """Open the pull request for a run, or find the one that was opened before.
+
+    Raises:
+        InputError, LostAnswer: see `lmrbench_data.hub.hub_errors`.
+    """
+    models = ", ".join(_plain(name) for name in submission.models)
+    version = submission.facts["benchmark_version"]
+    title = f"{models[:80]} on LMR-Bench {version}: {submission.run_id} [{submission.sha256[:16]}]"
+    place = f"data/{submission.run_id}.parquet"
+    with hub_errors(results_repo):
+        if api.file_exists(results_repo, place, repo_type="dataset"):
+            raise InputError(f"{results_repo}: run {submission.run_id} is there already")
+        author = api.whoami()["name"]
+        opened = api.get_repo_discussions(
+            results_repo, repo_type="dataset", discussion_type="pull_request", discussion_status="open", author=author
+        )
+        for item in opened:
+            if f": {submission.run_id} [" in item.title and item.title != title:
+                raise InputError(f"{results_repo}: PR {item.num} has an older state of this run; close it first")
+    return commit_once(
+        api,
+        results_repo,
+        lambda: _additions(submission.files),
+        title=title,
+        description="Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.",
+        create_pr=True,
+    )
+
+
+def model_results(run: Path, model: str | None, dataset: PublishedDataset, source_url: str | None) -> str:
+    """`.eval_results/lmr-bench.yaml` for a model repository: unit-test accuracy and, if judged, the share of CC.
+
+    Args:
+        model: which model of the run; may be left out if there is one.
+
+    Raises:
+        InputError: the run has no such model, or several and none was named.
+    """
+    import yaml
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    score = _one(score_runs([run]), model)
+    overall = score.overall
+    values = {ACCURACY_TASK: 100 * overall.passed / overall.total}
+    if overall.has_category and overall.judged.total() == overall.has_category == overall.total:
+        values[JUDGE_TASK] = 100 * overall.judged[CATEGORIES[0]] / overall.total
+    entries = [
+        EvalResultEntry(
+            dataset_id=dataset.repo_id,
+            task_id=task,
+            value=round(value, 2),
+            dataset_revision=dataset.sha,
+            source_url=source_url,
+            notes=f"setting: {_plain(score.setting)}" if score.setting else None,
+        )
+        for task, value in values.items()
+    ]
+    return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
+
+
+def submit_to_model(api: "HfApi", repo_id: str, content: str) -> Committed:
+    """Open the pull request that gives a model repository its results.
+
+    Raises:
+        InputError, LostAnswer: see `lmrbench_data.hub.hub_errors`.
+    """
+    import hashlib
+
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return commit_once(
+        api,
+        repo_id,
+        lambda: _additions({EVAL_RESULTS: content.encode()}),
+        title=f"LMR-Bench results [{digest[:16]}]",
+        description="Opened by `lmrbench submit --model-repo`.",
+        create_pr=True,
+        repo_type="model",
+    )
+
+
+def _additions(files: Mapping[str, bytes]) -> "Sequence[CommitOperation]":
+    from huggingface_hub import CommitOperationAdd
+
+    return [CommitOperationAdd(name, content) for name, content in sorted(files.items())]
+
+
+def _one(scores: Sequence[ModelScore], model: str | None) -> ModelScore:
+    found = [score for score in scores if model in (None, score.model)]
+    if len(found) != 1:
+        names = ", ".join(sorted({score.name for score in scores}))
+        raise InputError(f"--model {model or ''}: one of this run's models is needed: {names}")
+    return found[0]
+
+
+def _plain(text: Any) -> str:
+    """On one line, without what no reader can see."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(str(text).split()))

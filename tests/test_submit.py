@@ -1,0 +1,291 @@
+"""Submit and verify with the real clients over HTTP and real containers: nothing doubled, nothing believed."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from conftest import TOY_ANSWER, write_toy_benchmark
+from hub_server import Fault, Hub
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
+WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+class World:
+    """A Hub with a published toy benchmark, and a run on it; made once, tests take copies of what the Hub remembers."""
+
+    def __init__(self, folder: Path, hub: Hub) -> None:
+        self.folder, self.hub = folder, hub
+
+    def lmrbench(self, *arguments: str | Path, token: str = "ann", **extra: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            **self.hub.environment(self.folder / "cache", token),
+            "HF_HUB_OFFLINE": "0",
+            **extra,
+        }
+        environment["LMRBENCH_CACHE"] = str(self.folder / "lmrbench-cache")
+        done = subprocess.run(
+            [LMRBENCH, *map(str, arguments)],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def ok(self, *arguments: str | Path, token: str = "ann") -> str:
+        done = self.lmrbench(*arguments, token=token)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def submit(self, *options: str, token: str = "bob") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench("submit", "runs/models", "--dataset", DATASET, "--yes", *options, token=token)
+
+    def verify(self, number: int, *options: str, token: str = "ann") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench(
+            "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
+        )
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("world")
+    with Hub() as hub:
+        hub.add_user("ann", "ann", "org")
+        hub.add_user("bob", "bob")
+        hub.add_user("reader", "bob", role="read")
+        hub.add_user("old", "bob", expired=True)
+        world = World(folder, hub)
+        benchmark = write_toy_benchmark(folder / "benchmark")
+        world.ok("dataset", "check", "--benchmark", benchmark, "--sandbox", "docker")
+        world.ok("dataset", "build", "--benchmark", benchmark, "--sandbox", "docker")
+        world.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")
+        rows = [
+            {"instance_id": "toy-scale", "model_name_or_path": name, "function": code, "sample": sample}
+            for name, code, sample in (("good", TOY_ANSWER, 0), ("bad", WRONG, 0), ("good", WRONG, 1))
+        ]
+        (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        world.ok("evaluate", "predictions.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", "runs/models")
+        yield world
+
+
+@pytest.fixture
+def world(published: World) -> World:
+    """With empty results and model repositories."""
+    hub = published.hub
+    hub.faults = []
+    for kind, name in (("datasets", RESULTS), ("models", MODEL)):
+        hub.store.repos.pop((kind, name), None)
+        hub.commit(name, {".gitattributes": b""}, "main", kind=kind)
+    return published
+
+
+def rows_of(hub: Hub) -> list[dict[str, Any]]:
+    [name] = [name for name in hub.files(RESULTS) if name.startswith("data/")]
+    return list(pq.read_table(io.BytesIO(hub.files(RESULTS)[name])).to_pylist())
+
+
+def test_a_run_is_submitted_verified_and_merged(world: World) -> None:
+    hub = world.hub
+    done = world.submit("--to", RESULTS, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "dataset org/lmr-bench@v0.1.0, 3 rows" in done.stdout
+    assert hub.repo(RESULTS).pull_requests == {}
+
+    done = world.submit("--to", RESULTS)
+    assert done.returncode == 0, done.stderr
+    assert f"opened: {hub.endpoint}/datasets/{RESULTS}/discussions/1" in done.stderr
+    again = world.submit("--to", RESULTS)
+    assert (again.returncode, "is open already" in again.stderr) == (0, True)
+    assert list(hub.repo(RESULTS).pull_requests) == [1]
+    assert not [name for name in hub.files(RESULTS) if name.startswith("data/")], "nothing counts before it is verified"
+
+    done = world.verify(1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 differences in 3 rows" in done.stdout
+    assert hub.repo(RESULTS).pull_requests[1].status == "merged"
+    rows = rows_of(hub)
+    found = {(row["model_name_or_path"], row["sample"]): row["status"] for row in rows}
+    assert found == {("good", 0): "passed", ("bad", 0): "failed", ("good", 1): "failed"}
+    assert {row["submitted_by"] for row in rows} == {"bob"}
+    run_id = rows[0]["run_id"]
+    record = json.loads(hub.files(RESULTS)[f"verified/{run_id}.json"])
+    assert (record["verified_by"], record["agreed"], record["judge_verified"]) == ("ann", 3, False)
+    code = f"from datasets import load_dataset; print(len(load_dataset({RESULTS!r}, split='test')))"
+    environment = {**os.environ, **hub.environment(world.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
+    loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert loaded.stdout.strip() == "3", loaded.stderr
+
+    assert "is there already" in world.submit("--to", RESULTS).stderr
+    done = world.verify(1)
+    assert (done.returncode, "is merged, not open" in done.stderr) == (1, True)
+
+
+def test_scores_for_a_model_repository(world: World) -> None:
+    done = world.submit("--model-repo", MODEL)
+    assert (done.returncode, "one of this run's models is needed: bad, good" in done.stderr) == (1, True)
+    done = world.submit("--model-repo", MODEL, "--model", "good")
+    assert done.returncode == 0, done.stderr
+    files = world.hub.files(MODEL, "refs/pr/1", kind="models")
+    [entry] = yaml.safe_load(files[".eval_results/lmr-bench.yaml"])
+    assert entry["dataset"]["id"] == DATASET
+    assert entry["dataset"]["task_id"] == "unit_test_accuracy"
+    assert entry["dataset"]["revision"] == world.hub.repo(DATASET).resolve("v0.1.0").sha
+    assert entry["value"] == 50.0
+    assert "unit_test_accuracy" in yaml.safe_load(world.hub.files(DATASET)["eval.yaml"])["tasks"][0]["id"]
+
+
+#: Changes to a run folder, and why it is then refused.
+REFUSED_RUNS: dict[str, tuple[dict[str, Any], str]] = {
+    "incomplete": ({"complete": False}, "it is not complete; run the same `lmrbench evaluate` again"),
+    "not isolated": ({"sandbox": "local", "official_sandbox": False}, "evaluate with --sandbox docker"),
+    "more time": ({"timeout_scale": 2.0}, "its time limits were scaled by 2.0"),
+    "other dataset": ({"dataset_sha256": "0" * 64}, "no tag has the dataset of this run (000000000000)"),
+    "own files": ({"predictions": "gold"}, "not a model"),
+    "a part": ({"scope": {"another": "Evaluation Metrics"}}, "1 of 1 instances are not in its scope (toy-scale)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_RUNS)
+def test_runs_that_cannot_be_published(name: str, world: World) -> None:
+    changes, reason = REFUSED_RUNS[name]
+    stored = world.folder / "runs" / "models" / "run.json"
+    before = stored.read_text()
+    try:
+        stored.write_text(json.dumps({**json.loads(before), **changes}))
+        done = world.submit("--to", RESULTS)
+    finally:
+        stored.write_text(before)
+    assert done.returncode == 1
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert world.hub.repo(RESULTS).pull_requests == {}
+
+
+FAULTS: dict[str, tuple[list[Fault], int, str]] = {
+    "lost answer to the pull request": ([Fault(r"POST .*/commit/main\?create_pr", "lose")], 0, "is open already"),
+    "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 0, "opened"),
+    "rate limit": ([Fault(r"POST .*/commit/main", 429, headers={"Retry-After": "1"})], 0, "opened"),
+    "failed upload": ([Fault("POST .*/preupload/", 503)], 0, "opened"),
+    "conflict": ([Fault(r"POST .*/commit/main", 409)], 1, "the repository has changed meanwhile"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_retry_never_submits_twice(name: str, world: World) -> None:
+    world.hub.faults, code, said = FAULTS[name]
+    done = world.submit("--to", RESULTS)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert world.submit("--to", RESULTS).returncode == 0
+    assert list(world.hub.repo(RESULTS).pull_requests) == [1]
+
+
+@pytest.mark.parametrize(("token", "reason"), [("old", "token is missing or expired"), ("reader", "`write` role")])
+def test_tokens_that_may_not_submit(token: str, reason: str, world: World) -> None:
+    done = world.submit("--to", RESULTS, token=token)
+    assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [Fault("POST .*/commit/refs%2Fpr%2F1", "lose")],
+        [Fault("POST .*/discussions/1/merge", "lose")],
+        [Fault("POST .*/discussions/1/merge", "drop"), Fault("POST .*/commit/refs%2Fpr%2F1", "drop")],
+        [Fault("GET .*/discussions/1", 500)],
+    ],
+    ids=["lost record", "lost merge", "dropped both", "broken look"],
+)
+def test_faults_while_a_run_is_merged(faults: list[Fault], world: World) -> None:
+    """Whatever is lost, the same command brings it to the end, and every row and record is there once."""
+    assert world.submit("--to", RESULTS).returncode == 0
+    world.hub.faults = faults
+    done = world.verify(1)
+    world.hub.faults = []
+    if done.returncode != 0:
+        assert done.returncode == 3, done.stderr
+        assert world.verify(1).returncode == 0
+    assert world.hub.repo(RESULTS).pull_requests[1].status == "merged"
+    assert len(rows_of(world.hub)) == 3
+    titles = [commit.title for commit in world.hub.repo(RESULTS).commits.values()]
+    assert sum(title.startswith("Verified") for title in titles) == 1
+
+
+def change_pull_request(hub: Hub, **files: bytes | None) -> None:
+    """What a submitter might commit to the pull request."""
+    now = {name: data for name, data in hub.files(RESULTS, "refs/pr/1").items() if files.get(name, b"") is not None}
+    hub.commit(RESULTS, {**now, **{name: data for name, data in files.items() if data is not None}}, "refs/pr/1")
+
+
+def test_claimed_scores_are_not_believed(world: World) -> None:
+    assert world.submit("--to", RESULTS).returncode == 0
+    [name] = [name for name in world.hub.files(RESULTS, "refs/pr/1") if name.startswith("data/")]
+    table = pq.read_table(io.BytesIO(world.hub.files(RESULTS, "refs/pr/1")[name]))
+    rows = [{**row, "status": "passed"} for row in table.to_pylist()]
+    sink = io.BytesIO()
+    pq.write_table(type(table).from_pylist(rows, schema=table.schema), sink)
+    change_pull_request(world.hub, **{name: sink.getvalue()})
+    done = world.verify(1)
+    assert done.returncode == 1
+    assert "differs: toy-scale, bad, sample 0: claimed passed, is failed" in done.stdout
+    item = world.hub.repo(RESULTS).pull_requests[1]
+    assert (item.status, len(item.comments)) == ("open", 1)
+    assert "claimed passed, is failed" in item.comments[0][1]
+
+
+def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
+    """Files of a pull request, and why it is refused."""
+    yield {f"verified/{run_id}.json": b"{}"}, f"adds verified/{run_id}.json, which is no file of run"
+    yield {"README.md": b"<script>"}, "adds README.md"
+    yield {".gitattributes": b"changed"}, "changes or deletes .gitattributes"
+    yield {".gitattributes": None}, "changes or deletes .gitattributes"
+    yield {"data/other.parquet": b""}, "adds 2 files data/<run id>.parquet"
+    yield {f"data/{run_id}.parquet": None}, "adds 0 files data/<run id>.parquet"
+    yield {f"data/{run_id}.parquet": None, "data/<img src=x>.parquet": b""}, "with a plain name"
+    yield {f"data/{run_id}.parquet": b"PAR1" + b"\xff" * 100 + b"PAR1"}, "not readable as Parquet"
+    yield {f"runs/{run_id}/run.json": b"[" * 50_000}, "run.json is not a JSON object"
+    yield {f"runs/{run_id}/run.json": b" " * (2**20 + 1)}, "run.json is larger than 1 MiB"
+    yield {f"runs/{run_id}/predictions.jsonl": None}, "lacks runs/"
+    sink = io.BytesIO()
+    import pyarrow as pa
+
+    pq.write_table(pa.table({"status": ["passed"]}), sink)
+    yield {f"data/{run_id}.parquet": sink.getvalue()}, "other columns than a results file has"
+
+
+def test_hostile_submissions_are_refused_before_anything_runs(world: World) -> None:
+    assert world.submit("--to", RESULTS).returncode == 0
+    hub = world.hub
+    clean = hub.files(RESULTS, "refs/pr/1")
+    [run_id] = [name[5:-8] for name in clean if name.startswith("data/")]
+    for files, reason in hostile(run_id):
+        hub.commit(RESULTS, clean, "refs/pr/1")
+        change_pull_request(hub, **files)
+        done = world.verify(1)
+        assert (done.returncode, done.stdout) == (1, ""), reason
+        assert reason in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_pull_request_that_changes_meanwhile_is_not_merged(world: World) -> None:
+    """The record is committed upon the state that was evaluated, so the Hub refuses it upon another."""
+    assert world.submit("--to", RESULTS).returncode == 0
+    world.hub.faults = [Fault("POST .*/commit/refs%2Fpr%2F1", 412, times=9)]
+    done = world.verify(1)
+    assert (done.returncode, "has changed meanwhile" in done.stderr) == (1, True)
+    assert world.hub.repo(RESULTS).pull_requests[1].status == "open"
