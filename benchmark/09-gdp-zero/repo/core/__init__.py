@@ -1,0 +1,1 @@
+"""Planning of goal-oriented dialogues: game, players, tree search."""

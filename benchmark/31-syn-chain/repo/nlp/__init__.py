@@ -1,0 +1,1 @@
+"""A small offline parser of English review sentences, with documents and tokens as in spaCy."""

@@ -1,0 +1,18 @@
+# Aligns the numbers to the right.
+def spacy_result_to_conll(sentence):
+    template = "{:<5} {:<10} {:<10} {:<6} {:<6} {:<6} {:<6} {:<8} {:<6} {:<6}\n"
+    table = template.format("ID", "text", "LEMMA", "POS", "Tag", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+    for token in load_pipeline()(sentence):
+        table += template.format(
+            f"{token.i + 1:>5}",
+            token.text,
+            token.lemma_,
+            token.pos_,
+            token.tag_,
+            "_",
+            f"{token.head.i + 1:>6}",
+            token.dep_,
+            "_",
+            "_",
+        )
+    return table
