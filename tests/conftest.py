@@ -6,7 +6,7 @@ import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +19,9 @@ from lmrbench_data.evaluate.sandbox.local import LocalSandbox
 from lmrbench_data.loader import read_archive
 from lmrbench_data.paths import benchmark_folder
 from lmrbench_data.tasks import load_tasks
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 IN_CI = bool(os.environ.get("CI"))
 
@@ -195,3 +198,25 @@ def try_in_docker(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> Callable[
         return evaluate_prediction(row, Prediction("toy-scale", "test", form, content), docker_sandbox, image)
 
     return attempt
+
+
+@pytest.fixture
+def browser() -> Iterator["Chrome"]:
+    """Chromium without a window, which may load nothing but pages of this machine. Must be there in CI."""
+    from selenium.webdriver import Chrome, ChromeOptions
+    from selenium.webdriver.chrome.service import Service
+
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        reason = "chromium and chromedriver are needed (Debian: chromium, chromium-driver)"
+        if IN_CI:
+            pytest.fail(reason)
+        pytest.skip(reason)
+    options = ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "window-size=1200,900"):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    chrome = Chrome(options=options, service=Service(driver))
+    yield chrome
+    chrome.quit()

@@ -1,0 +1,75 @@
+"""The report as one self-contained HTML page: tables, plots, and every answer beside the reference.
+
+No request leaves the page, and it works without its script; everything that comes from a model is escaped.
+"""
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lmrbench_data.evaluate.html.answers import collect
+from lmrbench_data.evaluate.html.plots import draw_plots
+from lmrbench_data.evaluate.report import notes, tables
+from lmrbench_data.evaluate.tables import column, mark
+from lmrbench_data.evaluate.verdict import Status
+
+if TYPE_CHECKING:
+    from lmrbench_data.evaluate.report import Report
+
+_HERE = Path(__file__).parent
+
+
+def render_html(report: "Report") -> str:
+    """The page.
+
+    Raises:
+        InputError: a run folder is damaged.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["visible"] = visible
+    environment.filters["reflow"] = reflow
+    script = (_HERE / "script.js").read_text(encoding="utf-8")
+    named = dict(tables(report))
+    grid = named.pop("By instance", ([], []))
+    instances, warnings = collect(report)
+    names = [column(score, report.scores) for score in report.scores]
+    return environment.get_template("page.html.j2").render(
+        report=report,
+        names=names,
+        tables=named,
+        notes=notes(report),
+        warnings=warnings,
+        grid=grid,
+        instances=instances,
+        statuses=[*map(str, Status), "missing"],
+        mark=mark,
+        plots=draw_plots(report.scores, names),
+        style=(_HERE / "style.css").read_text(encoding="utf-8"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def visible(text: object) -> str:
+    """Text without what no reader can see: control characters, half surrogate pairs, marks that turn its direction."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in str(text))
+
+
+def reflow(text: str) -> str:
+    """Prose that was wrapped for an editor, with its paragraphs and list items on lines of their own."""
+    joined = ""
+    for line in text.splitlines():
+        starts = not line.strip() or line.startswith("    ") or re.match(r"\s*(?:[-*]|\d+[.)])\s", line)
+        joined += ("\n" if starts or joined.endswith("\n") or not joined else " ") + (line if starts else line.strip())
+        joined += "\n" if not line.strip() else ""
+    return joined.strip("\n")

@@ -1,0 +1,261 @@
+"""The HTML report in a real browser: filters, keyboard, themes; nothing that a model wrote runs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import TOY_ANSWER
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+from test_report import result, write_run
+
+from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.evaluate.html import render_html
+from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
+from lmrbench_data.evaluate.report import make_report
+from lmrbench_data.loader import dataset_sha256, load_rows, row_sha256
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+
+#: Whoever gets this to run changes the title.
+ATTACK = "document.title='owned'"
+HOSTILE = [
+    f"<script>{ATTACK}</script>",
+    f"</script><script>{ATTACK}</script>",
+    f"<img src=x onerror={ATTACK}>",
+    f"</style><svg onload={ATTACK}>",
+    f'"><a href=javascript:{ATTACK}>x</a>',
+    "{{ 7 * 7 }}{% raw %}",
+    "$\\frac{1}{0}$ _hidden ]]>",
+    "\x1b[31mred\u202eleft\ud800",
+]
+WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+
+
+@pytest.fixture
+def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, Any]]], str]:
+    """Make a report on a dataset of three instances; the address of its page."""
+    rows = []
+    for name, category in (
+        ("toy-one", "Evaluation Metrics"),
+        ("toy-two", "Data Augmentation"),
+        ("toy-three", "Data Augmentation"),
+    ):
+        row = {**toy_row, "instance_id": name, "category": category, "instruction": f"About {name}. {HOSTILE[0]} " * 5}
+        rows.append({**row, "row_sha256": row_sha256(row)})
+    write_dataset(rows, tmp_path / "lmr-bench", load_benchmark())
+    rows = load_rows(tmp_path / "lmr-bench")
+    facts = {
+        "dataset": str(tmp_path / "lmr-bench"),
+        "dataset_sha256": dataset_sha256(rows),
+        "scope": {str(row["instance_id"]): str(row["category"]) for row in rows},
+    }
+
+    def make(answers: list[dict[str, Any]]) -> str:
+        """Each answer: instance, model, status, code; optional judge category, detail, log."""
+        run, results = tmp_path / "run", []
+        run.mkdir()
+        with (run / "predictions.jsonl").open("wb") as file, (run / "judgements.jsonl").open("w") as judgements:
+            for answer in answers:
+                code, instance, detail = answer["code"], answer["instance"], answer.get("detail", "output[0]: got 1")
+                prediction = Prediction(instance, answer["model"], "function", code)
+                case = {"name": "random_values", "seed": 0, "status": answer["status"], "detail": detail}
+                row = result(instance, answer["status"], model=answer["model"], cases=[case], detail=detail)
+                results.append({**row, "prediction_sha256": prediction.sha256})
+                try:
+                    PredictionFile.append(file, prediction)
+                except UnicodeEncodeError:
+                    continue
+                if answer.get("log"):
+                    log = run / "logs" / instance / f"{prediction.sha256[:16]}.log"
+                    log.parent.mkdir(parents=True, exist_ok=True)
+                    log.write_text(answer["log"])
+                if answer.get("judge"):
+                    said = {
+                        "algorithm": answer["said"],
+                        "implementation": answer["said"],
+                        "rationale": [answer["said"]] * 2,
+                    }
+                    about = {"instance_id": instance, "prediction_sha256": prediction.sha256, "judge_model": "j"}
+                    kind = {
+                        "prompt_version": "1",
+                        "vote": 0,
+                        "status": "judged",
+                        "category": answer["judge"],
+                        "error": "",
+                    }
+                    spent = {
+                        "input_tokens": 1,
+                        "output_tokens": 1,
+                        "cost_usd": None,
+                        "duration_s": 1.0,
+                        "judged_at": "",
+                    }
+                    judgements.write(json.dumps({**about, **kind, **said, **spent}) + "\n")
+        write_run(run, results, **facts)
+        path = tmp_path / "report.html"
+        path.write_text(render_html(make_report([run])), encoding="utf-8")
+        return path.as_uri()
+
+    return make
+
+
+ANSWERS = [
+    {
+        "instance": "toy-one",
+        "model": "good",
+        "status": "passed",
+        "code": TOY_ANSWER,
+        "judge": "CC",
+        "said": "It is right.",
+    },
+    {"instance": "toy-two", "model": "good", "status": "passed", "code": TOY_ANSWER},
+    {"instance": "toy-one", "model": "bad", "status": "failed", "code": WRONG, "judge": "LI", "said": "It adds."},
+    {"instance": "toy-two", "model": "bad", "status": "malformed", "code": "no code", "log": "a line of the log"},
+]
+
+
+def shown(browser: "Chrome", selector: str) -> list[str]:
+    return [element.text for element in browser.find_elements(By.CSS_SELECTOR, selector) if element.is_displayed()]
+
+
+def complaints(browser: "Chrome") -> list[str]:
+    return [entry["message"] for entry in browser.get_log("browser")]
+
+
+def requests(browser: "Chrome") -> set[str]:
+    """Addresses that were asked for, the page's own left out."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    urls = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
+    return {url for url in urls if not url.startswith(("data:", "file:"))}
+
+
+def test_a_reader_filters_and_opens(browser: "Chrome", page: Callable[..., str]) -> None:
+    browser.get(page(ANSWERS))
+    names = ["toy-one", "toy-three", "toy-two"]
+    assert shown(browser, "table.grid tbody th") == names
+    assert [text.split()[0] for text in shown(browser, "details.instance > summary")] == names
+    assert shown(browser, "table.grid td") == ["fail LI", "pass CC", "missing", "missing", "malf", "pass"]
+    assert {"Unit-test accuracy", "Judge", "By category", "Paired comparison"} <= set(shown(browser, "h2"))
+    assert len(browser.find_elements(By.CSS_SELECTOR, "figure svg")) == 3
+    assert shown(browser, "section.answer") == [], "closed at first"
+
+    search = browser.find_element(By.ID, "filter-text")
+    search.send_keys("two")
+    assert shown(browser, "table.grid tbody th") == ["toy-two"]
+    assert shown(browser, "#count") == ["1 of 3 instances"]
+    browser.find_element(By.ID, "reset").click()
+    Select(browser.find_element(By.ID, "filter-category")).select_by_visible_text("Data Augmentation")
+    assert shown(browser, "table.grid tbody th") == ["toy-three", "toy-two"]
+    browser.find_element(By.ID, "reset").click()
+    Select(browser.find_element(By.ID, "filter-status")).select_by_value("LI")
+    assert shown(browser, "table.grid tbody th") == ["toy-one"]
+    browser.find_element(By.ID, "reset").click()
+
+    browser.find_element(By.LINK_TEXT, "fail LI").click()
+    text = "\n".join(shown(browser, "details.instance[open] .body"))
+    for expected in (
+        "About toy-one.",
+        "output[0]: got 1",
+        "It adds.",
+        "+    return [value + factor",
+        "-    return scaled",
+    ):
+        assert expected in text
+    assert browser.switch_to.active_element.text == "bad"
+    Select(browser.find_element(By.ID, "filter-model")).select_by_visible_text("good")
+    assert shown(browser, "section.answer h4") == ["good"]
+    assert complaints(browser) == []
+    assert requests(browser) == set()
+
+
+def test_the_keyboard_is_enough(browser: "Chrome", page: Callable[..., str]) -> None:
+    browser.get(page(ANSWERS))
+    body = browser.find_element(By.TAG_NAME, "body")
+    body.send_keys("j")
+    browser.switch_to.active_element.send_keys("j")
+    browser.switch_to.active_element.send_keys("j")
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert [text.split()[0] for text in shown(browser, "details.instance[open] > summary")] == ["toy-two"]
+    assert "a line of the log" in "\n".join(shown(browser, "details.instance[open] pre"))
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert shown(browser, "details.instance[open]") == []
+    browser.switch_to.active_element.send_keys("k", "/", "one", Keys.ESCAPE)
+    assert shown(browser, "#count") == ["1 of 3 instances"]
+    assert complaints(browser) == []
+
+
+def test_light_and_dark_have_contrast(browser: "Chrome", page: Callable[..., str]) -> None:
+    browser.get(page(ANSWERS))
+    backgrounds = set()
+    for _ in range(2):
+        browser.find_element(By.ID, "theme").click()
+        for selector in ("body", ".facts", "td .passed", "td .failed", "td .malformed", "td .missing", "a"):
+            ratio, background = browser.execute_script(CONTRAST, browser.find_element(By.CSS_SELECTOR, selector))
+            assert ratio >= 4.5, selector
+            backgrounds.add(background)
+    assert len(backgrounds) >= 4
+    assert complaints(browser) == []
+
+
+#: WCAG's contrast of an element's text with what is behind it.
+CONTRAST = """
+const parse = (colour) => (colour.match(/[\\d.]+/g) || []).map(Number);
+let place = arguments[0];
+while (parse(getComputedStyle(place).backgroundColor)[3] === 0) place = place.parentElement;
+const light = (colour) => parse(colour).slice(0, 3).map((c) => c / 255)
+  .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const back = getComputedStyle(place).backgroundColor;
+const [a, b] = [light(getComputedStyle(arguments[0]).color), light(back)].sort((x, y) => y - x);
+return [(a + 0.05) / (b + 0.05), back];
+"""
+
+
+def test_what_a_model_writes_is_text(browser: "Chrome", page: Callable[..., str]) -> None:
+    answers = [
+        {
+            "instance": "toy-one",
+            "model": text,
+            "status": "failed",
+            "code": WRONG.replace("return", f"# {text}\n    return"),
+            "detail": text,
+            "judge": "LI",
+            "said": text,
+            "log": text.encode("utf-8", "replace").decode(),
+        }
+        for text in HOSTILE[:-1]
+    ]
+    answers += [{"instance": "toy-two", "model": "m", "status": "failed", "code": WRONG, "detail": HOSTILE[-1]}]
+    browser.get(page(answers))
+    for summary in browser.find_elements(By.CSS_SELECTOR, "details.instance > summary"):
+        summary.click()
+    assert browser.title == "LMR-Bench report"
+    assert len(browser.find_elements(By.TAG_NAME, "script")) == 1
+    assert browser.find_elements(By.CSS_SELECTOR, "img, iframe, a[href^='javascript']") == []
+    for text in HOSTILE[:-1]:
+        assert any(heading == text for heading in shown(browser, "section.answer h4")), text
+        assert any(text in line for line in shown(browser, ".diff .add")), text
+        assert any(text in cell for cell in shown(browser, ".why td")), text
+        assert any(text in point for point in shown(browser, ".rationale li")), text
+    assert "\ufffd[31mred\ufffdleft\ufffd" in shown(browser, ".why td")
+    assert complaints(browser) == []
+    assert requests(browser) == set()
+
+
+def test_a_dataset_that_is_gone_or_has_changed_is_said(tmp_path: Path, page: Callable[..., str]) -> None:
+    page(ANSWERS)
+    report = make_report([tmp_path / "run"])
+    report.runs[0]["dataset"] = str(tmp_path / "elsewhere")
+    text = render_html(report)
+    assert "its dataset cannot be loaded" in text
+    assert "output[0]: got 1" in text
+    assert "About toy-one" not in text
+    report.runs[0].update(complete=False, official_sandbox=False)
+    assert {"is incomplete: its numbers are not final", "isolates nothing"} <= {
+        part for part in ("is incomplete: its numbers are not final", "isolates nothing") if part in render_html(report)
+    }
