@@ -90,6 +90,7 @@
 
   for (const field of filters) {
     field.addEventListener("input", filter);
+    field.addEventListener("change", filter);
   }
   $("reset").addEventListener("click", () => {
     for (const field of filters) {
