@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from lmrbench_data.evaluate.check import check_tasks
 from lmrbench_data.evaluate.record import default_recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.loader import write_files
+from lmrbench_data.overview import PAGE, PICTURE, render_page, task_facts
+from lmrbench_data.paths import benchmark_folder
 from lmrbench_data.tasks import Task, load_tasks
 
 TASKS = load_tasks()
@@ -52,3 +55,24 @@ def test_models_see_neither_answers_nor_tests(task: Task) -> None:
         assert "variants" not in names
         assert "cases" not in names
         assert "raise NotImplementedError" in task.masked_repo(implementation)[implementation.goal_file].data.decode()
+
+
+def test_the_page_about_all_tasks_is_up_to_date() -> None:
+    """`lmrbench tasks page` writes it; the picture shows the same numbers."""
+    facts = task_facts(TASKS)
+    assert (benchmark_folder() / PAGE).read_text() == render_page(TASKS), "run `lmrbench tasks page`"
+    picture = (benchmark_folder() / PICTURE).read_text()
+    for category, count in Counter(fact["category"] for fact in facts).items():
+        assert f">{category.replace('&', '&amp;')}</text>" in picture
+        assert f">{count}</text>" in picture
+
+
+def test_the_benchmark_is_the_one_of_the_paper() -> None:
+    """28 instances from 23 papers, in the nine categories."""
+    facts = task_facts(TASKS)
+    assert len({fact["instance_id"] for fact in facts}) == len(facts) == 28
+    assert len({fact["paper_url"] for fact in facts}) == len(TASKS) == 23
+    assert len({fact["category"] for fact in facts}) == 9
+    for fact in facts:
+        assert 5 <= fact["files"] <= 20, fact["instance_id"]
+        assert 200 <= fact["lines"] <= 1500, fact["instance_id"]

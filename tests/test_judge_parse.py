@@ -120,11 +120,11 @@ def test_a_properly_quoted_verdict_is_only_text() -> None:
     assert FORGED in read.implementation
 
 
-@pytest.mark.parametrize(
-    "value",
-    ["", "not completely correct", "completely correct?? no", "correct", "logic correct", "4", 0, 2.5, True, None]
-    + [["CC"], {"a": "CC"}, "1/3", "CC" * 200, float("nan"), float("inf"), 10**400],
-)
+NOTHINGS: list[object] = ["", "not completely correct", "completely correct?? no", "correct", "logic correct", "4"]
+NOTHINGS += ["1/3", "CC" * 200, 0, 2.5, True, None, ["CC"], {"a": "CC"}, float("nan"), float("inf"), 10**30]
+
+
+@pytest.mark.parametrize("value", NOTHINGS, ids=repr)
 def test_no_category(value: object) -> None:
     assert read_category(value) is None
 

@@ -203,8 +203,15 @@ def test_samples_and_pairs(tmp_path: Path) -> None:
     assert second["pass_at_k"] == {}
     assert made["pairs"] == [
         {
-            "first": "m", "second": "n", "instances": 2, "both": 0, "only_first": 1, "only_second": 0, "neither": 1,
-            "p": 1.0, "p_holm": 1.0,
+            "first": "m",
+            "second": "n",
+            "instances": 2,
+            "both": 0,
+            "only_first": 1,
+            "only_second": 0,
+            "neither": 1,
+            "p": 1.0,
+            "p_holm": 1.0,
         }
     ]
     assert "| m | n | 2 | 0 | 1 | 0 | 1 | 1 | 1 |" in render_markdown([many, tmp_path / "single"])

@@ -74,14 +74,15 @@ def build_messages(row: Mapping[str, Any], prediction: Prediction) -> list[Messa
     after = _Parts(code_only(candidate, known), row["goal_function"])
     if len(after.function) > MAX_FUNCTION:
         raise NotJudged(f"the function is longer than {MAX_FUNCTION} characters; it was not sent to the judge")
-    same = (before.above.strip(), before.below.strip()) == (reference.above.strip(), reference.below.strip())
+    same = before.above.strip() == reference.above.strip(), before.below.strip() == reference.below.strip()
+    around = after.around(same)
     others = list(_other_files(read_archive(row["repo_archive"]), files, goal))
-    contents = [after.function, "" if same else after.around(), *(text for pair in others for text in pair)]
+    contents = [after.function, around, *(text for pair in others for text in pair)]
     code = boundary(row["instance_id"], prompt_version(), *contents)
-    if same:
+    if all(same):
         context = ["The rest of the candidate's file is the same as the rest of the reference's."]
     else:
-        context = [enclose("REST OF THE CANDIDATE'S FILE", after.around(), code)]
+        context = [enclose("REST OF THE CANDIDATE'S FILE", around, code)]
     for text, name in others:
         context.append(enclose(f"CANDIDATE'S CHANGE OF THE FILE {harmless(name)}", text, code))
     sections = _sections()
@@ -114,12 +115,17 @@ class _Parts:
         self.function = "".join(lines[target.first_line - 1 : block_end(lines, target.node)]).rstrip("\n")
         self.below = "".join(lines[block_end(lines, target.node) :])
 
-    def around(self) -> str:
-        """The file without the function, as much of it as is shown."""
-        here = f"[here stands `{self._name}`]"
-        return "\n".join(
-            [_shorten(self.above.strip("\n"), MAX_CONTEXT), here, _shorten(self.below.strip("\n"), MAX_CONTEXT)]
-        )
+    def around(self, same: tuple[bool, bool] = (False, False)) -> str:
+        """The file without the function, as much of it as is shown.
+
+        Args:
+            same: whether what stands above and below is that of the reference's file, which need not be shown twice.
+        """
+        shown = [
+            "[the same as in the reference's file]" if equal else _shorten(text.strip("\n"), MAX_CONTEXT)
+            for equal, text in zip(same, (self.above, self.below), strict=True)
+        ]
+        return f"{shown[0]}\n\n[here stands `{self._name}`]\n\n{shown[1]}".strip("\n")
 
 
 def _other_files(masked: Mapping[str, File], rebuilt: Mapping[str, File], goal: str) -> Iterator[tuple[str, str]]:

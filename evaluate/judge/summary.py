@@ -102,7 +102,7 @@ def as_dict(models: Sequence[ModelSummary], finished: Finished) -> dict[str, Any
         "votes": {"kept": finished.kept, "cached": finished.cached, "asked": finished.asked, "failed": finished.errors},
         "input_tokens": finished.spent.input_tokens,
         "output_tokens": finished.spent.output_tokens,
-        "cost_usd": finished.cost_usd,
+        "cost_usd": None if finished.cost_usd is None else round(finished.cost_usd, 6),
         "complete": finished.complete,
         "stopped": finished.stopped,
         "first_error": finished.first_error,

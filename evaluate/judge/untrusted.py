@@ -5,14 +5,17 @@ looks like one gets a backslash after its first character.
 """
 
 import ast
+import bisect
+import functools
 import hashlib
 import io
+import itertools
 import re
 import tokenize
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from lmrbench_data.source import SourceError, offset, parse, split_lines
+from lmrbench_data.source import SourceError, parse, split_lines
 
 #: What our markers look like, and the control tokens of chat formats, which some servers honour wherever they stand.
 _LOOKALIKE = re.compile(
@@ -59,20 +62,23 @@ def code_only(source: str, known: Collection[str] = ()) -> str:
         known: remarks that may stay, as `remarks` returns them.
     """
     try:
-        found = sorted(_remarks(source), reverse=True)
+        found = sorted(_remarks(source))
     except (SourceError, SyntaxError, tokenize.TokenError):
         return source
-    result = source
+    pieces, done = [], 0
     for remark in found:
-        if remark.text in known:
+        if remark.text in known or remark.start < done:
             continue
-        if remark.is_comment:
-            line = result.rfind("\n", 0, remark.start) + 1
-            before = result[line : remark.start].rstrip()
-            end = remark.end if before else min(remark.end + 1, len(result))  # a line of its own goes as a whole
-            result = result[: line + len(before)] + result[end:]
-        else:
-            result = f"{result[: remark.start]}...{result[remark.end :]}"
+        before = source[done : remark.start]
+        if not remark.is_comment:
+            pieces += [before, "..."]
+            done = remark.end
+            continue
+        before = before.rstrip(" \t\f")
+        alone = before.endswith("\n") or (not before and (done == 0 or source[done - 1] == "\n"))
+        pieces.append(before)
+        done = min(remark.end + 1, len(source)) if alone else remark.end  # a line of its own goes as a whole
+    result = "".join([*pieces, source[done:]])
     try:
         parse(result)
     except SourceError:
@@ -98,15 +104,25 @@ class _Remark(NamedTuple):
 
 def _remarks(source: str) -> Iterator[_Remark]:
     lines = split_lines(source)
+    starts = [0, *itertools.accumulate(map(len, lines))]
+
+    @functools.cache
+    def bytes_before(line: int) -> list[int]:
+        """Of each character of a line that is not ASCII: how many bytes of UTF-8 stand before it."""
+        return [0, *itertools.accumulate(len(char.encode()) for char in lines[line - 1])]
+
+    def place(line: int, column: int) -> int:
+        """The character at a position as `ast` counts; a line may hold thousands of them."""
+        wide = not lines[line - 1].isascii()
+        return starts[line - 1] + (bisect.bisect_left(bytes_before(line), column) if wide else column)
+
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.Expr) and _is_string(node.value):
             value = node.value
-            start = offset(lines, value.lineno, value.col_offset)
-            end = offset(lines, value.end_lineno or 0, value.end_col_offset or 0)
-            yield _Remark(start, end, False, " ".join(source[start:end].split()))
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
+            start = place(value.lineno, value.col_offset)
+            end = place(value.end_lineno or 0, value.end_col_offset or 0)
+            if end - start >= len("..."):  # an empty string says nothing, and no file grows
+                yield _Remark(start, end, False, " ".join(source[start:end].split()))
     for token in tokenize.generate_tokens(io.StringIO(source, newline="\n").readline):
         if token.type == tokenize.COMMENT:
             start = starts[token.start[0] - 1] + token.start[1]

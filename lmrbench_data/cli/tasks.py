@@ -1,5 +1,6 @@
 """`lmrbench tasks`: look at the tasks of this installation."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,29 +12,42 @@ app = typer.Typer(help="Look at the benchmark's tasks.", no_args_is_help=True)
 
 @app.command("list")
 def list_tasks(as_json: Json = False) -> None:
-    """List all instances: category, paper, goal function, size of the repository."""
+    """List all instances: category, paper, goal function, size of the repository, files that a solution has to know."""
+    from lmrbench_data.overview import task_facts
     from lmrbench_data.tasks import load_tasks
 
-    rows = [
-        {
-            "instance_id": item.instance_id,
-            "task": task.name,
-            "category": item.category,
-            "paper": task.paper["title"],
-            "year": task.paper["year"],
-            "goal": f"{item.goal_file}:{item.goal_function}",
-            "files": len(task.repo),
-            "lines": sum(file.data.count(b"\n") for name, file in task.repo.items() if name.endswith(".py")),
-            "depends_on": list(item.depends_on),
-        }
-        for task in load_tasks()
-        for item in task.implementations
-    ]
+    rows = task_facts(load_tasks())
     if as_json:
         print_json(rows)
         return
-    header = ("instance_id", "category", "paper", "year", "goal", "files", "lines")
-    print_table(header, [[str(row[name]) for name in header] for row in rows])
+    header = ("instance_id", "category", "paper", "year", "goal", "files", "lines", "depends_on")
+    shown = [{**row, "depends_on": " ".join(row["depends_on"]) or "-"} for row in rows]
+    print_table(header, [[str(row[name]) for name in header] for row in shown])
+
+
+@app.command()
+def page(
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the page is up to date.")] = False,
+    benchmark: Annotated[
+        Path | None, typer.Option("--benchmark", help="Folder of tasks.", exists=True, file_okay=False)
+    ] = None,
+) -> None:
+    """Write benchmark/README.md, the page about all tasks, and its picture."""
+    from lmrbench_data.errors import InputError
+    from lmrbench_data.overview import PAGE, PICTURE, draw_picture, render_page
+    from lmrbench_data.paths import benchmark_folder
+    from lmrbench_data.tasks import load_tasks
+
+    folder = benchmark or benchmark_folder()
+    tasks = load_tasks(benchmark=benchmark)
+    path, text = folder / PAGE, render_page(tasks)
+    if check:
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            raise InputError(f"{path}: is not up to date; run `lmrbench tasks page`")
+        return
+    path.write_text(text, encoding="utf-8")
+    draw_picture(tasks, folder / PICTURE)
+    put(f"written: {path}, {folder / PICTURE}")
 
 
 @app.command()

@@ -1,0 +1,100 @@
+"""The page about all tasks, benchmark/README.md with its picture: written from the task folders, never by hand."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.tasks import Task
+
+PAGE, PICTURE = "README.md", "categories.svg"
+_INK, _BAR = "#24292f", "#1f5fa8"
+
+
+def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """What there is to say of each instance, in order of the task folders.
+
+    `lines` counts those of the repository's Python files, `depends_on` names the files that a solution has to know.
+    """
+    return [
+        {
+            "instance_id": item.instance_id,
+            "task": task.name,
+            "category": item.category,
+            "paper": task.paper["title"],
+            "paper_url": task.paper["url"],
+            "venue": task.paper["venue"],
+            "year": task.paper["year"],
+            "goal": f"{item.goal_file}:{item.goal_function}",
+            "files": len(task.repo),
+            "lines": sum(file.data.count(b"\n") for name, file in task.repo.items() if name.endswith(".py")),
+            "depends_on": list(item.depends_on),
+        }
+        for task in tasks
+        for item in task.implementations
+    ]
+
+
+def render_page(tasks: Sequence[Task]) -> str:
+    """benchmark/README.md."""
+    facts = task_facts(tasks)
+    categories = Counter(fact["category"] for fact in facts)
+    papers = {fact["paper_url"] for fact in facts}
+    return "\n".join(_page(facts, categories, len(papers))) + "\n"
+
+
+def _page(facts: Sequence[dict[str, Any]], categories: Counter[str], papers: int) -> Iterator[str]:
+    yield "<!-- Written by `lmrbench tasks page`: edit the tasks, not this file. -->"
+    yield "# The tasks"
+    yield ""
+    yield f"{len(facts)} instances from {papers} papers in {len(categories)} categories. Each folder `NN-slug` is one paper."
+    yield "[CONTRIBUTING.md](../CONTRIBUTING.md) tells how one is made, and `lmrbench tasks show ID` shows an instance as a"
+    yield "model sees it."
+    yield ""
+    yield f"![Instances by category]({PICTURE})"
+    yield ""
+    yield "| category | instances |"
+    yield "|---|---|"
+    for name, count in sorted(categories.items(), key=lambda item: (-item[1], item[0])):
+        yield f"| {name} | {count} |"
+    yield ""
+    yield "*Files* and *lines* are those of the reference repository (lines of Python). *Depends on* names the other files"
+    yield "that a solution has to know."
+    yield ""
+    yield "| instance | paper | category | goal function | files | lines | depends on |"
+    yield "|---|---|---|---|---|---|---|"
+    for fact in facts:
+        venue = fact["venue"] if str(fact["year"]) in fact["venue"] else f"{fact['venue']}; {fact['year']}"
+        paper = f"[{_cell(fact['paper'])}]({fact['paper_url']}) ({_cell(venue)})"
+        file, _, function = fact["goal"].partition(":")
+        goal = f"[`{function}`]({fact['task']}/repo/{file})"
+        depends = ", ".join(f"`{name}`" for name in fact["depends_on"]) or "-"
+        cells = (f"`{fact['instance_id']}`", paper, fact["category"], goal, fact["files"], fact["lines"], depends)
+        yield f"| {' | '.join(map(str, cells))} |"
+
+
+def draw_picture(tasks: Sequence[Task], path: Path) -> None:
+    """The distribution of instances over categories as SVG, text kept as text."""
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    counts = Counter(fact["category"] for fact in task_facts(tasks))
+    names = sorted(counts, key=lambda name: (counts[name], name))
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "lmr-bench", "font.size": 11}):
+        figure = Figure(figsize=(8, 0.8 + 0.4 * len(names)), facecolor="white")
+        FigureCanvasSVG(figure)
+        axes = figure.add_subplot()
+        bars = axes.barh(names, [counts[name] for name in names], height=0.62, color=_BAR)
+        axes.bar_label(bars, padding=4, color=_INK)
+        axes.set_xlabel("instances", color=_INK)
+        axes.tick_params(colors=_INK, length=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        for side in axes.spines.values():
+            side.set_visible(False)
+        figure.savefig(path, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+
+
+def _cell(text: object) -> str:
+    return str(text).replace("|", "\\|")

@@ -1,0 +1,567 @@
+"""`lmrbench judge` over real HTTP: what is asked and written, bad servers, stops and resumes, costs, votes."""
+
+import collections
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import TOY_ANSWER
+from openai_server import Reply, Request, Server, completion, opinion
+
+from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.cli import main
+from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.judge.cache import Cache
+from lmrbench_data.evaluate.judge.category import Category
+from lmrbench_data.evaluate.judge.client import Endpoint
+from lmrbench_data.evaluate.judge.prompt import prompt_version
+from lmrbench_data.evaluate.judge.run import Finished, Settings, judge
+from lmrbench_data.evaluate.judge.store import judges, read_judgements
+
+WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+SUBTLE = "def scale(values, factor):\n    return [value * factor for value in values] or None\n"
+ROW_KEYS = {
+    *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),
+    *("implementation", "rationale", "error", "input_tokens", "output_tokens", "cost_usd", "duration_s", "judged_at"),
+    "cached",
+}
+PRICES = "judge-1: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
+
+
+def verdict(request: Request) -> str:
+    """A judge that looks at the candidate's function."""
+    if "value + factor" in candidate(request.user):
+        return opinion("LI")
+    return opinion("LC" if "or None" in candidate(request.user) else "CC")
+
+
+def candidate(user: str) -> str:
+    """The block of the candidate's function in a prompt."""
+    [block] = re.findall(
+        r"===== BEGIN CANDIDATE FUNCTION (\w{16}) =====\n(.*?)\n===== END CANDIDATE FUNCTION \1", user, re.S
+    )
+    return str(block[1])
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any]) -> Path:
+    folder = tmp_path_factory.mktemp("judge") / "toy"
+    write_dataset([toy_row], folder, load_benchmark())
+    return folder
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        running.judge = verdict
+        yield running
+
+
+@dataclass
+class Done:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Judging:
+    """One user's working folder with an evaluated run in it, and a cache of judgements of its own."""
+
+    def __init__(self, folder: Path, dataset: Path, server: Server, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self.dataset, self.server, self.patch = folder, dataset, server, patch
+        self.run = folder / "run"
+        self.file = self.run / "judgements.jsonl"
+        self.place = ("--dataset", str(dataset), "--sandbox", "local", "--out", "run")
+        patch.chdir(folder)
+        for name in [name for name in os.environ if name.startswith("OPENAI_")]:
+            patch.delenv(name)
+        patch.setenv("OPENAI_BASE_URL", server.base_url)
+        patch.setenv("LMRBENCH_CACHE", str(folder / "cache"))
+
+    def lmrbench(self, *arguments: str) -> Done:
+        """The command line, in this process: starting Python anew takes longer than all the rest."""
+        out, err, handler = io.StringIO(), io.StringIO(), signal.getsignal(signal.SIGTERM)
+        status: Any = 0
+        self.patch.setattr(sys, "argv", ["lmrbench", *arguments])
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as stop:
+                status = stop.code
+            finally:
+                signal.signal(signal.SIGTERM, handler)
+        return Done(status or 0, out.getvalue(), err.getvalue())
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "judge", "run", "-m", "judge-1"]
+        return subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+
+    def evaluate(self, *answers: str | tuple[str, str]) -> "Judging":
+        """Write the answers of models a, b, ... and evaluate them; an answer may bring its form along."""
+        rows = []
+        for number, answer in enumerate(answers):
+            form, content = answer if isinstance(answer, tuple) else ("function", answer)
+            names = {"instance_id": "toy-scale", "model_name_or_path": chr(ord("a") + number)}
+            rows.append(json.dumps({**names, form: content}) + "\n")
+        (self.folder / "predictions.jsonl").write_text("".join(rows))
+        kept = self.dataset.parent / hashlib.sha256("".join(rows).encode()).hexdigest()
+        if not kept.exists():  # the same answers are evaluated once for all tests
+            done = self.lmrbench("evaluate", "predictions.jsonl", *self.place)
+            assert done.returncode == 0, done.stderr
+            shutil.copytree(self.run, kept)
+        shutil.copytree(kept, self.run, dirs_exist_ok=True)
+        return self
+
+    def judge(self, *options: str) -> Done:
+        return self.lmrbench("judge", "run", "--model", "judge-1", "--retries", "1", *options)
+
+    def here(self, **options: Any) -> Finished:
+        """Judge in this process."""
+        endpoint = {"model": "judge-1", "base_url": self.server.base_url, "retries": 2, **options.pop("endpoint", {})}
+        said: list[str] = []
+        return judge(Settings(self.run, Endpoint(**endpoint), **{"cache": Cache(None), **options}), said.append)
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.file.read_text().splitlines()]
+
+    def categories(self) -> dict[str, str | None]:
+        """Category by model, as the public function gives it."""
+        found = read_judgements(self.run)
+        rows = [json.loads(line) for line in (self.run / "results.jsonl").read_text().splitlines()]
+        answers = {row["model_name_or_path"]: ("toy-scale", row["prediction_sha256"]) for row in rows}
+        return {name: found[answer].category for name, answer in answers.items() if answer in found}
+
+
+@pytest.fixture
+def judging(tmp_path: Path, dataset: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Judging:
+    return Judging(tmp_path, dataset, server, monkeypatch)
+
+
+# --- the whole way ------------------------------------------------------------------------------------------------
+
+
+def test_answers_are_judged_once_and_never_again(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER, WRONG, TOY_ANSWER, "def other():\n    pass\n")
+    done = judging.judge("--json")
+    assert done.returncode == 0, done.stderr
+    assert "1 malformed answer is left out" in done.stderr
+    report = json.loads(done.stdout)
+    columns = ("model_name_or_path", "CC", "LC", "LI", "unjudged", "malformed")
+    table = [[item[name] for name in columns] for item in report["models"]]
+    assert table == [["a", 1, 0, 0, 0, 0], ["b", 0, 0, 1, 0, 0], ["c", 1, 0, 0, 0, 0], ["d", 0, 0, 0, 0, 1]]
+    assert (report["input_tokens"], report["output_tokens"], report["cost_usd"]) == (2000, 200, None)
+
+    first, second = judging.rows()
+    assert first.keys() == ROW_KEYS
+    assert {first["category"], second["category"]} == {"CC", "LI"}
+    for row in (first, second):
+        assert (row["status"], row["vote"], row["judge_model"], row["error"]) == ("judged", 0, "judge-1", "")
+        assert row["prompt_version"] == prompt_version()
+        assert 2 <= len(row["rationale"]) <= 4
+        assert row["algorithm"]
+        assert row["implementation"]
+    assert judging.categories() == {"a": "CC", "b": "LI", "c": "CC"}
+
+    assert len(server.requests) == 2
+    asked = server.requests[0].body
+    assert (asked["model"], asked["temperature"]) == ("judge-1", 0)
+    assert asked["response_format"]["json_schema"]["schema"]["properties"]["category"]["enum"] == ["LI", "LC", "CC"]
+
+    written = judging.file.read_bytes()
+    again = judging.judge()
+    assert (again.returncode, judging.file.read_bytes(), len(server.requests)) == (0, written, 2)
+    assert re.search(r"a\s+1\s+0\s+0\s+0\s+0", again.stdout)
+    assert "0 asked now, 0 from the cache, 2 were there before" in again.stdout
+
+    # Another run has other rows; what was paid for is not paid for again.
+    shutil.rmtree(judging.run)
+    judging.evaluate(TOY_ANSWER, SUBTLE)
+    done = judging.judge("--json")
+    assert len(server.requests) == 3
+    report = json.loads(done.stdout)
+    assert report["votes"] == {"kept": 0, "cached": 1, "asked": 1, "failed": 0}
+    assert (report["input_tokens"], report["cost_usd"]) == (1000, None)
+    assert judging.categories() == {"a": "CC", "b": "LC"}
+    judging.file.unlink()
+    judging.judge("--no-cache")
+    assert len(server.requests) == 5
+    judging.file.unlink()
+    judging.lmrbench("judge", "run", "--model", "judge-2")
+    assert len(server.requests) == 7, "another model has judged nothing yet"
+
+
+def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER, WRONG)
+    evaluate = ("evaluate", "predictions.jsonl", *judging.place, "--judge-base-url", server.base_url, "--judge")
+    assert judging.lmrbench(*evaluate, "judge-1").returncode == 0
+    assert judging.categories() == {"a": "CC", "b": "LI"}
+    done = judging.lmrbench(*evaluate, "judge-1", "--json")
+    assert json.loads(done.stdout)["judge"]["votes"] == {"kept": 2, "cached": 0, "asked": 0, "failed": 0}
+
+    # A judge that lets no one in takes no result away, and says so in one line.
+    server.key = "sk-right"
+    (judging.run / "report.md").unlink()
+    judging.patch.setenv("OPENAI_API_KEY", "sk-wrong")
+    done = judging.lmrbench(*evaluate, "judge-2")
+    assert done.returncode == 1
+    assert "Unit-test accuracy" in done.stdout
+    assert "refuses the key" in done.stderr.splitlines()[-1]
+    assert (judging.run / "report.md").is_file()
+
+    # Nothing runs for a judge that cannot be asked.
+    shutil.rmtree(judging.run)
+    done = judging.lmrbench(*evaluate, "judge-1", "--judge-base-url", "localhost")
+    assert (done.returncode, done.stderr.count("\n"), judging.run.exists()) == (1, 1, False)
+
+
+# --- servers that misbehave ---------------------------------------------------------------------------------------
+
+SLOW_DOWN = Reply(429, {"error": {"message": "slow down"}}, {"Retry-After": "1"})
+BROKEN = Reply(500, {"error": {"message": "boom"}})
+TROUBLES = {
+    "429": [SLOW_DOWN],
+    "500 twice": [BROKEN, Reply(503, b"<html>busy")],
+    "cut short": [Reply(body=completion(opinion("LI")), cut=50)],
+    "too slow": [Reply(body=completion(opinion("LI")), delay_s=2)],
+    "a page": [Reply(body=b"<html>", headers={"Content-Type": "text/html"})],
+    "half a JSON": [Reply(body=b'{"choices": [{"mess')],
+    "no text": [Reply(body=b"\xff\xfe\x00")],
+    "an error as 200": [Reply(body={"error": {"message": "upstream is away"}})],
+    "other JSON": [Reply(body=[1, 2])],
+    "no choices": [Reply(body={"choices": []})],
+    "odd choices": [Reply(body={"choices": ["a", 5]})],
+    "no content": [Reply(body=completion(None))],
+    "out of tokens": [Reply(body=completion(opinion("LI")[:-9], finish_reason="length"))],
+    "prose": [Reply(body=completion("I think it is completely correct."))],
+    "an unknown category": [Reply(body=completion(opinion("A+")))],
+}
+
+
+@pytest.mark.parametrize("script", TROUBLES.values(), ids=TROUBLES)
+def test_a_server_recovers(script: list[Reply], judging: Judging, server: Server) -> None:
+    """Each trouble is met by asking again; what came before is never taken for a judgement."""
+    judging.evaluate(TOY_ANSWER)
+    server.script = list(script)
+    finished = judging.here(endpoint={"timeout_s": 1.0})
+    assert (finished.asked, finished.errors, judging.categories()) == (1, 0, {"a": "CC"})
+    assert len(server.requests) == len(script) + 1
+    if script == [SLOW_DOWN]:
+        assert server.requests[1].at - server.requests[0].at >= 1
+
+
+def test_an_answer_that_cannot_be_read_is_shown_to_its_author(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    server.judge = lambda request: opinion("LC") if len(request.body["messages"]) == 4 else "Well, LC I would say."
+    judging.here()
+    assert judging.categories() == {"a": "LC"}
+    _, _, echo, repair = server.requests[1].body["messages"]
+    assert (echo["role"], echo["content"]) == ("assistant", "Well, LC I would say.")
+    assert "could not be read" in repair["content"]
+    assert judging.rows()[0]["input_tokens"] == 2000, "both attempts were paid for"
+
+
+@pytest.mark.parametrize(
+    "refuses", [("response_format",), ("temperature",), ("response_format", "temperature"), ("max_completion_tokens",)]
+)
+def test_a_server_is_asked_in_its_own_dialect(refuses: tuple[str, ...], judging: Judging, server: Server) -> None:
+    """What is refused once is left out from then on."""
+    judging.evaluate(TOY_ANSWER, WRONG, SUBTLE)
+    server.refuses = refuses
+    server.judge = lambda request: f"Here it is:\n```json\n{verdict(request)}\n```"
+    judging.here(workers=1, endpoint={"max_tokens": 5000})
+    assert judging.categories() == {"a": "CC", "b": "LI", "c": "LC"}
+    for request in server.requests[-2:]:
+        assert not set(refuses) & set(request.body)
+        assert "temperature" in request.body or "temperature" in refuses
+        assert 5000 in (request.body.get("max_completion_tokens"), request.body.get("max_tokens"))
+
+
+def test_a_400_without_a_reason_is_tried_with_less(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    server.judge = lambda request: Reply(400, b"Bad Request") if len(request.body) > 2 else verdict(request)
+    judging.here()
+    assert judging.categories() == {"a": "CC"}
+    assert set(server.requests[-1].body) == {"model", "messages"}
+
+
+def test_what_cannot_be_had_is_an_error_and_no_category(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER, WRONG)
+    server.judge = lambda request: "no idea" if "value + factor" in candidate(request.user) else verdict(request)
+    done = judging.judge("--json")
+    assert done.returncode == 3
+    assert "1 judgement could not be had (no readable answer in 3 attempts" in done.stderr
+    [bad] = [row for row in judging.rows() if row["status"] == "judge_error"]
+    assert (bad["category"], bad["rationale"], bad["input_tokens"]) == (None, [], 3000)
+    assert judging.categories() == {"a": "CC", "b": None}
+    report = json.loads(done.stdout)
+    assert [item["unjudged"] for item in report["models"]] == [0, 1]
+    assert sum(item[name] for item in report["models"] for name in ("CC", "LC", "LI")) == 1
+
+    before = len(server.requests)
+    server.judge = verdict
+    assert judging.judge().returncode == 0
+    assert len(server.requests) == before + 1, "the same command asks for the missing one only"
+    assert judging.categories() == {"a": "CC", "b": "LI"}
+    assert {found.errors for found in read_judgements(judging.run).values()} == {0}
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(401, {"error": {"message": "Incorrect API key provided: sk-secret", "code": "invalid_api_key"}}), "key"),
+        (Reply(403, {"error": {"message": "not for you"}}), "not for you"),
+        (Reply(404, {"error": {"message": "The model does not exist"}}), "knows no model 'judge-1'"),
+        (Reply(404, b"<html>nginx"), "often ends in /v1"),
+    ],
+)
+def test_a_hopeless_server_is_left_at_once(reply: Reply, said: str, judging: Judging, server: Server) -> None:
+    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
+    server.judge = lambda request: reply
+    judging.patch.setenv("OPENAI_API_KEY", "sk-secret")
+    done = judging.judge("--workers", "2")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert said in done.stderr
+    assert "sk-secret" not in done.stderr + done.stdout
+    assert len(server.requests) <= 2
+    assert judging.rows() == []
+
+
+def test_a_dead_server_is_given_up(judging: Judging, server: Server) -> None:
+    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(8)))
+    server.stop()
+    done = judging.judge("--workers", "1")
+    assert done.returncode == 3
+    assert "the judge's server keeps failing" in done.stderr
+    assert [row["status"] for row in judging.rows()] == ["judge_error"] * 3
+    assert set(judging.categories().values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "said"),
+    [
+        ((), {"OPENAI_BASE_URL": ""}, "no OPENAI_API_KEY"),
+        (("--base-url", "localhost:8000"), {}, "base URL"),
+        ((), {"OPENAI_API_KEY": "sk-ünï"}, "OPENAI_API_KEY holds"),
+        (("--max-cost", "1"), {}, "--max-cost needs --prices"),
+        (("--prices", "none.yaml"), {}, "no such file"),
+        (("--prices", "other.yaml"), {}, "no price for 'judge-1'; it has other"),
+        (("--prices", "bad.yaml"), {}, "must be a number of US dollars"),
+        (("--instance", "nope"), {}, "not in this run"),
+        (("--dataset", "nowhere"), {}, "no such folder"),
+    ],
+)
+def test_mistakes_are_said_in_one_line(
+    options: tuple[str, ...], env: dict[str, str], said: str, judging: Judging
+) -> None:
+    judging.evaluate(TOY_ANSWER)
+    (judging.folder / "other.yaml").write_text("other: {input_per_mtok: 1, output_per_mtok: 2}\n")
+    (judging.folder / "bad.yaml").write_text("judge-1: {input_per_mtok: cheap, output_per_mtok: .nan}\n")
+    for name, value in env.items():
+        judging.patch.setenv(name, value)
+    done = judging.judge(*options)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert said in done.stderr
+    assert judging.server.requests == []
+
+
+# --- stops and resumes --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_goes_on(number: signal.Signals, judging: Judging, server: Server) -> None:
+    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
+    server.judge = lambda request: Reply(body=completion(verdict(request)), delay_s=0.3)
+    process = judging.start("--workers", "1", "--no-cache")
+    deadline = time.monotonic() + 60
+    while not judging.file.exists() or judging.file.read_bytes().count(b"\n") < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=10)
+    if number != signal.SIGKILL:
+        assert (process.returncode, stderr.count("\n")) == (130, 1)
+        assert "the same command goes on" in stderr
+    kept = judging.file.read_bytes()
+    judging.file.write_bytes(kept[:-20])  # as if the last row had been cut short
+    server.judge, asked = verdict, len(server.requests)
+    assert judging.judge("--no-cache").returncode == 0
+    assert judging.file.read_bytes().startswith(kept[: kept[:-20].rindex(b"\n") + 1])
+    assert len(judging.rows()) == 6
+    assert len(server.requests) == asked + 6 - kept.count(b"\n") + 1
+    assert set(judging.categories().values()) == {"CC"}
+
+
+def test_a_limit_of_costs_stops_cleanly(judging: Judging, server: Server) -> None:
+    """1000 tokens in and 100 out cost 0.0035 USD an answer."""
+    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
+    (judging.folder / "prices.yaml").write_text(PRICES)
+    done = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006", "--workers", "1", "--json")
+    assert done.returncode == 3
+    assert "0.0070 USD are spent on this run's judgements; a --max-cost above 0.006 goes on" in done.stderr
+    assert [row["cost_usd"] for row in judging.rows()] == [0.0035, 0.0035]
+    assert json.loads(done.stdout)["cost_usd"] == pytest.approx(0.007)
+    again = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006")
+    assert (again.returncode, len(server.requests)) == (3, 2), "the limit is the run's, not the command's"
+    more = judging.judge("--prices", "prices.yaml", "--max-cost", "1")
+    assert (more.returncode, len(server.requests)) == (0, 6)
+    assert "0.0210 USD" in more.stdout
+
+    server.judge = lambda request: Reply(body=completion(verdict(request), usage=None))
+    blind = judging.judge("--prices", "prices.yaml", "--max-cost", "1", "--no-cache", "--votes", "3", "--workers", "1")
+    assert blind.returncode == 3
+    assert "--max-cost cannot be kept" in blind.stderr
+    assert len(server.requests) == 7
+
+
+def test_one_process_judges_a_run(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    server.judge = lambda request: Reply(body=completion(verdict(request)), delay_s=3)
+    process = judging.start()
+    while not server.requests:
+        time.sleep(0.02)
+    second = judging.judge()
+    assert (second.returncode, second.stderr.count("\n")) == (1, 1)
+    assert "another process is judging" in second.stderr
+    assert process.wait(timeout=30) == 0
+    assert len(judging.rows()) == 1
+
+
+def test_requests_run_side_by_side_and_paced(judging: Judging, server: Server) -> None:
+    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(8)))
+    server.judge = lambda request: Reply(body=completion(verdict(request)), delay_s=0.3)
+    judging.here(workers=4)
+    assert server.most_at_once == 4
+    server.requests.clear()
+    judging.file.unlink()
+    server.judge = verdict
+    judging.here(workers=8, endpoint={"per_minute": 600})
+    times = [request.at for request in server.requests]
+    assert times[-1] - times[0] >= 0.65
+
+
+# --- votes --------------------------------------------------------------------------------------------------------
+
+
+def test_votes(judging: Judging, server: Server) -> None:
+    """The majority wins, a tie goes to the more severe category, and what failed has no vote."""
+    judging.evaluate(TOY_ANSWER, WRONG, SUBTLE)
+    script = {"values]\n": ["CC", "LC", "CC"], "or None": ["CC", "LC", "?"], "value + factor": ["?", "?", "?"]}
+    kinds = {"value + factor": "value + factor", "or None": "or None"}
+    asked: collections.Counter[str] = collections.Counter()
+
+    def vote(request: Request) -> str:
+        kind = next((kinds[mark] for mark in kinds if mark in candidate(request.user)), "values]\n")
+        asked[kind] += 1
+        said = script[kind][(asked[kind] - 1) % 3]
+        return opinion(said) if said != "?" else Reply(400, {"error": {"message": "context_length_exceeded"}})  # type: ignore[return-value]
+
+    server.judge = vote
+    done = judging.judge("--votes", "3", "--workers", "1", "--json")
+    assert done.returncode == 3
+    found = {found.category: found for found in read_judgements(judging.run).values()}
+    assert set(found) == {Category.CC, Category.LC, None}
+    assert (found[Category.CC].votes, found[Category.CC].agreement) == ({"CC": 2, "LC": 1}, pytest.approx(2 / 3))
+    assert (found[Category.LC].votes, found[Category.LC].agreement) == ({"CC": 1, "LC": 1}, 0.5)
+    assert found[Category.LC].errors == 1
+    assert (found[None].errors, found[None].agreement) == (3, 0.0)
+    models = {item["model_name_or_path"]: item for item in json.loads(done.stdout)["models"]}
+    assert (models["a"]["agreement"], models["a"]["split"], models["b"]["agreement"]) == (0.6667, 1, None)
+    temperatures = collections.Counter(request.body["temperature"] for request in server.requests)
+    assert temperatures == {0: 3, 0.7: 6}
+
+
+def test_votes_are_added_to_those_there(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    judging.here()
+    judging.here(votes=3)
+    assert [row["vote"] for row in judging.rows()] == [0, 1, 2]
+    shown = judging.judge("--votes", "3")
+    assert re.search(r"agreement\s+split", shown.stdout)
+    assert "100.0 %" in shown.stdout
+
+
+# --- what is read back --------------------------------------------------------------------------------------------
+
+
+def test_judges_do_not_mix(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER, WRONG)
+    assert read_judgements(judging.run) == {}
+    judging.here()
+    server.judge = lambda request: opinion("LC")
+    judging.here(endpoint={"model": "judge-2"})
+    assert [judge.model for judge in judges(judging.run)] == ["judge-1", "judge-2"]
+    assert {found.category for found in read_judgements(judging.run).values()} == {"LC"}
+    assert {found.category for found in read_judgements(judging.run, "judge-1").values()} == {"CC", "LI"}
+    with pytest.raises(InputError, match="not judged by judge-3; judged by judge-1"):
+        read_judgements(judging.run, "judge-3")
+
+    older = judging.file.read_text().replace(prompt_version(), "v0").replace('"judge-2"', '"judge-1"')
+    judging.file.write_text(older + judging.file.read_text())
+    assert {found.category for found in read_judgements(judging.run, "judge-1").values()} == {"CC", "LI"}
+    assert {found.category for found in read_judgements(judging.run, "judge-1", "v0").values()} == {"LC"}
+
+
+def test_an_error_never_undoes_a_judgement(judging: Judging, server: Server) -> None:
+    """Whatever the order of rows: two files put together count like one."""
+    judging.evaluate(TOY_ANSWER)
+    judging.here()
+    [row] = judging.rows()
+    error = {**row, "status": "judge_error", "category": None, "rationale": [], "error": "the server was away"}
+    judging.file.write_text("".join(json.dumps(item) + "\n" for item in (error, row, error)))
+    assert judging.categories() == {"a": "CC"}
+    [found] = read_judgements(judging.run).values()
+    assert (found.errors, found.votes) == (0, {"CC": 1})
+    assert judging.here().kept == 1
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("line", ['{"a": 1}', "[]", "nothing", '{"instance_id": "toy-scale", "status": "judged"}'])
+def test_a_damaged_file_is_not_guessed_at(line: str, judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    judging.here()
+    judging.file.write_text(line + "\n" + judging.file.read_text())
+    before = judging.file.read_bytes()
+    done = judging.judge()
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "judgements.jsonl:1: damaged" in done.stderr
+    with pytest.raises(InputError, match="damaged"):
+        read_judgements(judging.run)
+    assert judging.file.read_bytes() == before
+
+
+def test_a_damaged_cache_is_no_judgement(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER)
+    assert judging.judge().returncode == 0
+    [stored] = (judging.folder / "cache" / "judgements").rglob("*.json")
+    for content in ('{"category": "CC"}', '{"category": "A+", "rationale": []}', "", "[]"):
+        stored.write_text(content)
+        judging.file.unlink()
+        before = len(server.requests)
+        assert judging.judge().returncode == 0
+        assert len(server.requests) == before + 1
+
+
+def test_another_dataset_is_refused(judging: Judging, toy_row: dict[str, Any], tmp_path: Path) -> None:
+    from lmrbench_data.loader import row_sha256
+
+    judging.evaluate(TOY_ANSWER)
+    row = {**toy_row, "instruction": "Something else."}
+    write_dataset([{**row, "row_sha256": row_sha256(row)}], tmp_path / "other", load_benchmark())
+    done = judging.judge("--dataset", str(tmp_path / "other"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "was evaluated on other rows" in done.stderr
