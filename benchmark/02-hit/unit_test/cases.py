@@ -189,27 +189,36 @@ def case_coincident_points(seed):
     }
 
 
-@compare(rtol=1e-4, atol=1e-5)
+@compare(rtol=1e-6, atol=1e-8)
 def case_at_and_beyond_the_boundary(seed):
     """Corners of the cube, which lie on the boundary, and points outside the ball, against points inside."""
     generator = torch.Generator().manual_seed(seed)
-    signs = 2.0 * torch.randint(0, 2, (3, 8), generator=generator) - 1
-    inside, other = (2 * torch.rand(2, 3, 8, generator=generator) - 1) * 0.6
+    signs = 2.0 * torch.randint(0, 2, (3, 8), generator=generator, dtype=torch.float64) - 1
+    near = list((2 * torch.rand(2, 3, 8, generator=generator, dtype=torch.float64) - 1) * 0.6)
+    loss = make_loss(8, clustering_loss_margin=60.0, centripetal_loss_margin=50.0)
+    results = {
+        f"{name} {place}": with_gradients(loss, [*near[:place], far, *near[place:]])
+        for name, far in (("corner", signs), ("outside", 2.5 * signs))
+        for place in range(3)
+    }
+    corner, middle = torch.ones(2, 8, dtype=torch.float64), torch.zeros(2, 8, dtype=torch.float64)
+    wide = make_loss(8, clustering_loss_margin=100.0, centripetal_loss_margin=100.0)
+    results["corner against origin"] = with_gradients(wide, [corner, middle, corner.clone()])
+    return results
+
+
+@compare(rtol=1e-4, atol=1e-5)
+def case_beyond_the_boundary_in_float32(seed):
+    """Finite losses and the same gradients; the losses saturate at a value that depends on the precision."""
+    generator = torch.Generator().manual_seed(seed)
+    far = 5.0 * torch.randint(0, 2, (3, 8), generator=generator) - 2.5
+    near = list((2 * torch.rand(2, 3, 8, generator=generator) - 1) * 0.6)
+    loss = make_loss(8, clustering_loss_margin=60.0, centripetal_loss_margin=50.0)
     results = {}
-    for name, far, dtypes in (
-        ("corner", signs, [torch.float64]),  # in float32, the rounding of a distance to the boundary is not negligible
-        ("outside", 2.5 * signs, [torch.float32, torch.float64]),
-    ):
-        for dtype in dtypes:
-            loss = make_loss(8, clustering_loss_margin=60.0, centripetal_loss_margin=50.0)
-            near = [part.to(dtype) for part in (inside, other)]
-            for place in range(3):
-                triples = [*near[:place], far.to(dtype), *near[place:]]
-                results[f"{name} {place}, {dtype}"] = with_gradients(loss, triples)
-    for dtype in (torch.float32, torch.float64):
-        corner, middle = torch.ones(2, 8, dtype=dtype), torch.zeros(2, 8, dtype=dtype)
-        loss = make_loss(8, clustering_loss_margin=100.0, centripetal_loss_margin=100.0)
-        results[f"corner against origin, {dtype}"] = with_gradients(loss, [corner, middle, corner.clone()])
+    for place in range(3):
+        outputs = with_gradients(loss, [*near[:place], far, *near[place:]])
+        finite = {name: bool(value.isfinite()) for name, value in outputs["losses"].items()}
+        results[f"outside {place}"] = finite, outputs["gradients"]
     return results
 
 

@@ -69,7 +69,7 @@ def get_sentence(
         return x + " " + args_direct_answer_trigger_for_zeroshot
     if args_method == "zero_shot_cot":
         return x + " " + args_cot_trigger
-    if args_method in ("few_shot", "few_shot_cot"):
+    if args_method in {"few_shot", "few_shot_cot"}:
         return demonstrations + x
     if args_method == "auto_cot":
         return demonstrations + x + " " + args_cot_trigger

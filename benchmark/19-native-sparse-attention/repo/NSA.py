@@ -88,7 +88,7 @@ def nsa(
         q, k, v, g_slc, g_swa, block_indices = (x.transpose(1, 2) for x in (q, k, v, g_slc, g_swa, block_indices))
         if isinstance(block_counts, Tensor):
             block_counts = block_counts.transpose(1, 2)
-    assert cu_seqlens is None or q.shape[0] == 1, "packed sequences (cu_seqlens) need a batch of one"
+    assert cu_seqlens is None or q.shape[0] == 1, f"packed sequences (cu_seqlens) need a batch of one, not {len(q)}"
 
     length, slots = q.shape[1], block_indices.shape[-1]
     scale = q.shape[-1] ** -0.5 if scale is None else scale

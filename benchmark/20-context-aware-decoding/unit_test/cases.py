@@ -312,16 +312,17 @@ def case_half_precision_logits(seed):
     """float16 and bfloat16 logits whose combination half precision rounds to another order."""
     prompt, context = scripted_prompt()
     order = torch.randperm(4, generator=torch.Generator().manual_seed(seed))
+    # Logits of three tokens in units above 1.75. At 0.5, their combination is 9, 8.5 and 3, and with half-precision
+    # rounding 8, 10 and 3. At 1.3, the first leads by 0.6, and trails if the product with alpha is rounded.
+    settings = {0.5: ([6, 10, 2], [0, 13, 0]), 1.3: ([0, 2, 0], [3, 7, 8])}
     outputs = {}
     for dtype, unit in ((torch.float16, 2.0**-10), (torch.bfloat16, 2.0**-7)):
-        # In units above 1.75, the combination is 9, 8.5 and 3; with half-precision rounding 8, 10 and 3.
-        with_context = torch.tensor([[1.75 + 6 * unit, 1.75 + 10 * unit, 1.75 + 2 * unit, 0.0]])
-        without_context = torch.tensor([[1.75, 1.75 + 13 * unit, 1.75, 0.0]])
-        with_context, without_context = (rows[:, order].to(dtype) for rows in (with_context, without_context))
-        model = ScriptedLM(with_context, without_context)
-        outputs[str(dtype)] = context_aware_sampling(
-            model, tokenizer_with(-1), prompt, context, alpha=0.5, max_length=2
-        )
+        for alpha, scripts in settings.items():
+            rows = [torch.tensor([[*(1.75 + count * unit for count in counts), 0.0]]) for counts in scripts]
+            model = ScriptedLM(*(row[:, order].to(dtype) for row in rows))
+            outputs[f"{dtype}, {alpha}"] = context_aware_sampling(
+                model, tokenizer_with(-1), prompt, context, alpha=alpha, max_length=2
+            )
     return outputs
 
 

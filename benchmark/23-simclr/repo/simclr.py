@@ -52,17 +52,17 @@ class SimCLR:
         if features.size(0) != rows:
             raise ValueError(f"{features.size(0)} rows of features, not n_views * batch_size = {rows}")
 
-        directions = F.normalize(features.to(self.args.device), dim=1)
+        directions = F.normalize(features.to(self.args.device))
         similarities = directions @ directions.T
 
         # Sort the columns of each row by group, and keep their order within a group.
         image = torch.arange(rows, device=similarities.device) % self.args.batch_size
-        group = (image.unsqueeze(1) != image.unsqueeze(0)).long()  # 0: own image, 1: another image
+        group = (image.unsqueeze(1) != image).long()  # 0: own image, 1: another image
         group.fill_diagonal_(2)  # the row itself goes last, and is cut off
-        columns = group.argsort(dim=1, stable=True)[:, :-1]
+        columns = group.argsort(stable=True)[:, :-1]
 
         logits = similarities.gather(1, columns) / self.args.temperature
-        labels = torch.zeros(rows, dtype=torch.int64, device=logits.device)
+        labels = logits.new_zeros(rows, dtype=torch.int64)
         return logits, labels
 
     def train(self, loader: Iterable[Sequence[Tensor]], report_every: int = 5) -> list[dict[str, float]]:

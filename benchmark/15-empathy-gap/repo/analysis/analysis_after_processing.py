@@ -117,10 +117,11 @@ def get_delta(matrix: np.ndarray, group_option: str) -> float:
     Raises:
         ZeroDivisionError: the matrix has no in-group pair or no out-group pair.
     """
-    in_group, out_group = [], []
-    for i, j in np.ndindex(matrix.shape):
-        pairs = in_group if check_in_group(group_option, i, j) else out_group
-        pairs.append(matrix[i, j])
+    in_group = []
+    out_group = []
+    for (i, j), cell in np.ndenumerate(matrix):
+        cells = in_group if check_in_group(group_option, i, j) else out_group
+        cells.append(cell)
     return sum(in_group) / len(in_group) - sum(out_group) / len(out_group)
 
 

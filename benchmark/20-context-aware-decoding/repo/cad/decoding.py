@@ -54,7 +54,7 @@ def context_aware_sampling(
     check_prefix(input_ids, context_ids)
     if temperature <= 0:
         raise ValueError(f"temperature must be above 0, not {temperature}")
-    context_length = context_ids.shape[-1]
+    _, context_length = context_ids.shape
     sequence = input_ids.clone()
     for _ in range(max_length):
         with torch.no_grad():
@@ -64,7 +64,7 @@ def context_aware_sampling(
         contrasted = (1 + alpha) * with_context - alpha * without_context
         probabilities = torch.softmax(contrasted / temperature, dim=-1)
         next_token = torch.multinomial(probabilities, num_samples=1)
-        sequence = torch.cat([sequence, next_token], dim=-1)
-        if next_token.item() == tokenizer.eos_token_id:
+        sequence = torch.hstack([sequence, next_token])
+        if next_token == tokenizer.eos_token_id:
             break
     return sequence
