@@ -47,7 +47,7 @@ def _page(facts: Sequence[dict[str, Any]], categories: Counter[str], papers: int
     yield "<!-- Written by `lmrbench tasks page`: edit the tasks, not this file. -->"
     yield "# The tasks"
     yield ""
-    yield f"{len(facts)} instances from {papers} papers in {len(categories)} categories; each folder `NN-slug` is a paper."
+    yield f"{len(facts)} instances from {papers} papers in {len(categories)} categories. Each folder is a paper."
     yield "[CONTRIBUTING.md](../CONTRIBUTING.md) tells how a task is made."
     yield "`lmrbench tasks show ID` shows an instance as a model sees it."
     yield ""
