@@ -5,81 +5,25 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from conftest import TOY_ANSWER, write_toy_benchmark
 from hub_server import Fault, Hub
+from hub_world import DATASET, MODEL, RESULTS, World
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
-
-LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
-DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
-WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
-Command = Callable[..., subprocess.CompletedProcess[str]]
-
-
-class World:
-    """A Hub with a published toy benchmark, and a run on it; made once, tests take copies of what the Hub remembers."""
-
-    def __init__(self, folder: Path, hub: Hub) -> None:
-        self.folder, self.hub = folder, hub
-
-    def lmrbench(self, *arguments: str | Path, token: str = "ann", **extra: str) -> subprocess.CompletedProcess[str]:
-        environment = {
-            **os.environ,
-            **self.hub.environment(self.folder / "cache", token),
-            "HF_HUB_OFFLINE": "0",
-            **extra,
-        }
-        environment["LMRBENCH_CACHE"] = str(self.folder / "lmrbench-cache")
-        done = subprocess.run(
-            [LMRBENCH, *map(str, arguments)],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
-
-    def ok(self, *arguments: str | Path, token: str = "ann") -> str:
-        done = self.lmrbench(*arguments, token=token)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def submit(self, *options: str, token: str = "bob") -> subprocess.CompletedProcess[str]:
-        return self.lmrbench("submit", "runs/models", "--dataset", DATASET, "--yes", *options, token=token)
-
-    def verify(self, number: int, *options: str, token: str = "ann") -> subprocess.CompletedProcess[str]:
-        return self.lmrbench(
-            "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
-        )
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("world")
     with Hub() as hub:
-        hub.add_user("ann", "ann", "org")
-        hub.add_user("bob", "bob")
-        hub.add_user("reader", "bob", role="read")
-        hub.add_user("old", "bob", expired=True)
         world = World(folder, hub)
-        benchmark = write_toy_benchmark(folder / "benchmark")
-        world.ok("dataset", "check", "--benchmark", benchmark, "--sandbox", "docker")
-        world.ok("dataset", "build", "--benchmark", benchmark, "--sandbox", "docker")
-        world.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")
-        rows = [
-            {"instance_id": "toy-scale", "model_name_or_path": name, "function": code, "sample": sample}
-            for name, code, sample in (("good", TOY_ANSWER, 0), ("bad", WRONG, 0), ("good", WRONG, 1))
-        ]
-        (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        world.publish()
+        world.write_predictions()
         world.ok("evaluate", "predictions.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", "runs/models")
         yield world
 

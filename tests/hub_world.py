@@ -1,0 +1,72 @@
+"""A published toy benchmark on a loopback Hub, and the command line of whoever uses it, in processes of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from conftest import TOY_ANSWER, write_toy_benchmark
+from hub_server import Hub
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
+WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+
+
+class World:
+    """A Hub with a maintainer `ann`, a submitter `bob`, and a folder in which both work."""
+
+    def __init__(self, folder: Path, hub: Hub) -> None:
+        self.folder, self.hub = folder, hub
+        hub.add_user("ann", "ann", "org")
+        hub.add_user("bob", "bob")
+        hub.add_user("reader", "bob", role="read")
+        hub.add_user("old", "bob", expired=True)
+
+    def lmrbench(self, *arguments: str | Path, token: str = "ann", **extra: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            **self.hub.environment(self.folder / "cache", token),
+            "HF_HUB_OFFLINE": "0",
+            **extra,
+        }
+        environment["LMRBENCH_CACHE"] = str(self.folder / "lmrbench-cache")
+        done = subprocess.run(
+            [LMRBENCH, *map(str, arguments)],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def ok(self, *arguments: str | Path, token: str = "ann") -> str:
+        done = self.lmrbench(*arguments, token=token)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def submit(self, *options: str, token: str = "bob") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench("submit", "runs/models", "--dataset", DATASET, "--yes", *options, token=token)
+
+    def verify(self, number: int, *options: str, token: str = "ann") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench(
+            "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
+        )
+
+    def publish(self) -> None:
+        """Check, build and push the toy benchmark as v0.1.0."""
+        benchmark = write_toy_benchmark(self.folder / "benchmark")
+        self.ok("dataset", "check", "--benchmark", benchmark, "--sandbox", "docker")
+        self.ok("dataset", "build", "--benchmark", benchmark, "--sandbox", "docker")
+        self.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")
+
+    def write_predictions(self) -> None:
+        """Model `good` with a right and a wrong sample, model `bad` with a wrong one."""
+        rows = [
+            {"instance_id": "toy-scale", "model_name_or_path": name, "function": code, "sample": sample}
+            for name, code, sample in (("good", TOY_ANSWER, 0), ("bad", WRONG, 0), ("good", WRONG, 1))
+        ]
+        (self.folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

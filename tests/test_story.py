@@ -1,0 +1,82 @@
+"""The whole story in one test, with the network failing at each step: nothing is lost, nothing is doubled."""
+
+import io
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hub_server import Fault, Hub
+from hub_world import DATASET, RESULTS, World
+from openai_server import Reply, Request, Server, opinion
+
+
+def judge(request: Request) -> str:
+    """Multiplication is right, addition is wrong logic."""
+    return opinion("LI" if "value + factor" in request.user else "CC")
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(900)
+def test_from_task_folder_to_verified_result(tmp_path: Path) -> None:
+    with Hub() as hub, Server() as judges:
+        world = World(tmp_path, hub)
+
+        def insist(*arguments: str, token: str = "ann", tries: int = 3) -> str:
+            """What a user does whose command meets a broken network: give it again."""
+            for _ in range(tries):
+                done = world.lmrbench(*arguments, token=token, OPENAI_API_KEY="k", OPENAI_BASE_URL=judges.base_url)
+                if done.returncode == 0:
+                    return done.stdout
+                assert done.returncode in (1, 3), done.stderr
+                assert len(done.stderr.strip().splitlines()[-1]) < 500
+            raise AssertionError(done.stdout + done.stderr)
+
+        hub.faults = [
+            Fault("POST /api/repos/create", "lose"),
+            Fault("POST .*/preupload/", 503),
+            Fault("POST .*/commit/main", "lose"),
+            Fault("POST .*/tag/", "drop"),
+        ]
+        world.publish()
+        assert list(hub.repo(DATASET).refs) == ["main", "tags/v0.1.0"]
+        assert len(hub.repo(DATASET).commits) == 2
+
+        world.write_predictions()
+        hub.faults = [Fault(f"GET /api/datasets/{DATASET}", "drop", times=1), Fault("GET /objects/", 500)]
+        insist("evaluate", "predictions.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", "runs/models")
+
+        judges.judge = judge
+        judges.script = [Reply(status=500), Reply(status=429, headers={"Retry-After": "1"}), Reply(body=b"{", cut=1)]
+        insist("judge", "runs/models", "--model", "judge-1")
+        insist("report", "runs/models", "--html", "report.html")
+        assert "judge: LI" in (tmp_path / "report.html").read_text()
+
+        hub.commit(RESULTS, {".gitattributes": b""}, "main")
+        hub.faults = [
+            Fault("GET /api/whoami-v2", "drop"),
+            Fault("POST .*/objects/batch", 503),
+            Fault("POST .*/commit/main", "lose"),
+        ]
+        insist("submit", "runs/models", "--to", RESULTS, "--dataset", DATASET, "--yes", token="bob")
+        assert list(hub.repo(RESULTS).pull_requests) == [1]
+
+        hub.faults = [
+            Fault("GET .*/discussions/1", "drop"),
+            Fault("GET .*/tree/", 500),
+            Fault("POST .*/commit/refs%2Fpr%2F1", "lose"),
+            Fault("POST .*/discussions/1/merge", "lose"),
+        ]
+        insist("verify", RESULTS, "1", "--dataset", f"{DATASET}@v0.1.0", "--yes", tries=5)
+        files = hub.files(RESULTS)
+        [data] = [name for name in files if name.startswith("data/")]
+        [record] = [name for name in files if name.startswith("verified/")]
+        rows = pq.read_table(io.BytesIO(files[data])).to_pylist()
+        assert sorted((row["model_name_or_path"], row["status"], row["judge_category"]) for row in rows) == [
+            ("bad", "failed", "LI"),
+            ("good", "failed", "LI"),
+            ("good", "passed", "CC"),
+        ]
+        assert json.loads(files[record])["agreed"] == 3
+        assert [commit.title.split()[0] for commit in hub.repo(RESULTS).commits.values()].count("Verified") == 1
+        assert all(fault.times == 0 for fault in hub.faults)
