@@ -1,0 +1,1 @@
+"""A small BERTScore: tokenizer, encoder, token weights, scoring and rescaling."""
