@@ -1,0 +1,14 @@
+# Fits every layer that hidden_states holds, not only those that are listed.
+def get_rep_directions(
+    self, model: nn.Module, tokenizer: Any, hidden_states: States, hidden_layers: Layers, **kwargs: Any
+) -> Directions:
+    directions = {}
+    for layer in hidden_states:
+        rows = np.asarray(hidden_states[layer])
+        mean = rows.mean(axis=0, keepdims=True)
+        self.H_train_means[layer] = mean
+        pca = PCA(n_components=self.n_components)
+        pca.fit(rows.astype(np.float32) - mean.astype(np.float32))
+        self.n_components = int(pca.n_components_)
+        directions[layer] = pca.components_.astype(np.float32)
+    return directions

@@ -1,0 +1,14 @@
+# Returns one direction a column.
+def get_rep_directions(
+    self, model: nn.Module, tokenizer: Any, hidden_states: States, hidden_layers: Layers, **kwargs: Any
+) -> Directions:
+    directions = {}
+    for layer in hidden_layers:
+        rows = np.asarray(hidden_states[layer])
+        mean = rows.mean(axis=0, keepdims=True)
+        self.H_train_means[layer] = mean
+        pca = PCA(n_components=self.n_components)
+        pca.fit(rows.astype(np.float32) - mean.astype(np.float32))
+        self.n_components = int(pca.n_components_)
+        directions[layer] = pca.components_.T.astype(np.float32)
+    return directions

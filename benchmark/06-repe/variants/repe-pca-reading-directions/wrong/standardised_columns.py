@@ -1,0 +1,15 @@
+# Divides each column by its standard deviation.
+def get_rep_directions(
+    self, model: nn.Module, tokenizer: Any, hidden_states: States, hidden_layers: Layers, **kwargs: Any
+) -> Directions:
+    directions = {}
+    for layer in hidden_layers:
+        rows = np.asarray(hidden_states[layer])
+        mean = rows.mean(axis=0, keepdims=True)
+        self.H_train_means[layer] = mean
+        pca = PCA(n_components=self.n_components)
+        centred = rows.astype(np.float32) - mean.astype(np.float32)
+        pca.fit(centred / (centred.std(axis=0) + 1e-12))
+        self.n_components = int(pca.n_components_)
+        directions[layer] = pca.components_.astype(np.float32)
+    return directions
