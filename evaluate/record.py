@@ -122,7 +122,8 @@ def record_seeds(
         frames = []
     if [(frame.case, frame.seed) for frame in frames] != runs or any(frame.kind != "output" for frame in frames):
         where = f"{row['instance_id']}: the golden file"
-        raise InputError(f"{where} does not return on every one of the seeds {list(seeds)}; mend the task")
+        how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
+        raise InputError(f"{where} does not return on every one of the seeds {list(seeds)}: {how}; mend the task")
     return frames
 
 

@@ -41,6 +41,8 @@ def test_readme_command_runs(task: Task, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_smoke_tests_of_the_repository_pass(task: Task, tmp_path: Path) -> None:
+    """With what the environment has: no pytest in it."""
+    assert not any(b"import pytest" in file.data for file in task.repo.values())
     write_files(task.repo, tmp_path / "repo")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     done = subprocess.run(command, cwd=tmp_path / "repo", capture_output=True, text=True, timeout=120)

@@ -18,7 +18,7 @@ INSTANCES = [(task, item) for task in load_tasks() for item in task.implementati
 def test_a_mutant_changes_the_body_of_the_goal_function_only(task: Task, item: Implementation) -> None:
     golden = task.golden_file(item)
     mutants = make_mutants(golden, item.goal_function)  # helpers left out: masking them leaves nothing to compare
-    assert len(mutants) >= 10
+    assert len(mutants) >= 5
     assert len({mutant.name for mutant in mutants}) == len({mutant.source for mutant in mutants}) == len(mutants)
     masked = mask_function(golden, item.goal_function)
     assert {mask_function(mutant.source, item.goal_function) for mutant in mutants} == {masked}

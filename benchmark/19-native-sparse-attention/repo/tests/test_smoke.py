@@ -1,6 +1,7 @@
-"""Smoke tests: shapes, causality and packing of the whole model. Run with `python -m pytest tests`."""
+"""Smoke tests: shapes, causality and packing of the whole model. Run with `python -m unittest tests/test_smoke.py` in the root."""
 
-import pytest
+import unittest
+
 import torch
 from copy_task import IGNORED, CopyTask
 from NSA import nsa
@@ -12,66 +13,64 @@ from sparse_attention.packing import local_positions, pack
 from sparse_attention.selection import select_blocks
 
 
-def test_copy_task_asks_for_the_first_pattern():
-    task = CopyTask(symbols=5, pattern_length=3, noise_length=4)
-    tokens, targets = task.sample(2, torch.Generator().manual_seed(0))
-    assert tokens.shape == targets.shape == (2, task.length)
-    assert torch.equal(targets[targets != IGNORED].view(2, 3), tokens[:, :3])
+class TestModel(unittest.TestCase):
+    def test_copy_task_asks_for_the_first_pattern(self):
+        task = CopyTask(symbols=5, pattern_length=3, noise_length=4)
+        tokens, targets = task.sample(2, torch.Generator().manual_seed(0))
+        assert tokens.shape == targets.shape == (2, task.length)
+        assert torch.equal(targets[targets != IGNORED].view(2, 3), tokens[:, :3])
+
+    def test_positions_restart_in_each_sequence(self):
+        packed, cu_seqlens = pack([torch.zeros(3), torch.zeros(0), torch.zeros(2)])
+        assert cu_seqlens.tolist() == [0, 3, 3, 5]
+        assert local_positions(packed.shape[1], cu_seqlens).tolist() == [0, 1, 2, 0, 1]
+
+    def test_each_token_selects_its_own_and_the_first_block(self):
+        generator = torch.Generator().manual_seed(0)
+        q, k = torch.randn(1, 22, 4, 8, generator=generator), torch.randn(1, 22, 2, 8, generator=generator)
+        _, probabilities = compressed_attention(q, k, k, block_size=4)
+        indices, counts = select_blocks(probabilities, block_size=4, num_selected=3)
+        current = (torch.arange(22) // 4).view(1, 22, 1)
+        assert indices.shape == (1, 22, 2, 3)
+        assert (indices == current.unsqueeze(-1)).any(-1).all()
+        assert (indices == 0).any(-1).all()
+        assert torch.equal(counts, (current + 1).clamp(max=3).expand(1, 22, 2))
+
+    def test_unknown_branch_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "typo"):
+            BranchGates(dim=8, heads=2, branches=("window", "typo"))
+
+    def test_nsa_returns_one_vector_per_query_head(self):
+        generator = torch.Generator().manual_seed(0)
+        q, k = torch.randn(2, 9, 4, 8, generator=generator), torch.randn(2, 9, 2, 8, generator=generator)
+        v = torch.randn(2, 9, 2, 6, generator=generator)
+        gates = torch.rand(2, 9, 4, generator=generator)
+        block_indices = torch.zeros(2, 9, 2, 1, dtype=torch.int64)
+        out = nsa(q, k, v, gates, gates, block_indices, block_size=4, window_size=3)
+        assert out.shape == (2, 9, 4, 6)
+        assert out.isfinite().all()
+
+    def test_layer_trains_every_parameter(self):
+        layer = SparseAttention(AttentionConfig())
+        layer(torch.randn(2, 30, 48, generator=torch.Generator().manual_seed(0))).square().sum().backward()
+        assert all(parameter.grad.abs().sum() > 0 for parameter in layer.parameters())
+
+    def test_later_tokens_do_not_change_earlier_logits(self):
+        task = CopyTask()
+        model = build_model(task.symbols, task.length, AttentionConfig(), seed=0)
+        tokens, _ = task.sample(2, torch.Generator().manual_seed(0))
+        changed = tokens.clone()
+        changed[:, 41:] = (changed[:, 41:] + 1) % task.symbols
+        torch.testing.assert_close(model(tokens)[:, :41], model(changed)[:, :41])
+
+    def test_packed_sequences_match_separate_ones(self):
+        model = build_model(16, 64, AttentionConfig(), seed=0)
+        generator = torch.Generator().manual_seed(0)
+        sequences = [torch.randint(16, (length,), generator=generator) for length in (5, 33, 1, 18)]
+        packed, cu_seqlens = pack(sequences)
+        separate = torch.cat([model(sequence.unsqueeze(0)) for sequence in sequences], dim=1)
+        torch.testing.assert_close(model(packed, cu_seqlens), separate)
 
 
-def test_positions_restart_in_each_sequence():
-    packed, cu_seqlens = pack([torch.zeros(3), torch.zeros(0), torch.zeros(2)])
-    assert cu_seqlens.tolist() == [0, 3, 3, 5]
-    assert local_positions(packed.shape[1], cu_seqlens).tolist() == [0, 1, 2, 0, 1]
-
-
-def test_each_token_selects_its_own_and_the_first_block():
-    generator = torch.Generator().manual_seed(0)
-    q, k = torch.randn(1, 22, 4, 8, generator=generator), torch.randn(1, 22, 2, 8, generator=generator)
-    _, probabilities = compressed_attention(q, k, k, block_size=4)
-    indices, counts = select_blocks(probabilities, block_size=4, num_selected=3)
-    current = (torch.arange(22) // 4).view(1, 22, 1)
-    assert indices.shape == (1, 22, 2, 3)
-    assert (indices == current.unsqueeze(-1)).any(-1).all()
-    assert (indices == 0).any(-1).all()
-    assert torch.equal(counts, (current + 1).clamp(max=3).expand(1, 22, 2))
-
-
-def test_unknown_branch_is_refused():
-    with pytest.raises(ValueError, match="typo"):
-        BranchGates(dim=8, heads=2, branches=("window", "typo"))
-
-
-def test_nsa_returns_one_vector_per_query_head():
-    generator = torch.Generator().manual_seed(0)
-    q, k = torch.randn(2, 9, 4, 8, generator=generator), torch.randn(2, 9, 2, 8, generator=generator)
-    v = torch.randn(2, 9, 2, 6, generator=generator)
-    gates = torch.rand(2, 9, 4, generator=generator)
-    block_indices = torch.zeros(2, 9, 2, 1, dtype=torch.int64)
-    out = nsa(q, k, v, gates, gates, block_indices, block_size=4, window_size=3)
-    assert out.shape == (2, 9, 4, 6)
-    assert out.isfinite().all()
-
-
-def test_layer_trains_every_parameter():
-    layer = SparseAttention(AttentionConfig())
-    layer(torch.randn(2, 30, 48, generator=torch.Generator().manual_seed(0))).square().sum().backward()
-    assert all(parameter.grad.abs().sum() > 0 for parameter in layer.parameters())
-
-
-def test_later_tokens_do_not_change_earlier_logits():
-    task = CopyTask()
-    model = build_model(task.symbols, task.length, AttentionConfig(), seed=0)
-    tokens, _ = task.sample(2, torch.Generator().manual_seed(0))
-    changed = tokens.clone()
-    changed[:, 41:] = (changed[:, 41:] + 1) % task.symbols
-    torch.testing.assert_close(model(tokens)[:, :41], model(changed)[:, :41])
-
-
-def test_packed_sequences_match_separate_ones():
-    model = build_model(16, 64, AttentionConfig(), seed=0)
-    generator = torch.Generator().manual_seed(0)
-    sequences = [torch.randint(16, (length,), generator=generator) for length in (5, 33, 1, 18)]
-    packed, cu_seqlens = pack(sequences)
-    separate = torch.cat([model(sequence.unsqueeze(0)) for sequence in sequences], dim=1)
-    torch.testing.assert_close(model(packed, cu_seqlens), separate)
+if __name__ == "__main__":
+    unittest.main()
