@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -49,26 +50,37 @@ def hub() -> Iterator[Hub]:
         yield server
 
 
-@pytest.fixture
-def lmrbench(tmp_path: Path, hub: Hub) -> Command:
-    """The command line in a process of its own, as `ann` unless told otherwise."""
+def command_line(folder: Path, environment: dict[str, str]) -> Command:
+    """The command line in a process of its own, working in `folder`."""
 
     def run(*arguments: str | Path, token: str = "writer", program: str = "") -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, **hub.environment(tmp_path / "cache", token), "HF_HUB_OFFLINE": "0"}
-        environment["LMRBENCH_CACHE"] = str(tmp_path / "lmrbench-cache")
+        extra = {"HF_TOKEN": token, "HF_HUB_OFFLINE": "0", "LMRBENCH_CACHE": str(folder / "lmrbench-cache")}
         command = [sys.executable, "-c", program] if program else [LMRBENCH]
-        line = [*command, *map(str, arguments)]
-        return subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+        line, variables = [*command, *map(str, arguments)], {**os.environ, **environment, **extra}
+        return subprocess.run(line, cwd=folder, env=variables, capture_output=True, text=True, timeout=240)
 
     return run
 
 
 @pytest.fixture
-def built(tmp_path: Path, lmrbench: Command) -> Path:
+def lmrbench(tmp_path: Path, hub: Hub) -> Command:
+    """As `ann` unless told otherwise, with the Hub of the test."""
+    return command_line(tmp_path, hub.environment(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a benchmark, its build, and the record of its check; made once."""
+    folder = tmp_path_factory.mktemp("prepared")
+    build(command_line(folder, {}), write_toy_benchmark(folder / "benchmark"))
+    return folder
+
+
+@pytest.fixture
+def built(tmp_path: Path, prepared: Path) -> Path:
     """A benchmark, built into `lmr-bench` and recorded as checked in Docker (one test below checks it for real)."""
-    benchmark = write_toy_benchmark(tmp_path / "benchmark")
-    build(lmrbench, benchmark)
-    return benchmark
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "benchmark"
 
 
 def build(lmrbench: Command, benchmark: Path, *, version: str = "0.1.0", checked: bool = True) -> None:

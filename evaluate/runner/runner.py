@@ -52,6 +52,8 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     threads = plan.get("threads", 1)
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads)))
+    if threads > 1:
+        os.environ["OMP_WAIT_POLICY"] = "passive"  # a sandbox may have fewer cores than threads
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.join(WORK, "harness"))
     import encoding  # noqa: F401  # before any code of the repository can put a module of that name in the way
