@@ -1,0 +1,1 @@
+"""The vision transformer, its inputs, and what is reported about its hidden states."""

@@ -1,0 +1,28 @@
+"""The event relational graph: its nodes are pairs of events, its edges join pairs that share an event."""
+
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+
+def event_pairs(events: int) -> Tensor:
+    """All unordered pairs of a document's events.
+
+    Returns:
+        (events * (events - 1) / 2, 2) int64, the smaller number first, in lexicographic order.
+    """
+    return torch.tensor(list(combinations(range(events), 2)), dtype=torch.int64).view(-1, 2)
+
+
+def criss_cross_mask(pairs: Tensor) -> Tensor:
+    """Which pairs see each other: those in one row or column of the matrix of events by events.
+
+    Args:
+        pairs: (P, 2) numbers of events; events of different documents have different numbers.
+
+    Returns:
+        (P, P) bool, symmetric, True where two pairs have at least one event in common, and on the diagonal.
+    """
+    shared = pairs[:, None, :, None] == pairs[None, :, None, :]  # (P, P, 2, 2)
+    return shared.flatten(2).any(dim=2)

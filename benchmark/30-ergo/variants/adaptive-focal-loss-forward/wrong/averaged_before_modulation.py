@@ -1,0 +1,11 @@
+# Averages the cross-entropy first and modulates the mean.
+def forward(self, preds: Tensor, labels: Tensor) -> Tensor:
+    logits = preds.reshape(-1, preds.size(-1))
+    gold = labels.reshape(-1)
+    log_q = torch.log_softmax(logits, dim=-1)
+    log_p = log_q.gather(1, gold[:, None])[:, 0]
+    p = log_p.exp()
+    weights = self.alpha.to(preds.device)[gold]
+    mean = (-weights * log_p).mean()
+    loss = (1 - (-mean).exp()) ** self.gamma * mean
+    return loss if self.size_average else loss * len(gold)
