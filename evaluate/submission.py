@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MAX_LOGS_BYTES = 16 * 1024 * 1024
+#: Of a file that a stranger wrote.
+MAX_ROWS, MAX_TABLE_BYTES, MAX_TEXT_BYTES = 100_000, 256 * 1024 * 1024, 1000
 #: What of run.json is published: facts on the run, nothing on the machine.
 PUBLISHED_FACTS = (
     *("run_id", "dataset", "dataset_sha256", "benchmark_version", "harness_version", "sandbox", "official_sandbox"),
@@ -168,8 +170,11 @@ def _logs(folder: Path) -> bytes:
     return gzip_bytes(tar_bytes(kept)) if kept else b""
 
 
-def read_rows(content: bytes, what: str, *, max_rows: int = 100_000, max_bytes: int = 256 * 1024 * 1024) -> Any:
+def read_rows(content: bytes, what: str) -> list[dict[str, Any]]:
     """The rows of a Parquet file that a stranger wrote.
+
+    Text is read as dictionaries, so that a small file cannot grow into a large table: forty thousand rows that share
+    one long text take a few kilobytes in the file.
 
     Raises:
         InputError: it is none, has other columns than `schema`, or is too large to be read.
@@ -177,14 +182,38 @@ def read_rows(content: bytes, what: str, *, max_rows: int = 100_000, max_bytes: 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    names = schema().names
+    # What is compared or shown of a claim; cases and rationales are for readers of the dataset.
+    wanted = [name for name in names if name not in ("cases", "judge_rationale", "detail")]
     try:
         with pq.ParquetFile(io.BytesIO(content)) as file:
             metadata = file.metadata
             size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-            if metadata.num_rows > max_rows or size > max_bytes:
+            if metadata.num_rows > MAX_ROWS or size > MAX_TABLE_BYTES:
                 raise InputError(f"{what}: {metadata.num_rows} rows of {size} bytes, too many to be read")
             if not file.schema_arrow.equals(schema()):
                 raise InputError(f"{what}: other columns than a results file has")
-            return file.read().to_pylist()
+        texts = [name for name in wanted if schema().field(name).type == pa.string()]
+        with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
+            table = file.read(columns=wanted)
+        columns = [_values(table.column(name), f"{what}: {name}") for name in wanted]
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
         raise InputError(f"{what}: not readable as Parquet ({type(error).__name__})") from error
+    return [dict(zip(wanted, cells, strict=True)) for cells in zip(*columns, strict=True)]
+
+
+def _values(column: "pyarrow.ChunkedArray", what: str) -> list[Any]:
+    """A column's values; a text that occurs often is in memory once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values: list[Any] = []
+    for chunk in column.chunks:
+        if not pa.types.is_dictionary(chunk.type):
+            values += chunk.to_pylist()
+            continue
+        if (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0) > MAX_TEXT_BYTES:
+            raise InputError(f"{what} is longer than {MAX_TEXT_BYTES} bytes in a row")
+        texts = chunk.dictionary.to_pylist()
+        values += [None if code is None else texts[code] for code in chunk.indices.to_pylist()]
+    return values

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.run_folder import read_results
+from lmrbench_data.evaluate.run_folder import read_facts, read_results
 from lmrbench_data.evaluate.submission import RUN_ID, read_rows
 from lmrbench_data.hub import Conflict, hub_errors, persist
 from lmrbench_data.paths import cache_folder, cards_folder
@@ -44,6 +44,7 @@ class Claim:
 
     Attributes:
         sha: the commit of the pull request that was looked at.
+        author: who opened it.
         rows: what it claims, one row a prediction.
         predictions: the file to evaluate.
     """
@@ -51,6 +52,7 @@ class Claim:
     repo_id: str
     pull_request: int
     sha: str
+    author: str
     run_id: str
     dataset_sha256: str
     rows: list[dict[str, Any]]
@@ -96,7 +98,8 @@ def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
     if len(dataset) != 1:
         raise InputError(f"{where}: names more than one dataset")
     predictions = contents["runs/{run_id}/predictions.jsonl"]
-    return Claim(repo_id, number, sha, run_id, dataset.pop(), claimed, hashlib.sha256(parquet).hexdigest(), predictions)
+    sha256 = hashlib.sha256(parquet).hexdigest()
+    return Claim(repo_id, number, sha, details.author, run_id, dataset.pop(), claimed, sha256, predictions)
 
 
 def _listing(api: "HfApi", repo_id: str, revision: str) -> dict[str, tuple[str, int]]:
@@ -142,7 +145,21 @@ def _read_facts(path: Path, where: str) -> dict[str, Any]:
 
 
 def differences(claim: Claim, run: Path, instances: Sequence[str]) -> Iterator[str]:
-    """Where the claimed rows and the results of the repeated run disagree, a line each."""
+    """Where the claimed rows and the results of the repeated run disagree, a line each.
+
+    Args:
+        instances: every instance of the dataset.
+    """
+    facts = read_facts(run)
+    shared = {
+        "benchmark_version": facts["benchmark_version"],
+        "sandbox": facts["sandbox"],
+        "submitted_by": claim.author,
+        "scope_size": len(instances),
+    }
+    for name, value in shared.items():
+        if wrong := {row[name] for row in claim.rows} - {value}:
+            yield f"{name}: claimed {_shown(min(map(str, wrong)))}, is {_shown(value)}"
     own = {_key(row): row for row in read_results(run)}
     claimed: dict[Any, dict[str, Any]] = {}
     for row in claim.rows:
@@ -157,8 +174,8 @@ def differences(claim: Claim, run: Path, instances: Sequence[str]) -> Iterator[s
             yield f"{_name(mine)}: claimed for another prediction"
         elif mine["status"] != theirs["status"]:
             yield f"{_name(mine)}: claimed {_shown(theirs['status'])}, is {mine['status']}"
-        elif theirs["category"] != mine["category"] or theirs["scope_size"] != len(instances):
-            yield f"{_name(mine)}: claimed with other facts on the instance or the scope"
+        elif theirs["category"] != mine["category"]:
+            yield f"{_name(mine)}: claimed in category {_shown(theirs['category'])}, is in {mine['category']}"
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:

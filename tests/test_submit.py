@@ -14,6 +14,8 @@ import yaml
 from hub_server import Fault, Hub
 from hub_world import DATASET, MODEL, RESULTS, World
 
+from lmrbench_data.evaluate.submission import schema
+
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 
@@ -180,13 +182,16 @@ def test_claimed_scores_are_not_believed(world: World) -> None:
     assert world.submit("--to", RESULTS).returncode == 0
     [name] = [name for name in world.hub.files(RESULTS, "refs/pr/1") if name.startswith("data/")]
     table = pq.read_table(io.BytesIO(world.hub.files(RESULTS, "refs/pr/1")[name]))
-    rows = [{**row, "status": "passed"} for row in table.to_pylist()]
+    changes = {"status": "passed", "benchmark_version": "99.0.0", "submitted_by": "ann"}
+    rows = [{**row, **changes} for row in table.to_pylist()]
     sink = io.BytesIO()
     pq.write_table(type(table).from_pylist(rows, schema=table.schema), sink)
     change_pull_request(world.hub, **{name: sink.getvalue()})
     done = world.verify(1)
     assert done.returncode == 1
     assert "differs: toy-scale, bad, sample 0: claimed passed, is failed" in done.stdout
+    assert "differs: benchmark_version: claimed 99.0.0, is 0.1.0" in done.stdout
+    assert "differs: submitted_by: claimed ann, is bob" in done.stdout
     item = world.hub.repo(RESULTS).pull_requests[1]
     assert (item.status, len(item.comments)) == ("open", 1)
     assert "claimed passed, is failed" in item.comments[0][1]
@@ -210,6 +215,12 @@ def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
 
     pq.write_table(pa.table({"status": ["passed"]}), sink)
     yield {f"data/{run_id}.parquet": sink.getvalue()}, "other columns than a results file has"
+    # One long text, which forty thousand rows share: a small file that would be a table of forty gigabytes.
+    shared = pa.DictionaryArray.from_arrays(pa.array([0] * 40_000, pa.int32()), ["x" * 2**20])
+    columns = [shared if field.type == pa.string() else pa.nulls(40_000, field.type) for field in schema()]
+    bomb = io.BytesIO()
+    pq.write_table(pa.table(columns, names=schema().names), bomb, store_schema=False)
+    yield {f"data/{run_id}.parquet": bomb.getvalue()}, "run_id is longer than 1000 bytes in a row"
 
 
 def test_hostile_submissions_are_refused_before_anything_runs(world: World) -> None:

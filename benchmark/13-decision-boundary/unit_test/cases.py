@@ -153,7 +153,7 @@ def case_calls_of_the_generator(seed):
     outputs = {}
     for name, arguments, options in (
         ("defaults", (3, 4, 2, seed), {}),
-        ("all", (4, 3, 5, 100 + seed), {"data_type": "moon", "factor": 0.25, "class_sep": 0.5}),
+        ("all", (4, 3, 2, 100 + seed), {"data_type": "moon", "factor": 0.25, "class_sep": 0.5}),
         ("kind", (2, 6, 1, 7), {"data_type": "another kind"}),
         ("one", (1, 2, 3, 0), {"factor": 0.75}),
         ("none", (0, 2, 3, 0), {"class_sep": 3.0}),

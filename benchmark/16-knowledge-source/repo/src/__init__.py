@@ -1,0 +1,1 @@
+"""Knowledge probing: from triplets to the success rates of the probes."""

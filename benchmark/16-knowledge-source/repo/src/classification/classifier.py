@@ -1,0 +1,71 @@
+"""Probing of the knowledge source with relation groups held out in turn (Section 4.3)."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from src.classification.data import get_features_and_targets_for_dataset, undersample_dataset
+from src.classification.probe import fit_probe
+
+
+def perform_classification_by_relation_group(
+    prompting_results: pd.DataFrame,
+    include_mlps: bool,
+    include_mlps_l1: bool,
+    include_mhsa: bool,
+    vertical: bool,
+    position: str,
+) -> list[dict[str, Any]]:
+    """Success rate of a probe on every layer and every relation group, which the probe has not been trained on.
+
+    Args:
+        prompting_results: one row a prompt, as `prompt_with_counter_knowledge` returns it: columns knowledge_source,
+            relation_group_id and the activations of the modules.
+        include_mlps: probe the column "mlp".
+        include_mlps_l1: probe the column "mlp-l1".
+        include_mhsa: probe the column "mhsa".
+        vertical: as for `get_features_and_targets_for_dataset`.
+        position: as for `get_features_and_targets_for_dataset`.
+
+    Returns:
+        Records with the keys layer, relation_group_id, success_rate, nb_test_examples and nb_train_examples.
+
+    Raises:
+        ValueError: no module is chosen, or the modules differ in width, or there is nothing to train on.
+    """
+
+    def balanced(is_member: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+        rows = undersample_dataset(prompting_results[is_member])
+        return get_features_and_targets_for_dataset(
+            rows, vertical, position, include_mlps, include_mlps_l1, include_mhsa
+        )
+
+    group_ids = prompting_results["relation_group_id"]
+    records = []
+    for group in group_ids.unique():
+        train, train_targets = balanced(group_ids != group)
+        test, test_targets = balanced(group_ids == group)
+        if not train.size:
+            raise ValueError(f"no balanced prompts outside of relation group {group!r}")
+        for layer in range(train.shape[1]):
+            record: dict[str, Any] = dict.fromkeys(
+                ["layer", "relation_group_id", "success_rate", "nb_test_examples", "nb_train_examples"]
+            )
+            record["relation_group_id"] = group
+            if test.size:
+                probe = fit_probe(train[:, layer, 0], train_targets)
+                hits = probe.predict(test[:, layer, 0]) == test_targets
+                record["layer"] = layer
+                record["success_rate"] = float(hits.mean())
+                record["nb_test_examples"] = len(test_targets)
+                record["nb_train_examples"] = len(train_targets)
+            records.append(record)
+    return records
+
+
+def save_classification_metrics(records: list[dict[str, Any]], path: Path) -> None:
+    """Write records as a CSV file, one line each; None becomes an empty cell."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(records).to_csv(path, index=False)

@@ -1,0 +1,12 @@
+# Takes the columns of the first example whatever the prompts show.
+import pandas as pd
+
+
+def is_parametric_object_not_in_the_prompt(
+    parametric_object: str, relations_with_generated_description: pd.DataFrame
+) -> bool:
+    table = relations_with_generated_description
+    wanted = parametric_object.lower()
+    subjects = [cell.lower() for cell in table["generation_subject_1"] if isinstance(cell, str)]
+    objects = [cell.lower() for cell in table["generation_object_1"] if isinstance(cell, str)]
+    return wanted not in subjects and wanted not in objects

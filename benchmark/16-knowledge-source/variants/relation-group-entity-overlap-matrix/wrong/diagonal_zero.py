@@ -1,0 +1,17 @@
+# Leaves the diagonal at 0, since a group cannot leak into itself.
+import pandas as pd
+
+
+def return_entity_overlap_between_relation_groups(parametric_knowledge_dataset):
+    frame = parametric_knowledge_dataset
+    groups = frame["relation_group_id"].unique().tolist()
+    counts = {}
+    for g in groups:
+        rows = frame[frame["relation_group_id"] == g]
+        counts[g] = {}
+        for h in groups:
+            others = frame[frame["relation_group_id"] == h]
+            same_subject = rows["statement_subject"].isin(others["statement_subject"])
+            same_object = rows["parametric_object"].isin(others["parametric_object"])
+            counts[g][h] = int((same_subject | same_object).sum()) if g != h else 0
+    return counts

@@ -1,0 +1,21 @@
+# Counts pairs of matching rows, so that repetitions in the other group matter.
+import pandas as pd
+
+
+def return_entity_overlap_between_relation_groups(parametric_knowledge_dataset):
+    frame = parametric_knowledge_dataset
+    groups = frame["relation_group_id"].unique().tolist()
+    counts = {}
+    for g in groups:
+        rows = frame[frame["relation_group_id"] == g]
+        counts[g] = {}
+        for h in groups:
+            others = frame[frame["relation_group_id"] == h]
+            same_subject = rows["statement_subject"].isin(others["statement_subject"])
+            same_object = rows["parametric_object"].isin(others["parametric_object"])
+            counts[g][h] = sum(
+                s == t or a == b
+                for s, a in zip(rows["statement_subject"], rows["parametric_object"])
+                for t, b in zip(others["statement_subject"], others["parametric_object"])
+            )
+    return counts

@@ -1,0 +1,104 @@
+"""The LMR-Bench leaderboard: a Gradio app that reads the results dataset and nothing else.
+
+LMRBENCH_RESULTS names the dataset; HF_ENDPOINT, HF_TOKEN and GRADIO_SERVER_PORT mean what they mean everywhere.
+"""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+# Read when the libraries are imported: neither reports its use to anybody, and the log stays readable.
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "0"
+os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
+
+import gradio as gr
+from board import Filters, make_board
+from page import render, shown
+from results import Results
+
+HERE = Path(__file__).parent
+RESULTS = Results(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/lmr-bench-results")
+#: The choice that filters nothing; others start with `=`, so that no name in the dataset can be taken for it.
+ALL = "all"
+
+INTRO = """# LMR-Bench
+
+Can language models reproduce language-modelling research? A model gets a paper, its repository with one function
+masked, and an instruction; unit tests in a container and an LLM judge score the function it writes."""
+
+ABOUT = """### How to read this
+
+- **Accuracy** is the share of *all* instances of the benchmark whose every test passes; an unanswered one has not
+  passed. With several samples an instance, it is the mean over samples.
+- **95 % interval** is Wilson's, with n the instances. Where intervals overlap widely, ranks mean little.
+- **Verified**: a maintainer has evaluated the predictions again in Docker and has come to the same verdict on every
+  row. Only verified runs are ranked.
+- **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares of what was judged.
+  *Claimed* shares are the submitter's own, in brackets by task; they never change a rank. Repeated ones break ties,
+  then the date of verification does."""
+
+
+def show(
+    version: str | None, setting: str | None, category: str | None, unverified: bool, *, reload: bool = False
+) -> tuple[Any, Any, Any, str]:
+    """The three menus and the page for what they are set to."""
+    snapshot = RESULTS.get(reload=reload)
+    board = make_board(snapshot, Filters(_chosen(version), _chosen(setting), _chosen(category), bool(unverified)))
+    versions = gr.Dropdown(_choices(board.versions), value=_value(board.filters.version))
+    settings = gr.Dropdown([("All", ALL), *_choices(board.settings)], value=_value(board.filters.setting))
+    categories = gr.Dropdown([("All", ALL), *_choices(board.categories)], value=_value(board.filters.category))
+    return versions, settings, categories, render(snapshot, board)
+
+
+def _choices(names: list[str]) -> list[tuple[str, str]]:
+    return [(shown(name, 60) or "(none)", f"={name}") for name in names] or [("–", ALL)]
+
+
+def _value(name: str | None) -> str:
+    return ALL if name is None else f"={name}"
+
+
+def _chosen(value: str | None) -> str | None:
+    return value[1:] if value and value.startswith("=") else None
+
+
+def build() -> gr.Blocks:
+    """The page."""
+    with gr.Blocks(title="LMR-Bench leaderboard", analytics_enabled=False, fill_width=True) as page:
+        gr.Markdown(INTRO)
+        with gr.Row():
+            # What a menu offers is as new as the page: a value that is gone since then filters nothing.
+            menu = partial(gr.Dropdown, [("All", ALL)], value=ALL, allow_custom_value=False, min_width=140)
+            version = menu(label="Benchmark version", elem_id="version")
+            setting = menu(label="Setting", elem_id="setting")
+            category = menu(label="Category", elem_id="category")
+            unverified = gr.Checkbox(label="Show unverified runs", elem_id="unverified-switch", min_width=140)
+            reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
+        board = gr.HTML(js_on_load=None, apply_default_css=False)
+        gr.Markdown(ABOUT)
+        inputs = [version, setting, category, unverified]
+        outputs = [version, setting, category, board]
+        quietly: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
+        page.load(show, inputs, outputs, **quietly)
+        for control in inputs:
+            control.input(show, inputs, outputs, **quietly)
+        reload.click(partial(show, reload=True), inputs, outputs, **quietly)
+    return page
+
+
+if __name__ == "__main__":
+    build().queue(default_concurrency_limit=4).launch(
+        theme=gr.themes.Default(
+            primary_hue="slate",
+            neutral_hue="slate",
+            font=("system-ui", "sans-serif"),
+            font_mono=("ui-monospace", "monospace"),
+        ),
+        css_paths=HERE / "board.css",
+        footer_links=[],
+        run_history=False,
+        ssr_mode=False,
+        show_error=False,
+    )

@@ -1,0 +1,210 @@
+"""Rank runs: every number is computed from the rows of verified runs, never read from what a submitter claims of them.
+
+Ranked by unit-test accuracy on all instances; ties go to the larger share of completely correct answers, if
+maintainers have repeated the judge, then to the run that was verified first.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from results import Published, Record, Snapshot
+from submissions import JUDGED, Entry, Instance, Run
+
+#: The grid has a column for each of the first so many lines.
+MAX_COLUMNS = 25
+MARKS = {
+    "passed": "pass",
+    "failed": "fail",
+    "error": "error",
+    "timeout": "time",
+    "oom": "oom",
+    "malformed": "malf",
+    "infra_error": "infra",
+    "missing": "–",
+}
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What is looked at; None means all, and for `version` the newest one that is shown."""
+
+    version: str | None = None
+    setting: str | None = None
+    category: str | None = None
+    unverified: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """One model in one setting of one run, scored on the instances that are looked at.
+
+    Attributes:
+        passed, total: prediction rows; an instance counts with as many as the one with most, missing ones included.
+        interval: Wilson's 95 % interval of the accuracy, n is the instances.
+        judged: rows by the judge's category.
+    """
+
+    run: Run
+    entry: Entry
+    record: Record | None
+    files: frozenset[str]
+    passed: int
+    total: int
+    missing: int
+    interval: tuple[float, float]
+    judged: Counter[str]
+
+    @property
+    def accuracy(self) -> float:
+        return self.passed / self.total if self.total else 0.0
+
+    @property
+    def judge_verified(self) -> bool:
+        return self.record is not None and self.record.judged
+
+    def judge_share(self, category: str) -> float:
+        """The share of the judge's category among the judged rows."""
+        return self.judged[category] / self.judged.total()
+
+    def order(self) -> tuple[float, float, str, str, str, str]:
+        """Sorts from best to worst. A share that nobody has repeated moves nothing."""
+        correct = self.judged["CC"] / self.total if self.judge_verified and self.total else 0.0
+        at = self.record.at if self.record else ""
+        return -self.accuracy, -correct, at, self.run.run_id, self.entry.model, self.entry.setting
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The verdict on an instance: a word, its kind for the colour, and the whole story."""
+
+    mark: str
+    kind: str
+    story: str
+
+
+@dataclass(frozen=True)
+class Board:
+    """Everything that the page shows.
+
+    Attributes:
+        ranked: verified runs, best first.
+        unverified: other runs, empty unless asked for.
+        grid: instance id, category, and a cell for each of `columns`.
+        unplaced: instances of the scope of which no verified run has a row, so that only the total counts them.
+    """
+
+    filters: Filters
+    versions: list[str]
+    settings: list[str]
+    categories: list[str]
+    ranked: list[Line]
+    unverified: list[Line]
+    columns: list[Line]
+    grid: list[tuple[str, str, list[Cell]]]
+    unplaced: int
+
+
+def make_board(snapshot: Snapshot, filters: Filters) -> Board:
+    """Score and rank the runs of a snapshot; a filter for something that is not there counts as not set."""
+    shown = [item for item in snapshot.published if item.record or filters.unverified]
+    versions = sorted({item.run.version for item in shown}, key=_version_key, reverse=True)
+    version = filters.version if filters.version in versions else next(iter(versions), None)
+    shown = [item for item in shown if item.run.version == version]
+
+    # What verified runs say of an instance holds; the others only add what those do not know.
+    verified = _instances(item for item in shown if item.record)
+    known = {**_instances(item for item in shown if not item.record), **verified}
+    settings = sorted({entry.setting for item in shown for entry in item.run.entries})
+    categories = sorted(set(known.values()))
+    setting = filters.setting if filters.setting in settings else None
+    category = filters.category if filters.category in categories else None
+
+    lines = [
+        _line(item, entry, verified if item.record else known, category)
+        for item in shown
+        for entry in item.run.entries
+        if setting is None or entry.setting == setting
+    ]
+    lines.sort(key=Line.order)
+    ranked = [line for line in lines if line.record]
+    unverified = [line for line in lines if not line.record]
+    columns = (ranked + unverified)[:MAX_COLUMNS]
+    grid = [
+        (name, kind, [_cell(line, name) for line in columns])
+        for name, kind in sorted(known.items(), key=lambda item: (item[1], item[0]))
+        if category in (None, kind)
+    ]
+    scope = max((item.run.scope_size for item in shown if item.record), default=0)
+    return Board(
+        Filters(version, setting, category, filters.unverified),
+        versions,
+        settings,
+        categories,
+        ranked,
+        unverified,
+        columns,
+        grid,
+        max(0, scope - len(verified)),
+    )
+
+
+def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share of `n` instances; (0, 1) if there are none."""
+    if n == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    centre = share + z * z / (2 * n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+
+
+def _instances(published: Iterable[Published]) -> dict[str, str]:
+    """Instance id → category, as the first run says."""
+    found: dict[str, str] = {}
+    for item in published:
+        for entry in item.run.entries:
+            for name, instance in entry.instances.items():
+                found.setdefault(name, instance.category)
+    return found
+
+
+def _line(item: Published, entry: Entry, known: Mapping[str, str], category: str | None) -> Line:
+    if category is None:
+        inside = list(entry.instances.values())
+        size = item.run.scope_size
+    else:
+        names = [name for name, kind in known.items() if kind == category]
+        inside = [entry.instances[name] for name in names if name in entry.instances]
+        size = len(names)
+    total = size * entry.samples
+    passed = sum(instance.statuses["passed"] for instance in inside)
+    missing = total - sum(instance.statuses.total() for instance in inside)
+    judged = sum((instance.judged for instance in inside), Counter[str]())
+    interval = wilson(passed / total if total else 0.0, size)
+    return Line(item.run, entry, item.record, item.files, passed, total, missing, interval, judged)
+
+
+def _cell(line: Line, name: str) -> Cell:
+    samples = line.entry.samples
+    instance = line.entry.instances.get(name, Instance("", Counter(), Counter()))
+    statuses = Counter(instance.statuses)
+    if missing := samples - statuses.total():
+        statuses["missing"] = missing
+    story = ", ".join(f"{status} {count}" if samples > 1 else status for status, count in statuses.items())
+    if judged := ", ".join(f"{label} {instance.judged[label]}" for label in JUDGED if instance.judged[label]):
+        story += f"; judge{'' if line.judge_verified else ' (claimed)'}: {judged}"
+    if samples > 1:
+        passed = statuses["passed"]
+        return Cell(f"{passed}/{samples}", "passed" if passed == samples else "some" if passed else "failed", story)
+    [status] = statuses
+    labels = [label if line.judge_verified else f"({label})" for label in JUDGED if instance.judged[label]]
+    kind = status if status in ("passed", "failed", "missing") else "broken"
+    return Cell(" ".join([MARKS[status], *labels]), kind, story)
+
+
+def _version_key(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
