@@ -6,11 +6,8 @@ Only verified rows make a rank; a damaged run costs itself and is named; nothing
 import hashlib
 import io
 import json
-import os
 import re
 import shlex
-import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -28,6 +25,7 @@ from hub_server import Hub
 from huggingface_hub import SpaceCardData
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+from space_app import PATIENCE_S, ROOT, SPACE, served_space
 
 from lmrbench_data.evaluate.stats import wilson
 from lmrbench_data.evaluate.submission import schema
@@ -35,14 +33,10 @@ from lmrbench_data.evaluate.submission import schema
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
-ROOT = Path(__file__).parent.parent
-SPACE = ROOT / "cards" / "space"
 REPO = "org/lmr-bench-results"
 #: Two categories; no verified run answers `beta-two`.
 INSTANCES = {"alpha-one": "Data Augmentation", "alpha-two": "Data Augmentation", "beta-one": "Evaluation Metrics"}
 SCOPE_SIZE = 4
-#: For a page to show something; machines are busy.
-PATIENCE_S = 120.0
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -188,39 +182,8 @@ def hub() -> Iterator[Hub]:
 
 @pytest.fixture(scope="module")
 def address(hub: Hub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The app as the Hub would start it: its own folder only, nothing of this checkout within reach."""
-    folder = tmp_path_factory.mktemp("space")
-    shutil.copytree(SPACE, folder / "space", ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "space" / "lmrbench_data.py").write_text("raise ImportError('a Space has no such package')\n")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("HF_", "GRADIO_"))},
-        **hub.environment(folder / "cache"),
-        "LMRBENCH_RESULTS": REPO,
-        "GRADIO_SERVER_PORT": str(port),
-        "HOME": str(folder),
-    }
-    with (folder / "log").open("w") as log:
-        app = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=folder / "space", env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
-    try:
-        here = f"http://127.0.0.1:{port}"
-        for _ in range(int(2 * PATIENCE_S)):
-            assert app.poll() is None, (folder / "log").read_text()
-            try:
-                urllib.request.urlopen(here, timeout=10).close()
-                break
-            except OSError:
-                time.sleep(0.5)
-        yield here
-        assert app.poll() is None, "the app has died"
-        assert "Traceback" not in (folder / "log").read_text(), (folder / "log").read_text()
-    finally:
-        app.terminate()
-        app.wait(30)
+    with served_space(hub, REPO, tmp_path_factory.mktemp("space")) as address:
+        yield address
 
 
 @pytest.fixture

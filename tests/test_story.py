@@ -3,12 +3,19 @@
 import io
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
 from hub_server import Fault, Hub
 from hub_world import DATASET, RESULTS, World
 from openai_server import Reply, Request, Server, opinion
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+from space_app import PATIENCE_S, served_space
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 
 def judge(request: Request) -> str:
@@ -18,7 +25,7 @@ def judge(request: Request) -> str:
 
 @pytest.mark.docker
 @pytest.mark.timeout(900)
-def test_from_task_folder_to_verified_result(tmp_path: Path) -> None:
+def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> None:
     with Hub() as hub, Server() as judges:
         world = World(tmp_path, hub)
 
@@ -80,3 +87,13 @@ def test_from_task_folder_to_verified_result(tmp_path: Path) -> None:
         assert json.loads(files[record])["agreed"] == 3
         assert [commit.title.split()[0] for commit in hub.repo(RESULTS).commits.values()].count("Verified") == 1
         assert all(fault.times == 0 for fault in hub.faults)
+
+        (tmp_path / "space").mkdir()
+        with served_space(hub, RESULTS, tmp_path / "space") as address:
+            browser.get(address)
+            rows = WebDriverWait(browser, PATIENCE_S).until(
+                lambda chrome: chrome.find_elements(By.CSS_SELECTOR, "#board tbody tr")
+            )
+            ranked = [row.text for row in rows]
+            assert [next(name for name in ("good", "bad") if name in text) for text in ranked[:2]] == ["good", "bad"]
+            assert "50.0" in ranked[0]
