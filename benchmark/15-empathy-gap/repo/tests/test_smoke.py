@@ -1,4 +1,7 @@
-"""Smoke tests: tables, parsing, files and a small study from question to gap. Run `python -m unittest tests/test_smoke.py` in the root."""
+"""Smoke tests: tables, parsing, files and a small study from question to gap.
+
+Run `python -m unittest tests/test_smoke.py` in the root.
+"""
 
 import os
 import tempfile

@@ -1,4 +1,7 @@
-"""Smoke tests: shapes, causality and packing of the whole model. Run with `python -m unittest tests/test_smoke.py` in the root."""
+"""Smoke tests: shapes, causality and packing of the whole model.
+
+Run with `python -m unittest tests/test_smoke.py` in the root.
+"""
 
 import unittest
 
