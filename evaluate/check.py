@@ -79,6 +79,7 @@ def check_tasks(
     *,
     workers: int = 2,
     mutants: bool = False,
+    most: int | None = None,
     on_start: Callable[[int], None] = lambda count: None,
     on_row: Callable[[dict[str, Any]], None] = lambda row: None,
 ) -> Iterator[Finding]:
@@ -87,6 +88,7 @@ def check_tasks(
     Args:
         mutants: also try every mutant of the reference (`mutants.py`): the cases have to notice it, or it is listed in
             the task as equivalent and they do not.
+        most: at most so many variants of a kind, spread over all of them; every one by default.
         on_start: told how many probes will run.
         on_row: given each dataset row that is checked.
 
@@ -107,7 +109,7 @@ def check_tasks(
                 continue
             on_row(rows[instance])
             references[instance] = task.repo
-            probes += _probes(task, implementation)
+            probes += _probes(task, implementation, most)
             if mutants:
                 tried = list(_mutant_probes(task, implementation))
                 probes += tried
@@ -213,7 +215,7 @@ def _secret_lines(golden: str, goal_function: str) -> list[str]:
     return [line for line in body if len(line) >= _DISTINCTIVE and not line.startswith("#")]
 
 
-def _probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
+def _probes(task: Task, implementation: Implementation, most: int | None) -> Iterator[Probe]:
     instance = implementation.instance_id
 
     def probe(name: str, form: str, content: str, must_pass: bool) -> Probe:
@@ -223,7 +225,8 @@ def _probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
     masked = task.masked_repo(implementation)[implementation.goal_file].data.decode("utf-8")
     yield probe("masked", "goal_file", masked, False)
     for kind in ("valid", "wrong"):
-        for path in task.variants(implementation, kind):
+        paths = task.variants(implementation, kind)
+        for path in paths[:: max(1, len(paths) // most) if most else 1][:most]:
             if text := _read(path):
                 yield probe(f"{kind}/{path.name}", "function", text, kind == "valid")
 
