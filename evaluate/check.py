@@ -88,7 +88,8 @@ def check_tasks(
     Args:
         mutants: also try every mutant of the reference (`mutants.py`): the cases have to notice it, or it is listed in
             the task as equivalent and they do not.
-        most: at most so many variants of a kind, spread over all of them; every one by default.
+        most: a quick look: at most so many variants of a kind, spread over all of them, and no repetitions of the
+            reference. Everything by default.
         on_start: told how many probes will run.
         on_row: given each dataset row that is checked.
 
@@ -114,7 +115,8 @@ def check_tasks(
                 tried = list(_mutant_probes(task, implementation))
                 probes += tried
                 yield from _unknown_equivalents(implementation, tried)
-    on_start(len(probes) + 2 * len(rows))
+    repeated = list(rows) if most is None else []
+    on_start(len(probes) + 2 * len(repeated))
     images = {tag: sandbox.prepare(tag, say) for tag in {str(row["docker_image"]) for row in rows.values()}}
 
     def image_of(instance: str) -> str:
@@ -131,7 +133,7 @@ def check_tasks(
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         jobs = [pool.submit(run, batch) for batch in _batches(probes)]
-        jobs += [pool.submit(repeat, instance) for instance in rows]
+        jobs += [pool.submit(repeat, instance) for instance in repeated]
         try:
             for job in concurrent.futures.as_completed(jobs):
                 yield from job.result()

@@ -26,15 +26,15 @@ SAMPLED = 4
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
-    """Golden passes and repeats itself, masked fails, valid variants pass, wrong ones fail, nothing leaks.
+    """Golden passes, masked fails, valid variants pass, wrong ones fail, nothing leaks.
 
-    All variants of a sample of tasks, some of each kind of the others: all of all take half an hour. That is
-    `lmrbench dataset check`, or LMRBENCH_IN_DEPTH=1 here.
+    A sample of tasks in depth: all variants, and the reference repeats itself. Some variants of each kind of the others:
+    everything takes half an hour, which is `lmrbench dataset check`, or LMRBENCH_IN_DEPTH=1 here.
     """
     in_depth = os.environ.get("LMRBENCH_IN_DEPTH") or task.name in IN_DEPTH
     recorder = default_recorder(docker_sandbox, print)
     findings = list(check_tasks([task], recorder, docker_sandbox, print, most=None if in_depth else SAMPLED))
-    assert len(findings) >= len(task.implementations) * (4 + 2 + 4)
+    assert len(findings) >= len(task.implementations) * (2 + 2 + 4)
     assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []
 
 
