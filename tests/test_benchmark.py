@@ -28,7 +28,7 @@ SAMPLED = 4
 def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
     """Golden passes, masked fails, valid variants pass, wrong ones fail, nothing leaks.
 
-    A sample of tasks in depth: all variants, and the reference repeats itself. Some variants of each kind of the others:
+    A sample of tasks in depth: all variants, and the reference repeats itself. Some variants of each kind of others:
     everything takes half an hour, which is `lmrbench dataset check`, or LMRBENCH_IN_DEPTH=1 here.
     """
     in_depth = os.environ.get("LMRBENCH_IN_DEPTH") or task.name in IN_DEPTH
