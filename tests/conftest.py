@@ -3,6 +3,7 @@
 import difflib
 import os
 import shutil
+import signal
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,6 +23,9 @@ from lmrbench_data.tasks import load_tasks
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
+
+# A shell starts jobs in the background with interrupts ignored, and children would inherit that: tests send them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 IN_CI = bool(os.environ.get("CI"))
 
