@@ -46,6 +46,8 @@ class Report:
     """run.json of each."""
     scores: list[ModelScore]
     pairs: list[Pair]
+    judge_model: str | None = None
+    """Whose judgements count; the last one's if None."""
     agreement: Agreement | None = None
     bad_annotations: list[BadRow] = field(default_factory=list)
 
@@ -70,7 +72,8 @@ def make_report(
     names = [column(score, scores) for score in scores]
     pairs = compare_pairs(scores, names) if len(scores) <= MAX_COMPARED else []
     agreement = measure_agreement(annotations, scores) if annotations is not None else None
-    return Report(paths, [read_facts(path) for path in paths], scores, pairs, agreement, list(bad_annotations))
+    facts = [read_facts(path) for path in paths]
+    return Report(paths, facts, scores, pairs, judge_model, agreement, list(bad_annotations))
 
 
 def tables(report: Report) -> list[tuple[str, Table]]:

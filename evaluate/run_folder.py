@@ -175,7 +175,7 @@ class RunFolder:
     def write_log(self, job: Entry, log: str) -> None:
         """Keep what the tested code printed."""
         if log:
-            path = self.path / "logs" / job.instance_id / f"{job.sha256[:16]}.log"
+            path = log_path(self.path, job.instance_id, job.sha256)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(log, encoding="utf-8")
 
@@ -187,6 +187,11 @@ class RunFolder:
             whole = end
         if path.exists() and path.stat().st_size > whole:
             os.truncate(path, whole)  # a row that was cut short is evaluated again
+
+
+def log_path(run: Path, instance_id: str, prediction_sha256: str) -> Path:
+    """Where a run folder keeps what the code of an answer printed; there is no file if it printed nothing."""
+    return run / "logs" / instance_id / f"{prediction_sha256[:16]}.log"
 
 
 def read_results(path: Path) -> Iterator[dict[str, Any]]:

@@ -250,6 +250,19 @@ def test_what_a_model_writes_is_text(browser: "Chrome", page: Callable[..., str]
     assert requests(browser) == set()
 
 
+def test_the_judge_that_was_chosen_is_the_one_shown(tmp_path: Path, page: Callable[..., str]) -> None:
+    """The last one asked is another: without the choice its words stand there."""
+    page(ANSWERS)
+    file = tmp_path / "run" / "judgements.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    later = [{**row, "judge_model": "k", "rationale": ["Words of k."] * 2} for row in rows]
+    file.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *later]))
+    assert "Words of k." in render_html(make_report([tmp_path / "run"]))
+    chosen = render_html(make_report([tmp_path / "run"], judge_model="j"))
+    assert "Words of k." not in chosen
+    assert "It adds." in chosen
+
+
 def test_a_dataset_that_is_gone_or_has_changed_is_said(tmp_path: Path, page: Callable[..., str]) -> None:
     page(ANSWERS)
     report = make_report([tmp_path / "run"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lmrbench_data.evaluate.html.answers import collect
 from lmrbench_data.evaluate.html.plots import draw_plots
 from lmrbench_data.evaluate.report import notes, tables
+from lmrbench_data.evaluate.scores import MISSING
 from lmrbench_data.evaluate.tables import column, mark
 from lmrbench_data.evaluate.verdict import Status
 
@@ -40,7 +41,7 @@ def render_html(report: "Report") -> str:
     environment.filters["reflow"] = reflow
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
-    grid = named.pop("By instance", ([], []))
+    named.pop("By instance", None)  # the page has a grid of its own
     instances, warnings = collect(report)
     names = [column(score, report.scores) for score in report.scores]
     return environment.get_template("page.html.j2").render(
@@ -49,9 +50,8 @@ def render_html(report: "Report") -> str:
         tables=named,
         notes=notes(report),
         warnings=warnings,
-        grid=grid,
         instances=instances,
-        statuses=[*map(str, Status), "missing"],
+        statuses=[*map(str, Status), MISSING],
         mark=mark,
         plots=draw_plots(report.scores, names),
         style=(_HERE / "style.css").read_text(encoding="utf-8"),

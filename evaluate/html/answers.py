@@ -10,7 +10,7 @@ from lmrbench_data.errors import LMRBenchError
 from lmrbench_data.evaluate.extract import MalformedAnswer
 from lmrbench_data.evaluate.judge.store import Judgement, read_judgements
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
-from lmrbench_data.evaluate.run_folder import read_results
+from lmrbench_data.evaluate.run_folder import log_path, read_results
 from lmrbench_data.evaluate.scores import MISSING
 from lmrbench_data.evaluate.tables import column
 from lmrbench_data.evaluate.verdict import Status
@@ -80,11 +80,13 @@ def collect(report: "Report") -> tuple[list[Instance], list[str]]:
         scope |= facts["scope"]
         known |= datasets[facts["dataset_sha256"]]
     shown: dict[str, list[Shown]] = {name: [] for name in scope}
-    for score in report.scores:
-        facts = report.runs[list(report.paths).index(score.path)]
-        name = column(score, report.scores)
-        for answer in _answers(score, name, datasets[facts["dataset_sha256"]]):
-            shown[answer[0]].append(answer[1])
+    for path, facts in zip(report.paths, report.runs, strict=True):
+        rows = datasets[facts["dataset_sha256"]]
+        scores = [score for score in report.scores if score.path == path]
+        run = _Run.read(path, scores, report.judge_model)
+        for score in scores:
+            for instance in score.scope:
+                shown[instance].append(_shown(score, column(score, report.scores), instance, rows.get(instance), run))
     return [Instance(name, scope[name], known.get(name), shown[name]) for name in sorted(scope)], warnings
 
 
@@ -99,45 +101,60 @@ def _dataset(facts: Row) -> tuple[dict[str, Row], str]:
     return {str(row["instance_id"]): row for row in rows}, ""
 
 
-def _answers(score: "ModelScore", name: str, rows: Mapping[str, Row]) -> Iterator[tuple[str, Shown]]:
-    first = {instance: answers[0] for instance, answers in score.answers.items()}
-    results = {
-        row["instance_id"]: row
-        for row in read_results(score.path)
-        if (row["model_name_or_path"], row["setting"]) == (score.model, score.setting)
-        and row["instance_id"] in first
-        and row["sample"] == first[row["instance_id"]].sample
-    }
-    predictions = _predictions(score, first)
-    judgements = read_judgements(score.path)
-    for instance in score.scope:
-        result = results.get(instance)
-        if result is None:
-            yield instance, Shown(name, MISSING, "no prediction for this instance")
-            continue
-        bad = [case for case in result["cases"] if case["status"] != Status.PASSED]
-        answer = Shown(name, result["status"], result["detail"], bad[:MAX_CASES], max(0, len(bad) - MAX_CASES))
-        answer.passed_cases = len(result["cases"]) - len(bad)
-        answer.judgement = judgements.get((instance, result["prediction_sha256"]))
-        answer.log = _log(score.path, instance, result["prediction_sha256"])
-        tally = score.instances[instance]
-        answer.samples = f"{tally.passed} of {tally.total} samples pass" if tally.total > 1 else ""
-        if instance in rows and instance in predictions:
-            answer.diff = list(_diff(rows[instance], predictions[instance]))
-        yield instance, answer
+#: (model, setting, instance) of a first sample.
+_First = tuple[str, str, str]
 
 
-def _predictions(score: "ModelScore", first: Mapping[str, Any]) -> dict[str, Prediction]:
-    path = score.path / "predictions.jsonl"
-    if not path.is_file():
-        return {}
-    return {
-        item.instance_id: item
-        for item in PredictionFile(path)
-        if (item.model, item.setting) == (score.model, score.setting)
-        and item.instance_id in first
-        and item.sample == first[item.instance_id].sample
-    }
+@dataclass(frozen=True)
+class _Run:
+    """What a run folder has on the first sample of each model and instance, read once for all of its models."""
+
+    path: Path
+    results: dict[_First, dict[str, Any]]
+    predictions: dict[_First, Prediction]
+    judgements: dict[tuple[str, str], Judgement]
+
+    @classmethod
+    def read(cls, path: Path, scores: Sequence["ModelScore"], judge_model: str | None) -> "_Run":
+        first = {
+            (score.model, score.setting, instance): answers[0].sample
+            for score in scores
+            for instance, answers in score.answers.items()
+        }
+        results = {}
+        for row in read_results(path):
+            key = row["model_name_or_path"], row["setting"], row["instance_id"]
+            if first.get(key) == row["sample"]:
+                results[key] = row
+        predictions = {}
+        file = PredictionFile(path / "predictions.jsonl")
+        for item in file if file.path.is_file() else ():
+            key = item.model, item.setting, item.instance_id
+            if first.get(key) == item.sample:
+                predictions[key] = item
+        return cls(path, results, predictions, read_judgements(path, judge_model))
+
+
+def _shown(score: "ModelScore", name: str, instance: str, row: Row | None, run: _Run) -> Shown:
+    key = score.model, score.setting, instance
+    result = run.results.get(key)
+    if result is None:
+        return Shown(name, MISSING, "no prediction for this instance")
+    sha256 = result["prediction_sha256"]
+    bad = [case for case in result["cases"] if case["status"] != Status.PASSED]
+    tally = score.instances[instance]
+    return Shown(
+        name,
+        result["status"],
+        result["detail"],
+        bad[:MAX_CASES],
+        max(0, len(bad) - MAX_CASES),
+        len(result["cases"]) - len(bad),
+        list(_diff(row, run.predictions[key])) if row and key in run.predictions else [],
+        run.judgements.get((instance, sha256)),
+        _log(log_path(run.path, instance, sha256)),
+        f"{tally.passed} of {tally.total} samples pass" if tally.total > 1 else "",
+    )
 
 
 def _diff(row: Row, prediction: Prediction) -> Iterator[tuple[str, str]]:
@@ -158,8 +175,7 @@ def _diff(row: Row, prediction: Prediction) -> Iterator[tuple[str, str]]:
         yield "note", f"{len(lines) - MAX_DIFF_LINES} more lines"
 
 
-def _log(run: Path, instance: str, sha256: str) -> str:
-    path = run / "logs" / instance / f"{sha256[:16]}.log"
+def _log(path: Path) -> str:
     if not path.is_file():
         return ""
     text = path.read_text(encoding="utf-8", errors="replace")
