@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.errors import InputError
+from lmrbench_data.text import error_line
 
 WORDS = ("gold", "masked")
 SUFFIXES = (".jsonl", ".json", ".parquet")
@@ -126,7 +127,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
                     else:
                         yield place, raw
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not readable as Parquet after row {number}: {one_line(error)}") from error
+        raise InputError(f"{path}: not readable as Parquet after row {number}: {error_line(error)}") from error
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
@@ -143,7 +144,7 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
         )
         paths = {file: Path(hf_hub_download(name, file, repo_type="dataset", revision=info.sha)) for file in files}
     except (http_error, OSError, ValueError) as error:
-        reason = f"{type(error).__name__}: {one_line(error)}"
+        reason = f"{type(error).__name__}: {error_line(error)}"
         raise InputError(f"predictions {source!r}: no such file, and not on the Hub ({reason})") from error
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
@@ -153,8 +154,3 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
             # The name that the user knows, not that of a copy in a cache.
             place = place.replace(str(path), f"{source}/{file}")
             yield place, BadRow(place, raw.reason) if isinstance(raw, BadRow) else raw
-
-
-def one_line(error: Exception) -> str:
-    """The first line of what an exception says."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

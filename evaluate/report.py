@@ -30,6 +30,7 @@ from lmrbench_data.evaluate.tables import (
     summary_table,
 )
 from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.text import one_line
 
 #: Rows of the table of failures in Markdown.
 MAX_REASONS = 100
@@ -203,5 +204,4 @@ def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
 
 def _escape(text: str) -> str:
     """One line of plain text. Names and messages are whatever a model says: they must not become markup."""
-    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
-    return re.sub(r"([\\`*_\[\]|<>~&$])", r"\\\1", line)
+    return re.sub(r"([\\`*_\[\]|<>~&$])", r"\\\1", one_line(text))

@@ -18,7 +18,7 @@ from typing import Any
 from lmrbench_data.errors import InfraError, InputError, LMRBenchError
 from lmrbench_data.evaluate.decode import Frame
 from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
-from lmrbench_data.evaluate.prediction_files import BadRow, one_line
+from lmrbench_data.evaluate.prediction_files import BadRow
 from lmrbench_data.evaluate.predictions import Prediction, read_predictions
 from lmrbench_data.evaluate.record import read_expected, record_seeds
 from lmrbench_data.evaluate.run_folder import Entry, RunFolder
@@ -26,6 +26,7 @@ from lmrbench_data.evaluate.sandbox import Limits, Sandbox, Say
 from lmrbench_data.evaluate.verdict import CAUSES, Cause, Status
 from lmrbench_data.evaluate.workspace import rebuild
 from lmrbench_data.loader import LoadError, dataset_sha256
+from lmrbench_data.text import error_line
 from lmrbench_data.version import __version__
 
 #: So many jobs in a row that the machinery failed mean that it will not come back by itself.
@@ -202,7 +203,7 @@ class _Evaluator:
         except (LMRBenchError, LoadError):
             raise
         except Exception as error:
-            detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {one_line(error)}"
+            detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}"
             return Verdict(CAUSES[Cause.ENGINE].status, [], traceback.format_exc(), 0.0, detail)
 
     def stop(self) -> None:

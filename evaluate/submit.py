@@ -6,13 +6,14 @@ A retry never submits twice: the pull request's title carries the hash of what i
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.scores import CATEGORIES, ModelScore, score_runs
 from lmrbench_data.evaluate.submission import Submission
 from lmrbench_data.hub import Committed, commit_once, hub_errors, tags
 from lmrbench_data.loader import LoadError, read_card_stamp
+from lmrbench_data.text import one_line
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
@@ -61,7 +62,7 @@ def submit(api: "HfApi", submission: Submission, results_repo: str) -> Committed
     Raises:
         InputError, LostAnswer: see `lmrbench_data.hub.hub_errors`.
     """
-    models = ", ".join(_plain(name) for name in submission.models)
+    models = ", ".join(one_line(name) for name in submission.models)
     version = submission.facts["benchmark_version"]
     title = f"{models[:80]} on LMR-Bench {version}: {submission.run_id} [{submission.sha256[:16]}]"
     place = f"data/{submission.run_id}.parquet"
@@ -109,7 +110,7 @@ def model_results(run: Path, model: str | None, dataset: PublishedDataset, sourc
             value=round(value, 2),
             dataset_revision=dataset.sha,
             source_url=source_url,
-            notes=f"setting: {_plain(score.setting)}" if score.setting else None,
+            notes=f"setting: {one_line(score.setting)}" if score.setting else None,
         )
         for task, value in values.items()
     ]
@@ -148,8 +149,3 @@ def _one(scores: Sequence[ModelScore], model: str | None) -> ModelScore:
         names = ", ".join(sorted({score.name for score in scores}))
         raise InputError(f"--model {model or ''}: one of this run's models is needed: {names}")
     return found[0]
-
-
-def _plain(text: Any) -> str:
-    """On one line, without what no reader can see."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(str(text).split()))

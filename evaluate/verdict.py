@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from lmrbench_data.evaluate.compare import Comparison, first_difference
 from lmrbench_data.evaluate.decode import Frame, StreamError, decode, read_frames, read_json
 from lmrbench_data.evaluate.sandbox import Ended, Outcome
+from lmrbench_data.text import visible
 
 
 class Status(StrEnum):
@@ -159,7 +160,7 @@ def _text(value: Any) -> str:
     """Text of the tested code's choosing, cut and made fit for files and terminals; empty for anything else."""
     if not isinstance(value, str):
         return ""
-    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in value[:2000])
+    return visible(value[:2000], keep="\n")
 
 
 def _missing(outcome: Outcome, broken: str) -> tuple[Cause, str]:

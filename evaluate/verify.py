@@ -19,6 +19,7 @@ from lmrbench_data.evaluate.run_folder import read_facts, read_results
 from lmrbench_data.evaluate.submission import RUN_ID, read_rows
 from lmrbench_data.hub import Conflict, hub_errors, persist
 from lmrbench_data.paths import cache_folder, cards_folder
+from lmrbench_data.text import one_line
 from lmrbench_data.version import __version__
 
 if TYPE_CHECKING:
@@ -270,5 +271,4 @@ def reject(api: "HfApi", claim: Claim, found: Sequence[str]) -> None:
 
 
 def _shown(text: Any) -> str:
-    line = " ".join(str(text).split())[:120]
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    return one_line(text)[:120]

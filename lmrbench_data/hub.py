@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmrbench_data.errors import InfraError, InputError
+from lmrbench_data.text import error_line
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
@@ -77,16 +78,16 @@ def hub_errors(what: str) -> Iterator[None]:
     except errors.OfflineModeIsEnabled as error:
         raise InputError(f"{what}: HF_HUB_OFFLINE is set; unset it") from error
     except errors.HFValidationError as error:
-        raise InputError(f"{what}: {_one_line(error)}") from error
+        raise InputError(f"{what}: {error_line(error)}") from error
     except (http_error, OSError) as error:
-        raise LostAnswer(f"{what}: the Hub does not answer ({type(error).__name__}: {_one_line(error)})") from error
+        raise LostAnswer(f"{what}: the Hub does not answer ({type(error).__name__}: {error_line(error)})") from error
 
 
 def _explain(what: str, error: Any) -> Exception:
     from huggingface_hub import errors
 
     status = error.response.status_code if error.response is not None else 0
-    said = error.server_message or _one_line(error)
+    said = error.server_message or error_line(error)
     if status == 401:
         # To a missing repository the Hub answers 401, too, unless the token may see it.
         return InputError(f"{what}: no such repository, or the token is missing or expired; run `hf auth login`")
@@ -247,7 +248,3 @@ def tags(api: "HfApi", repo_id: str, repo_type: str = "dataset") -> dict[str, st
     """
     with hub_errors(repo_id):
         return {ref.name: ref.target_commit for ref in api.list_repo_refs(repo_id, repo_type=repo_type).tags}
-
-
-def _one_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

@@ -4,6 +4,7 @@ No request leaves the page, and it works without its script; everything that com
 """
 
 import base64
+import functools
 import hashlib
 import re
 from pathlib import Path
@@ -15,6 +16,7 @@ from lmrbench_data.evaluate.report import notes, tables
 from lmrbench_data.evaluate.scores import MISSING
 from lmrbench_data.evaluate.tables import column, mark
 from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.text import visible
 
 if TYPE_CHECKING:
     from lmrbench_data.evaluate.report import Report
@@ -37,7 +39,7 @@ def render_html(report: "Report") -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["visible"] = visible
+    environment.filters["visible"] = functools.partial(visible, keep="\n\t")
     environment.filters["reflow"] = reflow
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
@@ -58,11 +60,6 @@ def render_html(report: "Report") -> str:
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-
-
-def visible(text: object) -> str:
-    """Text without what no reader can see: control characters, half surrogate pairs, marks that turn its direction."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in str(text))
 
 
 def reflow(text: str) -> str:

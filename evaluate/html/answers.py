@@ -16,6 +16,7 @@ from lmrbench_data.evaluate.tables import column
 from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.evaluate.workspace import rebuild
 from lmrbench_data.loader import LoadError, dataset_sha256, load_rows
+from lmrbench_data.text import error_line
 
 if TYPE_CHECKING:
     from lmrbench_data.evaluate.report import Report
@@ -95,7 +96,7 @@ def _dataset(facts: Row) -> tuple[dict[str, Row], str]:
     try:
         rows = load_rows(facts["dataset"])
     except (LMRBenchError, LoadError, OSError) as error:
-        return {}, f"its dataset cannot be loaded ({str(error).splitlines()[0][:200]})"
+        return {}, f"its dataset cannot be loaded ({error_line(error)})"
     if dataset_sha256(rows) != facts["dataset_sha256"]:
         return {}, f"{facts['dataset']} has changed since"
     return {str(row["instance_id"]): row for row in rows}, ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.evaluate.scores import CATEGORIES
+from lmrbench_data.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +111,7 @@ def _judge(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | None:
 
 def _label(name: str) -> str:
     """A name that XML can hold, and that matplotlib neither hides (leading underscore) nor shortens to nothing."""
-    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
+    plain = visible(name)
     plain = plain if len(plain) <= 48 else f"{plain[:47]}…"
     return f"\N{ZERO WIDTH SPACE}{plain}" if plain.startswith("_") else plain
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmrbench_data.evaluate.judge.category import Category, read_category
+from lmrbench_data.text import one_line
 
 #: Characters of an answer that are looked at, and of each text that is kept.
 MAX_REPLY = 100_000
@@ -154,8 +155,7 @@ def _flat(value: Any, depth: int = 3) -> str:
 
 def plain(text: str) -> str:
     """One line of printable characters, of bounded length."""
-    line = " ".join(text[: 2 * MAX_TEXT].split())
-    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    line = one_line(text[: 2 * MAX_TEXT])
     return line if len(line) <= MAX_TEXT else line[: MAX_TEXT - 1] + "…"
 
 

@@ -19,11 +19,11 @@ from lmrbench_data.evaluate.judge.client import Endpoint, JudgeClient
 from lmrbench_data.evaluate.judge.prices import Price, read_price
 from lmrbench_data.evaluate.judge.prompt import Message, NotJudged, build_messages, prompt_version
 from lmrbench_data.evaluate.judge.store import JUDGE_ERROR, JUDGED, Answer, Judge, JudgementFile, Spent, VoteKey, now
-from lmrbench_data.evaluate.prediction_files import one_line
 from lmrbench_data.evaluate.predictions import PredictionFile
 from lmrbench_data.evaluate.run_folder import read_facts
 from lmrbench_data.evaluate.sandbox import Say
 from lmrbench_data.loader import LoadError, dataset_sha256, load_rows
+from lmrbench_data.text import error_line
 
 #: So many answers in a row that a server failed on mean that it will not come back by itself.
 GIVE_UP_AFTER = 3
@@ -223,7 +223,7 @@ class _Judging:
         except OSError as error:  # patches are applied on this machine's disk
             return self._failed(job, f"cannot rebuild: {error}")
         except Exception as error:
-            detail = f"{type(error).__name__}: {one_line(error)}"
+            detail = f"{type(error).__name__}: {error_line(error)}"
             return self._failed(job, f"a bug in lmrbench, please report it: {detail}")
         key = cache_key(self.judge.model, self.judge.prompt_version, messages, job.key.vote)
         if stored := self.settings.cache.get(key):

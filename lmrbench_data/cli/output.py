@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from lmrbench_data.text import visible
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 
 
@@ -27,12 +29,12 @@ def say(line: str) -> None:
     """A line for the user, on stderr."""
     # Nobody can be told that stderr is gone.
     with contextlib.suppress(OSError):
-        print(_plain(line), file=sys.stderr, flush=True)
+        print(visible(line, keep="\n\t"), file=sys.stderr, flush=True)
 
 
 def put(text: str) -> None:
     """Text on stdout."""
-    _write(_plain(text) + "\n")
+    _write(visible(text, keep="\n\t") + "\n")
 
 
 def print_json(value: Any) -> None:
@@ -50,9 +52,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
     table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
     for number, name in enumerate(header):
         numeric = number > 0 and all(row[number][:1].isdigit() or row[number] == "-" for row in rows)
-        table.add_column(Text(_plain(name)), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(visible(name, keep="\n\t")), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_plain(cell)) for cell in row))
+        table.add_row(*(Text(visible(cell, keep="\n\t")) for cell in row))
     # A pipe has no width: lines there are as long as they need to be.
     console = Console(width=None if sys.stdout.isatty() else 240)
     with console.capture() as capture:
@@ -124,8 +126,3 @@ class _RichBar(Bar):
     def step(self, counts: Mapping[str, int] | None = None) -> None:
         shown = " ".join(f"{name} {count}" for name, count in (counts or {}).items())
         self._progress.update(self._task, advance=1, counts=shown)
-
-
-def _plain(text: str) -> str:
-    """Without control characters: names and messages may come from a model."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -1,0 +1,23 @@
+"""Text of a stranger's choosing, made fit to be shown: what no reader can see is replaced, lines are joined or cut."""
+
+#: Stands for a character that cannot be seen.
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def visible(text: object, keep: str = "") -> str:
+    """Text without what no reader can see: control characters, half surrogate pairs, marks that turn its direction.
+
+    Args:
+        keep: characters that stay although they are not printable, line ends for instance.
+    """
+    return "".join(char if char.isprintable() or char in keep else REPLACEMENT for char in str(text))
+
+
+def one_line(text: object) -> str:
+    """All of a text on one line, without what no reader can see."""
+    return visible(" ".join(str(text).split()))
+
+
+def error_line(error: Exception) -> str:
+    """The first line of what an exception says, or its type if it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
