@@ -27,6 +27,7 @@ _KEYS = {
 }
 _FIELDS = {name: field for field, names in _KEYS.items() for name in names}
 _FIELD_IN_TEXT = re.compile(rf"""["'](?:{"|".join(_FIELDS)})["']\s*:""", re.IGNORECASE)
+_KEY_BEFORE = re.compile(r"""["']\s*:\s*$""")
 
 
 class Unreadable(Exception):
@@ -64,7 +65,7 @@ def parse_reply(text: str) -> Opinion:
     if not found:
         raise Unreadable("there is no JSON object with a category in it")
     # Otherwise an object that is quoted inside a broken or unfinished answer would pass for the answer.
-    if _FIELD_IN_TEXT.search(rest):
+    if any(_FIELD_IN_TEXT.search(piece) or _KEY_BEFORE.search(piece) for piece in rest):
         raise Unreadable("a part of another JSON object stands beside the first")
     opinions = [_opinion(item) for item in found]
     if len({opinion.category for opinion in opinions}) > 1:
@@ -80,8 +81,8 @@ def _without_thoughts(text: str) -> str:
     return answer
 
 
-def _objects(text: str) -> tuple[list[Mapping[str, Any]], str]:
-    """The objects in `text` that have a category, and the text without them."""
+def _objects(text: str) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """The objects in `text` that have a category, and the pieces of text around them."""
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_fields)
     found, rest, done, start = [], [], 0, text.find("{")
     for _ in range(_MAX_TRIES):
@@ -97,7 +98,7 @@ def _objects(text: str) -> tuple[list[Mapping[str, Any]], str]:
                 rest.append(text[done:start])
                 done = end
         start = text.find("{", end)
-    return found, "\n".join([*rest, text[done:]])
+    return found, [*rest, text[done:]]
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
