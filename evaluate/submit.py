@@ -3,7 +3,7 @@
 A retry never submits twice: the pull request's title carries the hash of what is in it, and is looked for first.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.scores import CATEGORIES, ModelScore, score_runs
 from lmrbench_data.evaluate.submission import Submission
-from lmrbench_data.hub import Committed, commit_once, hub_errors, tags
+from lmrbench_data.hub import Committed, additions, commit_once, hub_errors, tags
 from lmrbench_data.loader import LoadError, read_card_stamp
 from lmrbench_data.text import one_line
 
 if TYPE_CHECKING:
-    from huggingface_hub import CommitOperation, HfApi
+    from huggingface_hub import HfApi
 
 #: The tasks that cards/eval.yaml registers.
 ACCURACY_TASK, JUDGE_TASK = "unit_test_accuracy", "judge_completely_correct"
@@ -79,7 +79,7 @@ def submit(api: "HfApi", submission: Submission, results_repo: str) -> Committed
     return commit_once(
         api,
         results_repo,
-        lambda: _additions(submission.files),
+        lambda: additions(submission.files),
         title=title,
         description="Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.",
         create_pr=True,
@@ -129,18 +129,12 @@ def submit_to_model(api: "HfApi", repo_id: str, content: str) -> Committed:
     return commit_once(
         api,
         repo_id,
-        lambda: _additions({EVAL_RESULTS: content.encode()}),
+        lambda: additions({EVAL_RESULTS: content.encode()}),
         title=f"LMR-Bench results [{digest[:16]}]",
         description="Opened by `lmrbench submit --model-repo`.",
         create_pr=True,
         repo_type="model",
     )
-
-
-def _additions(files: Mapping[str, bytes]) -> "Sequence[CommitOperation]":
-    from huggingface_hub import CommitOperationAdd
-
-    return [CommitOperationAdd(name, content) for name, content in sorted(files.items())]
 
 
 def _one(scores: Sequence[ModelScore], model: str | None) -> ModelScore:

@@ -7,7 +7,7 @@ lost, this module looks whether it has happened before it tries again, so that a
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -139,19 +139,21 @@ def commit_once(
     title: str,
     description: str = "",
     parent_commit: str | None = None,
+    revision: str | None = None,
     create_pr: bool = False,
     repo_type: str = "dataset",
 ) -> Committed:
-    """Commit to main, or open a pull request, exactly once.
+    """Commit to main or another branch, or open a pull request, exactly once.
 
     Args:
         operations: makes them anew for each attempt: the client marks them as used.
         title: of the commit or pull request. It must tell it from every other one, by a hash of its content, say:
             it is what is looked for after a lost answer, and before a pull request is opened.
-        parent_commit: the commit of main that the changes are meant for.
+        parent_commit: the commit of the branch that the changes are meant for.
+        revision: the branch; main by default.
 
     Raises:
-        Conflict: main is not at `parent_commit` any more.
+        Conflict: the branch is not at `parent_commit` any more.
         InputError, LostAnswer: see `hub_errors`.
     """
 
@@ -163,6 +165,7 @@ def commit_once(
                 commit_message=title,
                 commit_description=description,
                 parent_commit=parent_commit,
+                revision=revision,
                 create_pr=create_pr,
                 repo_type=repo_type,
             )
@@ -172,7 +175,7 @@ def commit_once(
         if create_pr:
             return find_pull_request(api, repo_id, title, repo_type)
         with hub_errors(repo_id):
-            commits = api.list_repo_commits(repo_id, repo_type=repo_type)[:LOOK_BACK]
+            commits = api.list_repo_commits(repo_id, repo_type=repo_type, revision=revision)[:LOOK_BACK]
         newer = itertools.takewhile(lambda commit: commit.commit_id != parent_commit, commits)
         sha = next((commit.commit_id for commit in newer if commit.title == title), None)
         return Committed(sha, f"{api.endpoint}/{repo_type}s/{repo_id}/commit/{sha}", existed=True) if sha else None
@@ -180,6 +183,13 @@ def commit_once(
     if create_pr and (found := find()):
         return found
     return persist(act, find)
+
+
+def additions(files: Mapping[str, bytes]) -> "list[CommitOperation]":
+    """The operations that add or replace files, for one attempt to commit."""
+    from huggingface_hub import CommitOperationAdd
+
+    return [CommitOperationAdd(name, content) for name, content in sorted(files.items())]
 
 
 def find_pull_request(api: "HfApi", repo_id: str, title: str, repo_type: str = "dataset") -> Committed | None:

@@ -15,6 +15,7 @@ from hub_server import Fault, Hub
 from hub_world import DATASET, MODEL, RESULTS, World
 
 from lmrbench_data.evaluate.submission import schema
+from lmrbench_data.paths import cards_folder
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
@@ -154,8 +155,9 @@ def test_tokens_that_may_not_submit(token: str, reason: str, world: World) -> No
         [Fault("POST .*/discussions/1/merge", "lose")],
         [Fault("POST .*/discussions/1/merge", "drop"), Fault("POST .*/commit/refs%2Fpr%2F1", "drop")],
         [Fault("GET .*/discussions/1", 500)],
+        [Fault("POST .*/discussions/1/merge", 500, times=9)],
     ],
-    ids=["lost record", "lost merge", "dropped both", "broken look"],
+    ids=["lost record", "lost merge", "dropped both", "broken look", "no merge for long"],
 )
 def test_faults_while_a_run_is_merged(faults: list[Fault], world: World) -> None:
     """Whatever is lost, the same command brings it to the end, and every row and record is there once."""
@@ -235,6 +237,25 @@ def test_hostile_submissions_are_refused_before_anything_runs(world: World) -> N
         assert (done.returncode, done.stdout) == (1, ""), reason
         assert reason in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_a_record_that_is_there_already_has_to_be_the_verifiers(world: World) -> None:
+    """What a submitter commits in the guise of a record of an interrupted verification is not merged."""
+    assert world.submit("--to", RESULTS).returncode == 0
+    hub = world.hub
+    clean = hub.files(RESULTS, "refs/pr/1")
+    [run_id] = [name[5:-8] for name in clean if name.startswith("data/")]
+    card = (cards_folder() / "results_card.md").read_bytes()
+    for files, reason in (
+        ({f"verified/{run_id}.json": b'{"rows": 3}', "README.md": card}, "is not the one of this verification"),
+        ({f"verified/{run_id}.json": b"{}", f"runs/{run_id}/predictions.jsonl": b""}, "has changed since"),
+    ):
+        sha = hub.commit(RESULTS, clean, "refs/pr/1")
+        title = f"Verified {run_id} [{sha[:12]}]"
+        hub.commit(RESULTS, {**clean, **files}, "refs/pr/1", title=title)
+        done = world.verify(1)
+        assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
+        assert hub.repo(RESULTS).pull_requests[1].status == "open"
 
 
 def test_a_pull_request_that_changes_meanwhile_is_not_merged(world: World) -> None:

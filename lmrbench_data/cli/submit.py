@@ -9,8 +9,8 @@ import typer
 from lmrbench_data.cli.output import Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
+    from lmrbench_data.evaluate.claim import Claim
     from lmrbench_data.evaluate.run import Finished
-    from lmrbench_data.evaluate.verify import Claim
 
 DATASET = "lmr-bench/lmr-bench"
 DatasetRepo = Annotated[str, typer.Option("--dataset", help="Where the benchmark is published, org/name.")]
@@ -95,7 +95,8 @@ def verify(
 
     Where they differ, the pull request gets a comment that says so, and the exit status is 1.
     """
-    from lmrbench_data.evaluate.verify import accept, differences, fetch_claim, reject
+    from lmrbench_data.evaluate.claim import fetch_claim
+    from lmrbench_data.evaluate.verify import accept, differences, reject
     from lmrbench_data.hub import open_hub
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)

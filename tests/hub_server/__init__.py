@@ -91,14 +91,14 @@ class Hub:
         """Let a token in."""
         self.store.users[token] = User(name, role, orgs, expired)
 
-    def commit(self, repo: str, files: Files, *refs: str, kind: str = "datasets") -> str:
+    def commit(self, repo: str, files: Files, *refs: str, kind: str = "datasets", title: str = "commit") -> str:
         """Add a commit of exactly these files to a repository, which is made if need be.
 
         `refs` point to it from now on, also those that pointed elsewhere: `main` and `refs/pr/N`; other names are tags.
         """
         with self._lock:
             named = [ref if ref == "main" or ref.startswith("refs/") else f"tags/{ref}" for ref in refs]
-            made = self.store.add_commit(kind, repo, files, named[0] if named else "main", "commit", "somebody")
+            made = self.store.add_commit(kind, repo, files, named[0] if named else "main", title, "somebody")
             self.store.repos[kind, repo].refs.update(dict.fromkeys(named, made.sha))
         return made.sha
 
