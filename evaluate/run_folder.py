@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.jsonl import parse_row, wrong_key
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
 from lmrbench_data.evaluate.verdict import Status
 
@@ -229,7 +230,7 @@ def read_facts(path: Path) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError):
         facts = None
-    wrong = _wrong_key(facts, _FACTS)
+    wrong = wrong_key(facts, _FACTS)
     if wrong is None and not all(isinstance(category, str) for category in facts["scope"].values()):
         wrong = "scope"
     if wrong is not None:
@@ -280,19 +281,7 @@ def _result_rows(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     """A whole result row, None for anything else."""
-    if not line.endswith(b"\n"):
+    row = parse_row(line, _ROW)
+    if row is None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
         return None
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if _wrong_key(row, _ROW) is not None or any(_wrong_key(case, _CASE) is not None for case in row["cases"]):
-        return None
-    return dict(row) if row["status"] in list(Status) else None
-
-
-def _wrong_key(value: Any, keys: Mapping[str, Any]) -> str | None:
-    """The first of the keys that `value` lacks or has with another type."""
-    if not isinstance(value, dict):
-        return "no JSON object"
-    return next((name for name, kind in keys.items() if not isinstance(value.get(name), kind)), None)
+    return row if row["status"] in list(Status) else None

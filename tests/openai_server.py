@@ -8,9 +8,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from loopback import LoopbackServer
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ def refusal(parameter: str, message: str = "") -> Reply:
     return Reply(400, {"error": {"message": said, "type": "invalid_request_error", "param": parameter, "code": None}})
 
 
-class Server:
-    """Use as a context manager.
+class Server(LoopbackServer):
+    """What answers, and what it was asked.
 
     Attributes:
         script: replies for the next requests, before `judge` is asked; a callable gets the request.
@@ -85,6 +86,7 @@ class Server:
     """
 
     def __init__(self) -> None:
+        super().__init__(_handler(self))
         self.script: list[Reply] = []
         self.judge: Callable[[Request], str | Reply] = lambda request: opinion()
         self.refuses: Sequence[str] = ()
@@ -93,23 +95,7 @@ class Server:
         self.most_at_once = 0
         self._at_once = 0
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """From now on connections are refused."""
-        self._server.shutdown()
-        self._server.server_close()
+        self.base_url = f"{self.endpoint}/v1"
 
     def reply(self, request: Request) -> Reply:
         """The answer to a request."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.jsonl import parse_row
 from lmrbench_data.evaluate.judge.category import Category
 from lmrbench_data.evaluate.judge.parse import Opinion
 from lmrbench_data.evaluate.judge.prices import Price
@@ -280,13 +281,8 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     """A whole row, None for anything else."""
-    if not line.endswith(b"\n"):
-        return None
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(row, dict) or not all(isinstance(row.get(name), kind) for name, kind in _ROW.items()):
+    row = parse_row(line, _ROW)
+    if row is None:
         return None
     judged = row["status"] == JUDGED and row["category"] in list(Category)
     return row if judged or (row["status"] == JUDGE_ERROR and row["category"] is None) else None

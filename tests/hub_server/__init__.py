@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from loopback import LoopbackServer
 
 from hub_server.api import Answer, Api, Request
 from hub_server.store import Files, Refused, Repo, Store, User
@@ -40,8 +41,8 @@ class Fault:
     seconds: float = 1.0
 
 
-class Hub:
-    """The repositories and the server; use as a context manager.
+class Hub(LoopbackServer):
+    """The repositories and the server.
 
     Attributes:
         store: what it remembers.
@@ -51,29 +52,13 @@ class Hub:
     """
 
     def __init__(self) -> None:
+        super().__init__(_handler(self))
         self.store = Store()
         self.requests: list[str] = []
         self.faults: list[Fault] = []
         self.drops = False
         self._api = Api(self.store)
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """From now on connections are refused."""
-        self._server.shutdown()
-        self._server.server_close()
 
     def environment(self, cache: Path, token: str | None = None) -> dict[str, str]:
         """What a client process needs in its environment to talk to this server only, with a cache of its own."""
