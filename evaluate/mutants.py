@@ -158,8 +158,11 @@ def _changes(definition: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CS
             continue
         yield from _expression_changes(node)
         yield from _statement_changes(node)
-        # Type hints do nothing at run time.
-        pending += [child for child in reversed(node.children) if not isinstance(child, cst.Annotation)]
+        # Type hints do nothing at run time, and what an error says is for people.
+        text = node.msg if isinstance(node, cst.Assert) else None
+        pending += [
+            child for child in reversed(node.children) if not isinstance(child, cst.Annotation) and child is not text
+        ]
 
 
 def _expression_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
