@@ -6,14 +6,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from conftest import TOY_ANSWER
 
 from lmrbench_data.errors import InfraError
 from lmrbench_data.evaluate.check import check_tasks, read_faults
+from lmrbench_data.evaluate.evaluator import evaluate_batch
+from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.record import Recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.tasks import load_tasks
 
 TASK = "90-toy"
@@ -231,3 +236,12 @@ def test_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -
     sandbox.close()
     with pytest.raises(InfraError):
         list(check_tasks(load_tasks(benchmark=toy_benchmark), Recorder(sandbox, print), sandbox, print))
+
+
+def test_answers_of_a_batch_find_their_libraries_loaded(toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
+    """Each case would load them anew otherwise, which takes minutes where an alternative needs torch."""
+    source = f"import sys\nassert 'numpy' in sys.modules\nimport numpy\n{TOY_ANSWER}"
+    batch = [Prediction("toy-scale", "test", "goal_file", text) for text in (source, TOY_ANSWER, source + "#\n")]
+    image = local_sandbox.prepare(toy_row["docker_image"], print)
+    verdicts = evaluate_batch(toy_row, batch, local_sandbox, image, seeds=[0])
+    assert [verdict.status for verdict in verdicts] == [Status.PASSED] * 3, verdicts

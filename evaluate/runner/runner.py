@@ -76,7 +76,7 @@ def main() -> None:
         runs = [[case["name"], seed] for case in names for seed in plan["seeds"]]
     for answer, limit_s in plan.get("answers", [(None, plan["limit_s"])]):
         if answer is not None:
-            shutil.copyfile(os.path.join(WORK, "answers", answer), os.path.join(REPO, plan["goal_file"]))
+            shutil.copyfile(os.path.join(WORK, "answers", f"{answer}.py"), os.path.join(REPO, plan["goal_file"]))
         until = min(deadline, time.monotonic() + limit_s)
         for case, seed in runs:
             kind, payload = in_child(stream, until, case, seed, run_case)
