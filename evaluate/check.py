@@ -99,17 +99,25 @@ def check_tasks(
     rows: dict[str, dict[str, Any]] = {}
     references: dict[str, Mapping[str, File]] = {}
     probes: list[Probe] = []
-    for task in tasks:
-        for implementation in task.implementations:
+
+    def record(task: Task, implementation: Implementation) -> dict[str, Any] | InputError:
+        try:
+            [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))], recorder)
+        except InputError as error:
+            return error
+        return row
+
+    pairs = [(task, implementation) for task in tasks for implementation in task.implementations]
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        recorded = pool.map(record, *zip(*pairs, strict=True)) if pairs else ()
+        for (task, implementation), row in zip(pairs, recorded, strict=True):
             instance = implementation.instance_id
             yield from read_faults(task, implementation)
-            try:
-                [rows[instance]] = build_rows([dataclasses.replace(task, implementations=(implementation,))], recorder)
-            except InputError as error:
-                yield Finding(instance, "golden", False, str(error), str(Status.ERROR))
+            if isinstance(row, InputError):
+                yield Finding(instance, "golden", False, str(row), str(Status.ERROR))
                 continue
-            on_row(rows[instance])
-            references[instance] = task.repo
+            on_row(row)
+            rows[instance], references[instance] = row, task.repo
             probes += _probes(task, implementation, most)
             if mutants:
                 tried = list(_mutant_probes(task, implementation))

@@ -78,7 +78,7 @@ def ensure_embedded(sandbox_kind: str = "auto", say: Say | None = None) -> Path:
                 return folder  # another process has built it in the meantime
             report(f"building the embedded dataset once (the references run in the {sandbox.name} sandbox)")
             recorder = default_recorder(sandbox, report)
-            rows = build_rows(load_tasks(), recorder, lambda name: report(f"  recorded {name}"))
+            rows = build_rows(load_tasks(), recorder, lambda name: report(f"  recorded {name}"), workers=2)
             write_dataset(rows, folder, load_benchmark())
     finally:
         sandbox.close()

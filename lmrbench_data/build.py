@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -115,23 +116,38 @@ def features() -> Any:
 
 
 def build_rows(
-    tasks: Iterable[Task], recorder: Recorder, on_row: Callable[[str], None] = lambda instance_id: None
+    tasks: Iterable[Task],
+    recorder: Recorder,
+    on_row: Callable[[str], None] = lambda instance_id: None,
+    *,
+    workers: int = 1,
 ) -> list[dict[str, Any]]:
     """The rows of the tasks, sorted by instance id.
 
     Args:
-        recorder: runs references.
+        recorder: runs references; called by several threads if there are several workers.
         on_row: told each instance id when its row is done.
+        workers: how many references run at a time.
+
+    Raises:
+        InputError: a task names no known environment, or its reference cannot be recorded.
     """
-    rows = []
+    places = []
     for task in tasks:
         benchmark = load_benchmark(task.folder.parent)
         environment = load_environments(task.folder.parent).get(task.environment)
         if environment is None:
             raise InputError(f"{task.folder / 'task.yaml'}: environment: no folder environments/{task.environment}")
-        for implementation in task.implementations:
-            rows.append(_row(task, implementation, benchmark, environment.tag, recorder(task, implementation)))
-            on_row(implementation.instance_id)
+        places += [(task, implementation, benchmark, environment.tag) for implementation in task.implementations]
+    rows = []
+    pool = ThreadPoolExecutor(workers)
+    try:
+        recordings = [pool.submit(recorder, task, implementation) for task, implementation, *_ in places]
+        for place, recording in zip(places, recordings, strict=True):
+            rows.append(_row(*place, recording.result()))
+            on_row(place[1].instance_id)
+    finally:  # after an error the caller closes the sandbox, which ends what still runs
+        pool.shutdown(wait=False, cancel_futures=True)
     return sorted(rows, key=lambda row: str(row["instance_id"]))
 
 

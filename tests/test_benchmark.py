@@ -9,8 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from lmrbench_data.build import build_rows
 from lmrbench_data.evaluate.check import check_tasks
-from lmrbench_data.evaluate.record import default_recorder
+from lmrbench_data.evaluate.record import Recorder, default_recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.loader import File, write_files
 from lmrbench_data.overview import PAGE, PICTURE, render_page, task_facts
@@ -24,17 +25,24 @@ IN_DEPTH = {"06-repe", "09-gdp-zero", "30-ergo"}
 SAMPLED = 3
 
 
+@pytest.fixture(scope="module")
+def recorder(docker_sandbox: Sandbox) -> Recorder:
+    """Its cache holds all recordings: several references run at a time, which they do not task by task."""
+    recorder = default_recorder(docker_sandbox, print)
+    build_rows(TASKS, recorder, workers=os.cpu_count() or 1)
+    return recorder
+
+
 @pytest.mark.docker
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
+def test_task_is_sound(task: Task, docker_sandbox: Sandbox, recorder: Recorder) -> None:
     """Golden passes, masked fails, valid variants pass, wrong ones fail, nothing leaks.
 
     A sample of tasks in depth: all variants, and the reference repeats itself. Some variants of each kind of others:
     everything takes half an hour, which is `lmrbench dataset check`, or LMRBENCH_IN_DEPTH=1 here.
     """
     in_depth = os.environ.get("LMRBENCH_IN_DEPTH") or task.name in IN_DEPTH
-    recorder = default_recorder(docker_sandbox, print)
     findings = list(check_tasks([task], recorder, docker_sandbox, print, most=None if in_depth else SAMPLED))
     assert len(findings) >= len(task.implementations) * (2 + 2 + 3)
     assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Json, print_json, print_table, progress_bar, put, say
+from lmrbench_data.cli.output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from lmrbench_data.evaluate.check import Finding
@@ -26,6 +26,7 @@ def build(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("lmr-bench"),
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
+    workers: Workers = 2,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every reference anew.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -44,7 +45,7 @@ def build(
     try:
         with progress_bar("building", shown=not as_json) as bar:
             bar.total(sum(len(task.implementations) for task in tasks))
-            rows = build_rows(tasks, recorder, lambda _: bar.step())
+            rows = build_rows(tasks, recorder, lambda _: bar.step(), workers=workers)
     finally:
         place.close()
     sha256 = write_dataset(rows, out, load_benchmark(benchmark))
@@ -59,7 +60,7 @@ def check(
     names: Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")] = None,
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Sandboxes at a time.")] = 2,
+    workers: Workers = 2,
     mutants: Annotated[bool, typer.Option("--mutants", help="Also try small mutations of each reference.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show why each wrong variant fails.")] = False,
     as_json: Json = False,

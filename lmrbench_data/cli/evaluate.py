@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lmrbench_data.cli.judge import Judged, judge_evaluated
-from lmrbench_data.cli.output import Bar, Json, print_json, progress_bar, put, say
+from lmrbench_data.cli.output import Bar, Json, Workers, print_json, progress_bar, put, say
 from lmrbench_data.cli.report import print_report
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def evaluate(
     dataset: Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")] = "embedded",
     instance: Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")] = None,
     category: Annotated[list[str] | None, typer.Option("--category", help="Only these (repeatable).")] = None,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Sandboxes at a time.")] = 2,
+    workers: Workers = 2,
     sandbox: Annotated[str, typer.Option("--sandbox", help="auto, docker or local.")] = "auto",
     timeout_scale: Annotated[
         float, typer.Option("--timeout-scale", min=0.01, max=100, help="Multiplies time limits, for slow machines.")

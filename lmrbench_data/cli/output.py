@@ -13,6 +13,7 @@ import typer
 from lmrbench_data.text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
+Workers = Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Sandboxes at a time.")]
 
 
 def prepare_streams() -> None:

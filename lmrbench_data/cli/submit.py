@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench_data.cli.output import Json, print_json, print_table, progress_bar, put, say
+from lmrbench_data.cli.output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from lmrbench_data.evaluate.claim import Claim
@@ -86,7 +86,7 @@ def verify(
     dataset: Annotated[
         str, typer.Option("--dataset", help="embedded, a folder, or org/name@revision: what the run must be on.")
     ] = "embedded",
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Sandboxes at a time.")] = 2,
+    workers: Workers = 2,
     merge: Annotated[bool, typer.Option("--merge/--no-merge", help="Mark as verified and merge if all agree.")] = True,
     yes: Yes = False,
     as_json: Json = False,
