@@ -94,7 +94,7 @@ some_rows = st.lists(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(some_rows)
 def test_totals_are_those_of_the_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
     """Against a second, simpler computation: the last row of each prediction, the same weight for each instance."""

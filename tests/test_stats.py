@@ -41,7 +41,7 @@ def test_mcnemar_is_the_sign_test_of_the_discordant_pairs(first: int, second: in
     assert mcnemar(first, second) == pytest.approx(expected)
 
 
-@settings(deadline=None)
+@settings(max_examples=30, deadline=None)  # statsmodels collects garbage in each call
 @given(st.lists(st.floats(0, 1), max_size=6))
 def test_holm_is_the_step_down_procedure(values: list[float]) -> None:
     ranked = sorted(range(len(values)), key=values.__getitem__)
