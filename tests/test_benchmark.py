@@ -29,7 +29,8 @@ SAMPLED = 2
 def recorder(request: pytest.FixtureRequest, docker_sandbox: Sandbox) -> Recorder:
     """Its cache holds the recordings of all tasks that are tested: several references run at a time for it."""
     recorder = default_recorder(docker_sandbox, print)
-    tasks = [item.callspec.params["task"] for item in request.session.items if "recorder" in item.fixturenames]
+    tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    tasks = [item.callspec.params["task"] for item in tests if "recorder" in item.fixturenames]
     build_rows(tasks, recorder, workers=os.cpu_count() or 1)
     return recorder
 
