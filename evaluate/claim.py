@@ -20,8 +20,8 @@ from lmrbench_data.text import one_line
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-#: What a submission may add, with the largest size of each in bytes.
 _MIB = 1024 * 1024
+#: What a submission may add, with the largest size of each in bytes.
 ALLOWED = {
     "data/{run_id}.parquet": 64 * _MIB,
     "runs/{run_id}/run.json": 1 * _MIB,
@@ -79,13 +79,15 @@ def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
         on_main = {commit.commit_id for commit in api.list_repo_commits(repo_id, repo_type="dataset")}
         commits = api.list_repo_commits(repo_id, repo_type="dataset", revision=revision)
         head = sha = commits[0].commit_id
+        # The record of a stopped verification carries the commit it is for; anybody can write such a title, so that
+        # `verify.accept` looks at what is in it.
         if len(commits) > 1 and commits[0].title.endswith(f"[{commits[1].commit_id[:12]}]"):
             sha = commits[1].commit_id
         base = next((commit.commit_id for commit in commits if commit.commit_id in on_main), None)
         if base is None:
             raise InputError(f"{where}: has no commit in common with main")
         before, after = list_files(api, repo_id, base), list_files(api, repo_id, sha)
-    run_id = _checklist_files(where, before, after)
+    run_id = _check_listing(where, before, after)
     contents = {name: fetch(api, repo_id, name.format(run_id=run_id), sha) for name in NEEDED}
     parquet = contents["data/{run_id}.parquet"].read_bytes()
     claimed = read_rows(parquet, f"{where}: data/{run_id}.parquet")
@@ -101,13 +103,14 @@ def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
 
 
 def list_files(api: "HfApi", repo_id: str, revision: str) -> dict[str, tuple[str, int]]:
+    """Path → (hash of the content, size in bytes) of the files of a revision."""
     from huggingface_hub.hf_api import RepoFile
 
     tree = api.list_repo_tree(repo_id, repo_type="dataset", revision=revision, recursive=True)
     return {item.path: (item.blob_id, item.size) for item in tree if isinstance(item, RepoFile)}
 
 
-def _checklist_files(where: str, before: Mapping[str, tuple[str, int]], after: Mapping[str, tuple[str, int]]) -> str:
+def _check_listing(where: str, before: Mapping[str, tuple[str, int]], after: Mapping[str, tuple[str, int]]) -> str:
     """The run id, if a submission adds files of one run and does nothing else."""
     if changed := [name for name in before if before[name] != after.get(name)]:
         raise InputError(f"{where}: changes or deletes {shown(min(changed))}; a submission only adds a run's files")
@@ -128,6 +131,11 @@ def _checklist_files(where: str, before: Mapping[str, tuple[str, int]], after: M
 
 
 def fetch(api: "HfApi", repo_id: str, name: str, sha: str) -> Path:
+    """A file of a revision, in the Hub client's cache.
+
+    Raises:
+        InputError, LostAnswer: see `lmrbench_data.hub.hub_errors`.
+    """
     with hub_errors(f"{repo_id}: {name}"):
         return Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=sha))
 

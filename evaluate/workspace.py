@@ -150,6 +150,7 @@ def workspace_tar(
         threads: of numerical libraries; other than one only to see whether a task depends on it.
     """
     plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), "limit_s": int(limit_s) + 10, "threads": threads}
+    # With `.py`: the runner loads the libraries that such files import before it starts a case.
     extra = {f"answers/{number}.py": File(content) for number, content in enumerate(answers)}
     if answers:
         plan |= {"goal_file": goal_file, "answers": [(str(i), limit_s / len(answers)) for i in range(len(answers))]}

@@ -145,16 +145,16 @@ def _shown(score: "ModelScore", name: str, instance: str, row: Row | None, run: 
     bad = [case for case in result["cases"] if case["status"] != Status.PASSED]
     tally = score.instances[instance]
     return Shown(
-        name,
-        result["status"],
-        result["detail"],
-        bad[:MAX_CASES],
-        max(0, len(bad) - MAX_CASES),
-        len(result["cases"]) - len(bad),
-        list(_diff(row, run.predictions[key])) if row and key in run.predictions else [],
-        run.judgements.get((instance, sha256)),
-        _log(log_path(run.path, instance, sha256)),
-        f"{tally.passed} of {tally.total} samples pass" if tally.total > 1 else "",
+        model=name,
+        status=result["status"],
+        detail=result["detail"],
+        cases=bad[:MAX_CASES],
+        more_cases=max(0, len(bad) - MAX_CASES),
+        passed_cases=len(result["cases"]) - len(bad),
+        diff=list(_diff(row, run.predictions[key])) if row and key in run.predictions else [],
+        judgement=run.judgements.get((instance, sha256)),
+        log=_log(log_path(run.path, instance, sha256)),
+        samples=f"{tally.passed} of {tally.total} samples pass" if tally.total > 1 else "",
     )
 
 
