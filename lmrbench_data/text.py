@@ -4,18 +4,18 @@
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-def visible(text: object, keep: str = "") -> str:
+def visible(text: object, keep: str = "\n\t") -> str:
     """Text without what no reader can see: control characters, half surrogate pairs, marks that turn its direction.
 
     Args:
-        keep: characters that stay although they are not printable, line ends for instance.
+        keep: characters that stay although they are not printable.
     """
     return "".join(char if char.isprintable() or char in keep else REPLACEMENT for char in str(text))
 
 
 def one_line(text: object) -> str:
     """All of a text on one line, without what no reader can see."""
-    return visible(" ".join(str(text).split()))
+    return visible(" ".join(str(text).split()), keep="")
 
 
 def error_line(error: Exception) -> str:

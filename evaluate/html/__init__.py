@@ -4,7 +4,6 @@ No request leaves the page, and it works without its script; everything that com
 """
 
 import base64
-import functools
 import hashlib
 import re
 from pathlib import Path
@@ -39,7 +38,7 @@ def render_html(report: "Report") -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["visible"] = functools.partial(visible, keep="\n\t")
+    environment.filters["visible"] = visible
     environment.filters["reflow"] = reflow
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))

@@ -111,7 +111,7 @@ def _judge(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | None:
 
 def _label(name: str) -> str:
     """A name that XML can hold, and that matplotlib neither hides (leading underscore) nor shortens to nothing."""
-    plain = visible(name)
+    plain = visible(name, keep="")
     plain = plain if len(plain) <= 48 else f"{plain[:47]}…"
     return f"\N{ZERO WIDTH SPACE}{plain}" if plain.startswith("_") else plain
 

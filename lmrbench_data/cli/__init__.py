@@ -11,6 +11,7 @@ import typer
 
 from lmrbench_data.cli import dataset, evaluate, images, judge, report, submit, tasks
 from lmrbench_data.cli.output import flush, prepare_streams, put, say
+from lmrbench_data.text import one_line
 
 app = typer.Typer(
     name="lmrbench",
@@ -71,5 +72,5 @@ def main() -> None:
 
 
 def _fail(message: str, status: int) -> None:
-    say(f"error: {' '.join(message.split())}")
+    say(f"error: {one_line(message)}")
     sys.exit(status)

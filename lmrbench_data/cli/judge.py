@@ -11,6 +11,7 @@ import typer
 
 from lmrbench_data.cli.output import Bar, Json, print_json, print_table, progress_bar, put, say
 from lmrbench_data.errors import LMRBenchError
+from lmrbench_data.text import one_line
 
 if TYPE_CHECKING:
     from lmrbench_data.evaluate.judge.run import Finished, Progress, Settings
@@ -121,7 +122,7 @@ class Judged:
     def say_what_is_missing(self) -> int:
         """Tell why not every answer is judged, and how to go on; the exit status that follows."""
         if isinstance(self.outcome, LMRBenchError):
-            say(f"error: {' '.join(str(self.outcome).split())}")
+            say(f"error: {one_line(self.outcome)}")
             return self.outcome.exit_code
         done = self.outcome
         if count := len(done.malformed):

@@ -30,12 +30,12 @@ def say(line: str) -> None:
     """A line for the user, on stderr."""
     # Nobody can be told that stderr is gone.
     with contextlib.suppress(OSError):
-        print(visible(line, keep="\n\t"), file=sys.stderr, flush=True)
+        print(visible(line), file=sys.stderr, flush=True)
 
 
 def put(text: str) -> None:
     """Text on stdout."""
-    _write(visible(text, keep="\n\t") + "\n")
+    _write(visible(text) + "\n")
 
 
 def print_json(value: Any) -> None:
@@ -53,9 +53,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
     table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
     for number, name in enumerate(header):
         numeric = number > 0 and all(row[number][:1].isdigit() or row[number] == "-" for row in rows)
-        table.add_column(Text(visible(name, keep="\n\t")), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(visible(name)), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(visible(cell, keep="\n\t")) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     # A pipe has no width: lines there are as long as they need to be.
     console = Console(width=None if sys.stdout.isatty() else 240)
     with console.capture() as capture:
