@@ -133,7 +133,7 @@ def _locate(spec: str) -> tuple[Path, Path, str]:
     """(card, Parquet file, name for messages) of a spec."""
     if spec == "embedded":
         try:
-            from lmrbench_data.evaluate.embedded import ensure_embedded
+            from lmrbench_data.embedded import ensure_embedded
         except ImportError as error:
             raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data") from error
         spec = str(ensure_embedded())

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from lmrbench_data.evaluate.extract import MalformedAnswer, extract_code, wrappers
-from lmrbench_data.source import (
+from ..source import (
     FunctionNode,
     SourceError,
     Target,
@@ -23,6 +22,7 @@ from lmrbench_data.source import (
     reindent,
     split_lines,
 )
+from .extract import MalformedAnswer, extract_code, wrappers
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lmrbench_data.evaluate.decode import Array, Table
+from .decode import Array, Table
 
 RTOL = 1e-4
 ATOL = 1e-6

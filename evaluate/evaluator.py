@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.compare import Comparison
-from lmrbench_data.evaluate.decode import Frame, StreamError, read_frames, write_frame
-from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.record import read_expected, row_cases
-from lmrbench_data.evaluate.sandbox import Limits, Sandbox
-from lmrbench_data.evaluate.verdict import CAUSES, CaseResult, Cause, Status, grade, worst
-from lmrbench_data.evaluate.workspace import rebuild, workspace_tar
-from lmrbench_data.loader import read_archive
-from lmrbench_data.source import SourceError
+from ..errors import InfraError
+from ..loader import read_archive
+from ..source import SourceError
+from .compare import Comparison
+from .decode import Frame, StreamError, read_frames, write_frame
+from .predictions import Prediction
+from .sandbox import Limits, Sandbox
+from .tasks.record import read_expected, row_cases
+from .verdict import CAUSES, CaseResult, Cause, Status, grade, worst
+from .workspace import rebuild, workspace_tar
 
 INFRA_TRIES = 3
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import get_args
 
-from lmrbench_data.source import FunctionNode, SourceError, indentation, parse, split_lines
+from ..source import FunctionNode, SourceError, indentation, parse, split_lines
 
 MAX_ANSWER_BYTES = 1_000_000
 #: How often an answer may be parsed: at most so often, and so many characters in all.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.text import error_line
+from ..errors import InputError
+from ..text import error_line
 
 WORDS = ("gold", "masked")
 SUFFIXES = (".jsonl", ".json", ".parquet")

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.prediction_files import MAX_ROW_BYTES, WORDS, BadRow, check_source, raw_rows
-from lmrbench_data.loader import read_archive
+from ..errors import InputError
+from ..loader import read_archive
+from .prediction_files import MAX_ROW_BYTES, WORDS, BadRow, check_source, raw_rows
 
 FORMS = ("function", "goal_file", "model_patch")
 MAX_NAME = 200

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from lmrbench_data.evaluate.compare import Comparison, first_difference
-from lmrbench_data.evaluate.decode import Frame, StreamError, decode, read_frames, read_json
-from lmrbench_data.evaluate.sandbox import Ended, Outcome
-from lmrbench_data.text import visible
+from ..text import visible
+from .compare import Comparison, first_difference
+from .decode import Frame, StreamError, decode, read_frames, read_json
+from .sandbox import Ended, Outcome
 
 
 class Status(StrEnum):

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.archive import read_tree, tar_bytes
-from lmrbench_data.errors import LMRBenchError
-from lmrbench_data.evaluate.answer import splice_function
-from lmrbench_data.evaluate.extract import MAX_ANSWER_BYTES, MalformedAnswer
-from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.loader import File, LoadError, read_archive, write_files
-from lmrbench_data.source import SourceError, find_function
+from ..archive import read_tree, tar_bytes
+from ..errors import LMRBenchError
+from ..loader import File, LoadError, read_archive, write_files
+from ..source import SourceError, find_function
+from .answer import splice_function
+from .extract import MAX_ANSWER_BYTES, MalformedAnswer
+from .predictions import Prediction
 
 RUNNER = Path(__file__).resolve().parent / "runner"
 _RUNNER_FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")

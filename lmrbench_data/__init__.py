@@ -6,17 +6,17 @@ nothing heavy is loaded before it is used.
 
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.errors import InputError, LMRBenchError
+from .errors import InputError, LMRBenchError
 
 if TYPE_CHECKING:
-    from lmrbench_data.version import __version__
+    from .version import __version__
 
 __all__ = ["InputError", "LMRBenchError", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":  # asking the installation takes longer than all other imports here
-        from lmrbench_data.version import __version__
+        from .version import __version__
 
         return __version__
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

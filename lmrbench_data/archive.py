@@ -10,8 +10,8 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.loader import File, LoadError, check_path
+from .errors import InputError
+from .loader import File, LoadError, check_path
 
 #: Left behind by running code in a repository; never part of it.
 IGNORED_PARTS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", ".git"})

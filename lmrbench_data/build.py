@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from lmrbench_data.archive import pack
-from lmrbench_data.card import render_card, render_eval_yaml
-from lmrbench_data.environments import load_environments
-from lmrbench_data.errors import InputError
-from lmrbench_data.loader import DATA_FILE, SPLIT, File, LoadError, dataset_sha256, read_card_stamp, row_sha256
-from lmrbench_data.paths import benchmark_folder
-from lmrbench_data.strict_yaml import read_yaml
-from lmrbench_data.tasks import Implementation, Task
+from .archive import pack
+from .card import render_card, render_eval_yaml
+from .environments import load_environments
+from .errors import InputError
+from .loader import DATA_FILE, SPLIT, File, LoadError, dataset_sha256, read_card_stamp, row_sha256
+from .paths import benchmark_folder
+from .strict_yaml import read_yaml
+from .tasks import Implementation, Task
 
 _LOADER = Path(__file__).resolve().parent / "loader.py"
 

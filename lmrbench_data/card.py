@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.loader import CARD_KEY, SPLIT
-from lmrbench_data.paths import cards_folder
+from .loader import CARD_KEY, SPLIT
+from .paths import cards_folder
 
 if TYPE_CHECKING:
-    from lmrbench_data.build import Benchmark
+    from .build import Benchmark
 
 
 def render_card(

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.paths import cache_folder
-from lmrbench_data.version import __version__
+from .paths import cache_folder
+from .version import __version__
 
 
 def record_checked(rows: Sequence[Mapping[str, Any]], sandbox: str) -> None:

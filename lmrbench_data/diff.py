@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lmrbench_data.loader import read_archive
+from .loader import read_archive
 
 #: Columns that follow from others; a change in them alone is not worth a line.
 _DERIVED = {"row_sha256", "repo_sha256"}

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmrbench_data.archive import read_tree, tar_bytes
-from lmrbench_data.errors import InputError
-from lmrbench_data.paths import benchmark_folder
-from lmrbench_data.strict_yaml import read_yaml
+from .archive import read_tree, tar_bytes
+from .errors import InputError
+from .paths import benchmark_folder
+from .strict_yaml import read_yaml
 
 #: Where images are pulled from and pushed to, for example `ghcr.io/org`; tags carry no prefix without it.
 REGISTRY_VARIABLE = "LMRBENCH_REGISTRY"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lmrbench_data.errors import InfraError, InputError
-from lmrbench_data.text import error_line
+from .errors import InfraError, InputError
+from .text import error_line
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi

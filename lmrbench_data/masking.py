@@ -7,7 +7,7 @@ also those after its last statement, because they may hold the answer.
 import ast
 import re
 
-from lmrbench_data.source import (
+from .source import (
     FunctionNode,
     SourceError,
     block_end,

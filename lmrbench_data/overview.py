@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.tasks import Task
+from .tasks import Task
 
 PAGE, PICTURE = "README.md", "categories.svg"
 _INK, _BAR = "#24292f", "#1f5fa8"

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from lmrbench_data.errors import InputError
+from .errors import InputError
 
 _PACKAGE = Path(__file__).resolve().parent
 

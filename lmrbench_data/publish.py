@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.build import Benchmark, write_dataset
-from lmrbench_data.checked import unchecked
-from lmrbench_data.diff import Change, diff_rows
-from lmrbench_data.errors import InputError
-from lmrbench_data.hub import commit_once, ensure_repo, hub_errors, tag_once, tags
-from lmrbench_data.loader import DATA_FILE, LoadError, dataset_sha256, load_rows
+from .build import Benchmark, write_dataset
+from .checked import unchecked
+from .diff import Change, diff_rows
+from .errors import InputError
+from .hub import commit_once, ensure_repo, hub_errors, tag_once, tags
+from .loader import DATA_FILE, LoadError, dataset_sha256, load_rows
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi

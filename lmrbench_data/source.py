@@ -10,7 +10,7 @@ import threading
 import warnings
 from dataclasses import dataclass
 
-from lmrbench_data.errors import InputError
+from .errors import InputError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FILENAME = "<parsed, not run>"

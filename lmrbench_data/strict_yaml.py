@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import InputError
+from .errors import InputError
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.archive import read_tree
-from lmrbench_data.errors import InputError
-from lmrbench_data.loader import File
-from lmrbench_data.masking import mask_function, remove_definition
-from lmrbench_data.paths import benchmark_folder
-from lmrbench_data.strict_yaml import check, read_yaml
+from .archive import read_tree
+from .errors import InputError
+from .loader import File
+from .masking import mask_function, remove_definition
+from .paths import benchmark_folder
+from .strict_yaml import check, read_yaml
 
 
 @dataclass(frozen=True)

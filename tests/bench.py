@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.record import read_expected, row_cases
+from lmrbench_data.evaluate.tasks.record import read_expected, row_cases
 from lmrbench_data.evaluate.workspace import bootstrap, rebuild, workspace_tar
 from lmrbench_data.loader import load_rows
 

@@ -14,9 +14,9 @@ import pytest
 from lmrbench_data.build import build_rows
 from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.record import Recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.evaluate.tasks.record import Recorder
 from lmrbench_data.loader import read_archive
 from lmrbench_data.paths import benchmark_folder
 from lmrbench_data.tasks import load_tasks

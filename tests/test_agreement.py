@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from test_report import command, result, write_run
 
 from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.agreement import measure_agreement
-from lmrbench_data.evaluate.annotations import Annotation, read_annotations
-from lmrbench_data.evaluate.scores import CATEGORIES, Answer, ModelScore
+from lmrbench_data.evaluate.reports.agreement import measure_agreement
+from lmrbench_data.evaluate.reports.annotations import Annotation, read_annotations
+from lmrbench_data.evaluate.reports.scores import CATEGORIES, Answer, ModelScore
 
 ANSWERS = [f"task-{number}" for number in range(6)]
 labels = st.dictionaries(st.sampled_from(ANSWERS), st.sampled_from(CATEGORIES))

@@ -10,9 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from lmrbench_data.build import build_rows
-from lmrbench_data.evaluate.check import check_tasks
-from lmrbench_data.evaluate.record import Recorder, default_recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.tasks.check import check_tasks
+from lmrbench_data.evaluate.tasks.record import Recorder, default_recorder
 from lmrbench_data.loader import File, write_files
 from lmrbench_data.overview import PAGE, PICTURE, render_page, task_facts
 from lmrbench_data.paths import benchmark_folder

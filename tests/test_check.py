@@ -12,12 +12,12 @@ import pytest
 from conftest import TOY_ANSWER
 
 from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.check import check_tasks, read_faults
 from lmrbench_data.evaluate.evaluator import evaluate_batch
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.record import Recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.evaluate.tasks.check import check_tasks, read_faults
+from lmrbench_data.evaluate.tasks.record import Recorder
 from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.tasks import load_tasks
 

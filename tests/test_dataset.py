@@ -19,9 +19,9 @@ from lmrbench_data.archive import pack
 from lmrbench_data.build import Benchmark, build_rows, load_benchmark, write_dataset
 from lmrbench_data.diff import diff_rows
 from lmrbench_data.errors import InfraError, InputError
-from lmrbench_data.evaluate.record import Recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.evaluate.tasks.record import Recorder
 from lmrbench_data.loader import DATA_FILE, File, LoadError, dataset_sha256, load, load_rows, row_sha256, unpack
 from lmrbench_data.tasks import load_tasks
 
@@ -391,7 +391,7 @@ def installation(tmp_path: Path, toy_benchmark: Path) -> Path:
 
 EMBEDDED = """
     import lmrbench_data.loader, sys, time
-    from lmrbench_data.evaluate.embedded import ensure_embedded
+    from lmrbench_data.embedded import ensure_embedded
     started = time.monotonic()
     lines = []
     ensure_embedded("local", lines.append)

@@ -13,9 +13,9 @@ from selenium.webdriver.support.ui import Select
 from test_report import result, write_run
 
 from lmrbench_data.build import load_benchmark, write_dataset
-from lmrbench_data.evaluate.html import render_html
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
-from lmrbench_data.evaluate.report import make_report
+from lmrbench_data.evaluate.reports.html import render_html
+from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.loader import dataset_sha256, load_rows, row_sha256
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from conftest import IN_CI
 
 from lmrbench_data.environments import Environment, load_environments
 from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.images import build_image, ensure_image, image_id, push_image
 from lmrbench_data.evaluate.sandbox import Sandbox
 from lmrbench_data.evaluate.sandbox.docker import connect
+from lmrbench_data.evaluate.sandbox.images import build_image, ensure_image, image_id, push_image
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from lmrbench_data.evaluate.check import check_tasks
-from lmrbench_data.evaluate.mutants import make_mutants
-from lmrbench_data.evaluate.record import Recorder
 from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.tasks.check import check_tasks
+from lmrbench_data.evaluate.tasks.mutants import make_mutants
+from lmrbench_data.evaluate.tasks.record import Recorder
 from lmrbench_data.masking import mask_function
 from lmrbench_data.tasks import Implementation, Task, load_tasks
 

@@ -21,10 +21,10 @@ from markdown_it import MarkdownIt
 
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
-from lmrbench_data.evaluate.report import MAX_REASONS, make_report
-from lmrbench_data.evaluate.report import render_markdown as as_markdown
-from lmrbench_data.evaluate.report import report_dict as as_dict
-from lmrbench_data.evaluate.scores import ModelScore, score_runs
+from lmrbench_data.evaluate.reports.report import MAX_REASONS, make_report
+from lmrbench_data.evaluate.reports.report import render_markdown as as_markdown
+from lmrbench_data.evaluate.reports.report import report_dict as as_dict
+from lmrbench_data.evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_data.evaluate.verdict import Status
 
 SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}

@@ -17,12 +17,12 @@ import pytest
 from conftest import TOY_ANSWER, write_toy_benchmark
 
 from lmrbench_data.build import build_rows, load_benchmark, write_dataset
-from lmrbench_data.evaluate.record import Recorder
-from lmrbench_data.evaluate.run import Settings, evaluate
-from lmrbench_data.evaluate.run_folder import read_facts, read_results
+from lmrbench_data.evaluate.runs.evaluate import Settings, evaluate
+from lmrbench_data.evaluate.runs.folder import read_facts, read_results
 from lmrbench_data.evaluate.sandbox import Limits, Outcome, Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.evaluate.tasks.record import Recorder
 from lmrbench_data.tasks import load_tasks
 
 pytestmark = pytest.mark.docker

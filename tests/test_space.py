@@ -27,8 +27,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from space_app import PATIENCE_S, ROOT, SPACE, served_space
 
-from lmrbench_data.evaluate.stats import wilson
-from lmrbench_data.evaluate.submission import schema
+from lmrbench_data.evaluate.hub.submission import schema
+from lmrbench_data.evaluate.reports.stats import wilson
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome

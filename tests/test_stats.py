@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from lmrbench_data.evaluate.stats import holm, mcnemar, pass_at_k, wilson
+from lmrbench_data.evaluate.reports.stats import holm, mcnemar, pass_at_k, wilson
 
 
 def test_wilson_agrees_with_scipy() -> None:

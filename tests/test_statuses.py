@@ -85,7 +85,7 @@ def test_provoked_for_real(name: str, try_in_docker: Callable[..., Verdict]) -> 
 def arrays_row(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> dict[str, Any]:
     """The toy with a case that returns an array, recorded from the right answer."""
     from lmrbench_data.archive import pack
-    from lmrbench_data.evaluate.record import record_seeds
+    from lmrbench_data.evaluate.tasks.record import record_seeds
     from lmrbench_data.evaluate.workspace import rebuild
     from lmrbench_data.loader import File
 

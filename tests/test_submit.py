@@ -14,7 +14,7 @@ import yaml
 from hub_server import Fault, Hub
 from hub_world import DATASET, MODEL, RESULTS, World
 
-from lmrbench_data.evaluate.submission import schema
+from lmrbench_data.evaluate.hub.submission import schema
 from lmrbench_data.paths import cards_folder
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]

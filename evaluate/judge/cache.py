@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.parse import Opinion
-from lmrbench_data.evaluate.judge.prompt import Message
-from lmrbench_data.paths import cache_folder
+from ...paths import cache_folder
+from .category import Category
+from .parse import Opinion
+from .prompt import Message
 
 
 @dataclass(frozen=True)

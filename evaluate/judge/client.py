@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.errors import InfraError, InputError
-from lmrbench_data.evaluate.judge.parse import Opinion, Unreadable, parse_reply, plain
-from lmrbench_data.evaluate.judge.prompt import SCHEMA, Message, repair_message
+from ...errors import InfraError, InputError
+from .parse import Opinion, Unreadable, parse_reply, plain
+from .prompt import SCHEMA, Message, repair_message
 
 if TYPE_CHECKING:
     from types import TracebackType

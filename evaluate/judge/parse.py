@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lmrbench_data.evaluate.judge.category import Category, read_category
-from lmrbench_data.text import one_line
+from ...text import one_line
+from .category import Category, read_category
 
 #: Characters of an answer that are looked at, and of each text that is kept.
 MAX_REPLY = 100_000

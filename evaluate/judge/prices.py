@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.strict_yaml import read_yaml
+from ...errors import InputError
+from ...strict_yaml import read_yaml
 
 _KEYS = ("input_per_mtok", "output_per_mtok")
 

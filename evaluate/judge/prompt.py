@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import LMRBenchError
-from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.untrusted import boundary, code_only, enclose, harmless, remarks
-from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.workspace import rebuild
-from lmrbench_data.loader import File, read_archive
-from lmrbench_data.source import block_end, find_function, split_lines
+from ...errors import LMRBenchError
+from ...loader import File, read_archive
+from ...source import block_end, find_function, split_lines
+from ..predictions import Prediction
+from ..workspace import rebuild
+from .category import Category
+from .untrusted import boundary, code_only, enclose, harmless, remarks
 
 TEMPLATE = "prompt_v1.md"
 #: In characters. The target function is never cut; a longer one is not judged.

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import InputError, LMRBenchError
-from lmrbench_data.evaluate.extract import MalformedAnswer
-from lmrbench_data.evaluate.judge.cache import Cache, cache_key
-from lmrbench_data.evaluate.judge.client import Answer as Asked
-from lmrbench_data.evaluate.judge.client import Endpoint, JudgeClient
-from lmrbench_data.evaluate.judge.prices import Price, read_price
-from lmrbench_data.evaluate.judge.prompt import Message, NotJudged, build_messages, prompt_version
-from lmrbench_data.evaluate.judge.store import JUDGE_ERROR, JUDGED, Answer, Judge, JudgementFile, Spent, VoteKey, now
-from lmrbench_data.evaluate.predictions import PredictionFile
-from lmrbench_data.evaluate.run_folder import read_facts
-from lmrbench_data.evaluate.sandbox import Say
-from lmrbench_data.loader import LoadError, dataset_sha256, load_rows
-from lmrbench_data.text import error_line
+from ...errors import InputError, LMRBenchError
+from ...loader import LoadError, dataset_sha256, load_rows
+from ...text import error_line
+from ..extract import MalformedAnswer
+from ..predictions import PredictionFile
+from ..runs.folder import read_facts
+from ..sandbox import Say
+from .cache import Cache, cache_key
+from .client import Answer as Asked
+from .client import Endpoint, JudgeClient
+from .prices import Price, read_price
+from .prompt import Message, NotJudged, build_messages, prompt_version
+from .store import JUDGE_ERROR, JUDGED, Answer, Judge, JudgementFile, Spent, VoteKey, now
 
 #: So many answers in a row that a server failed on mean that it will not come back by itself.
 GIVE_UP_AFTER = 3

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.jsonl import parse_row
-from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.parse import Opinion
-from lmrbench_data.evaluate.judge.prices import Price
+from ...errors import InputError
+from ..runs.jsonl import parse_row
+from .category import Category
+from .parse import Opinion
+from .prices import Price
 
 FILE = "judgements.jsonl"
 JUDGED, JUDGE_ERROR = "judged", "judge_error"

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.run import Finished
-from lmrbench_data.evaluate.judge.store import judges, read_judgements
-from lmrbench_data.evaluate.predictions import PredictionFile
+from ..predictions import PredictionFile
+from .category import Category
+from .run import Finished
+from .store import judges, read_judgements
 
 UNJUDGED, MALFORMED = "unjudged", "malformed"
 

@@ -15,7 +15,7 @@ import tokenize
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from lmrbench_data.source import SourceError, parse, split_lines
+from ...source import SourceError, parse, split_lines
 
 #: What our markers look like, and the control tokens of chat formats, which some servers honour wherever they stand.
 _LOOKALIKE = re.compile(

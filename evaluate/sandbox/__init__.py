@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from lmrbench_data.errors import InfraError, InputError
+from ...errors import InfraError, InputError
 
 Say = Callable[[str], None]
 """How long work reports a line of progress to the user."""
@@ -143,12 +143,12 @@ def open_sandbox(kind: str, say: Say) -> Sandbox:
     Raises:
         InfraError: `docker` was asked for and no daemon answers.
     """
-    from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+    from .local import LocalSandbox
 
     if kind not in KINDS:
         raise InputError(f"sandbox {kind!r}: one of {', '.join(KINDS)}")
     if kind in ("auto", "docker"):
-        from lmrbench_data.evaluate.sandbox.docker import DockerSandbox
+        from .docker import DockerSandbox
 
         try:
             return DockerSandbox()

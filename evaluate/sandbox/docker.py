@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.images import ensure_image
-from lmrbench_data.evaluate.sandbox import START_S, Clock, Ended, Limits, Outcome, Say, runner_stream
-from lmrbench_data.evaluate.workspace import bootstrap
+from ...errors import InfraError
+from ..workspace import bootstrap
+from . import START_S, Clock, Ended, Limits, Outcome, Say, runner_stream
+from .images import ensure_image
 
 LABEL = "lmrbench.run"
 WORK = "/work"

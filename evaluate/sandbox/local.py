@@ -19,10 +19,10 @@ import uuid
 from importlib import metadata
 from pathlib import Path
 
-from lmrbench_data.environments import load_environments
-from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.sandbox import Clock, Ended, Limits, Outcome, Say, runner_stream
-from lmrbench_data.evaluate.workspace import bootstrap
+from ...environments import load_environments
+from ...errors import InfraError
+from ..workspace import bootstrap
+from . import Clock, Ended, Limits, Outcome, Say, runner_stream
 
 #: Carried in the environment of everything that a run starts, so that stragglers can be found.
 _MARK = "LMRBENCH_LOCAL_SANDBOX"

@@ -24,8 +24,8 @@ def main() -> None:
 
 def clean_up(run_id: str) -> None:
     """Remove the containers of a run, as soon as the daemon answers."""
-    from lmrbench_data.errors import InfraError
-    from lmrbench_data.evaluate.sandbox.docker import connect, remove_all
+    from ...errors import InfraError
+    from .docker import connect, remove_all
 
     deadline = time.monotonic() + PATIENCE_S
     # Twice: a container whose creation was under way when the harness died shows up late.

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from lmrbench_data.cli import dataset, evaluate, images, judge, report, submit, tasks
-from lmrbench_data.cli.output import flush, prepare_streams, put, say
-from lmrbench_data.text import one_line
+from ..text import one_line
+from . import dataset, evaluate, images, judge, report, submit, tasks
+from .output import flush, prepare_streams, put, say
 
 app = typer.Typer(
     name="lmrbench",
@@ -33,7 +33,7 @@ app.command("verify")(submit.verify)
 
 def _version(shown: bool) -> None:
     if shown:
-        from lmrbench_data.version import __version__
+        from ..version import __version__
 
         put(f"lmrbench {__version__}")
         raise typer.Exit()
@@ -50,8 +50,8 @@ def options(
 
 def main() -> None:
     """Run the command line; every foreseen error is one line on stderr."""
-    from lmrbench_data.errors import LMRBenchError
-    from lmrbench_data.loader import LoadError
+    from ..errors import LMRBenchError
+    from ..loader import LoadError
 
     prepare_streams()
     try:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Json, Workers, print_json, print_table, progress_bar, put, say
+from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
-    from lmrbench_data.evaluate.check import Finding
+    from ..evaluate.tasks.check import Finding
 
 app = typer.Typer(help="Build, check, compare and publish the dataset.", no_args_is_help=True)
 
@@ -34,10 +34,10 @@ def build(
 
     References run in the sandbox to record the expected outputs; with nothing changed they come from a cache.
     """
-    from lmrbench_data.build import build_rows, load_benchmark, write_dataset
-    from lmrbench_data.evaluate.record import Recorder, default_recorder
-    from lmrbench_data.evaluate.sandbox import open_sandbox
-    from lmrbench_data.tasks import load_tasks
+    from ..build import build_rows, load_benchmark, write_dataset
+    from ..evaluate.sandbox import open_sandbox
+    from ..evaluate.tasks.record import Recorder, default_recorder
+    from ..tasks import load_tasks
 
     tasks = load_tasks(benchmark=benchmark)
     place = open_sandbox(sandbox, say)
@@ -66,11 +66,11 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Prove that tasks are sound: golden passes, masked fails, valid variants pass, wrong ones fail."""
-    from lmrbench_data.checked import record_checked
-    from lmrbench_data.evaluate.check import check_tasks
-    from lmrbench_data.evaluate.record import default_recorder
-    from lmrbench_data.evaluate.sandbox import open_sandbox
-    from lmrbench_data.tasks import load_tasks
+    from ..checked import record_checked
+    from ..evaluate.sandbox import open_sandbox
+    from ..evaluate.tasks.check import check_tasks
+    from ..evaluate.tasks.record import default_recorder
+    from ..tasks import load_tasks
 
     tasks = load_tasks(names or (), benchmark)
     place = open_sandbox(sandbox, say)
@@ -121,8 +121,8 @@ def diff(
     as_json: Json = False,
 ) -> None:
     """Show which rows changed between two builds, and what in them."""
-    from lmrbench_data.diff import diff_rows
-    from lmrbench_data.loader import load_rows
+    from ..diff import diff_rows
+    from ..loader import load_rows
 
     changes = list(diff_rows(load_rows(old), load_rows(new)))
     if as_json:
@@ -151,10 +151,10 @@ def push(
     Refuses what `dataset check` has not proved in Docker, what is not exactly what this version builds, and what would
     overwrite a newer version. The token comes from HF_TOKEN or `hf auth login`.
     """
-    from lmrbench_data.build import load_benchmark
-    from lmrbench_data.hub import open_hub
-    from lmrbench_data.publish import plan_push
-    from lmrbench_data.publish import push as carry_out
+    from ..build import load_benchmark
+    from ..hub import open_hub
+    from ..publish import plan_push
+    from ..publish import push as carry_out
 
     api = open_hub()
     plan = plan_push(api, repo, folder, load_benchmark(benchmark))

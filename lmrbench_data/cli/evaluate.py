@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.judge import Judged, judge_evaluated
-from lmrbench_data.cli.output import Bar, Json, Workers, print_json, progress_bar, put, say
-from lmrbench_data.cli.report import print_report
+from .judge import Judged, judge_evaluated
+from .output import Bar, Json, Workers, print_json, progress_bar, put, say
+from .report import print_report
 
 if TYPE_CHECKING:
-    from lmrbench_data.evaluate.run import Finished, Progress
+    from ..evaluate.runs.evaluate import Finished, Progress
 
 
 def evaluate(
@@ -44,17 +44,17 @@ def evaluate(
 
     The same command again resumes a run that was stopped.
     """
-    from lmrbench_data.evaluate.embedded import ensure_embedded
-    from lmrbench_data.evaluate.prediction_files import check_source
-    from lmrbench_data.evaluate.report import make_report, render_markdown, report_dict
-    from lmrbench_data.evaluate.run import Settings
-    from lmrbench_data.evaluate.run import evaluate as run
-    from lmrbench_data.evaluate.sandbox import open_sandbox
-    from lmrbench_data.loader import load_rows
+    from ..embedded import ensure_embedded
+    from ..evaluate.prediction_files import check_source
+    from ..evaluate.reports.report import make_report, render_markdown, report_dict
+    from ..evaluate.runs.evaluate import Settings
+    from ..evaluate.runs.evaluate import evaluate as run
+    from ..evaluate.sandbox import open_sandbox
+    from ..loader import load_rows
 
     check_source(predictions)
     if judge:
-        from lmrbench_data.evaluate.judge.client import address_and_key
+        from ..evaluate.judge.client import address_and_key
 
         address_and_key(judge_base_url)  # said now, not after an hour of tests
     # A polite kill ends like Ctrl-C: containers removed, results kept.
@@ -102,8 +102,8 @@ def evaluate(
 
 def draw_progress(bar: Bar) -> "Progress":
     """Draws a run's progress with counts by status."""
-    from lmrbench_data.evaluate.run import Progress
-    from lmrbench_data.evaluate.verdict import Status
+    from ..evaluate.runs.evaluate import Progress
+    from ..evaluate.verdict import Status
 
     class Drawn(Progress):
         def __init__(self) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Json, print_json, print_table, put, say
+from .output import Json, print_json, print_table, put, say
 
 app = typer.Typer(help="List, build and push the environments' images.", no_args_is_help=True)
 
@@ -14,9 +14,9 @@ Names = Annotated[list[str] | None, typer.Argument(help="Environments; all by de
 @app.command("list")
 def list_images(as_json: Json = False) -> None:
     """List the environments, their content-hashed tags, their size, and whether the image is here."""
-    from lmrbench_data.environments import load_environments
-    from lmrbench_data.errors import InfraError
-    from lmrbench_data.evaluate.images import image_id
+    from ..environments import load_environments
+    from ..errors import InfraError
+    from ..evaluate.sandbox.images import image_id
 
     try:
         api = _connect()
@@ -51,8 +51,8 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Build images from the installed environments."""
-    from lmrbench_data.errors import InputError
-    from lmrbench_data.evaluate.images import build_image
+    from ..errors import InputError
+    from ..evaluate.sandbox.images import build_image
 
     arguments = {}
     for item in build_arg or ():
@@ -71,15 +71,15 @@ def build(
 @app.command()
 def push(names: Names = None, as_json: Json = False) -> None:
     """Push images to the registry that LMRBENCH_REGISTRY names."""
-    from lmrbench_data.evaluate.images import push_image
+    from ..evaluate.sandbox.images import push_image
 
     api = _connect()
     _report({environment.tag: push_image(api, environment.tag, say) for environment in _chosen(names)}, as_json)
 
 
 def _chosen(names: list[str] | None) -> list[Any]:
-    from lmrbench_data.environments import load_environments
-    from lmrbench_data.errors import InputError
+    from ..environments import load_environments
+    from ..errors import InputError
 
     known = load_environments()
     if unknown := set(names or ()) - known.keys():
@@ -88,7 +88,7 @@ def _chosen(names: list[str] | None) -> list[Any]:
 
 
 def _connect() -> Any:
-    from lmrbench_data.evaluate.sandbox.docker import connect
+    from ..evaluate.sandbox.docker import connect
 
     return connect()
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Bar, Json, print_json, print_table, progress_bar, put, say
-from lmrbench_data.errors import LMRBenchError
-from lmrbench_data.text import one_line
+from ..errors import LMRBenchError
+from ..text import one_line
+from .output import Bar, Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
-    from lmrbench_data.evaluate.judge.run import Finished, Progress, Settings
+    from ..evaluate.judge.run import Finished, Progress, Settings
 
 
 def judge(
@@ -53,9 +53,9 @@ def judge(
     The key is read from OPENAI_API_KEY; a local server needs none. Judgements go to RUN/judgements.jsonl one by one,
     and the same command again asks only for those that are missing.
     """
-    from lmrbench_data.evaluate.judge.cache import Cache
-    from lmrbench_data.evaluate.judge.client import Endpoint
-    from lmrbench_data.evaluate.judge.run import Settings
+    from ..evaluate.judge.cache import Cache
+    from ..evaluate.judge.client import Endpoint
+    from ..evaluate.judge.run import Settings
 
     endpoint = Endpoint(model, base_url, retries, timeout, max_tokens, rpm)
     cache = Cache(None) if no_cache else Cache.of_user()
@@ -76,8 +76,8 @@ def judge_evaluated(folder: Path, model: str, base_url: str | None, rows: Any, q
         rows: the run's dataset.
         quiet: no progress bar.
     """
-    from lmrbench_data.evaluate.judge.client import Endpoint
-    from lmrbench_data.evaluate.judge.run import Settings
+    from ..evaluate.judge.client import Endpoint
+    from ..evaluate.judge.run import Settings
 
     settings = Settings(folder, Endpoint(model, base_url))
     try:
@@ -95,7 +95,7 @@ class Judged:
 
     def as_dict(self) -> dict[str, Any]:
         """What --json prints."""
-        from lmrbench_data.evaluate.judge.summary import as_dict, summarise
+        from ..evaluate.judge.summary import as_dict, summarise
 
         if isinstance(self.outcome, LMRBenchError):
             return {"run": str(self.settings.run), "complete": False, "error": str(self.outcome)}
@@ -104,7 +104,7 @@ class Judged:
 
     def print_table(self) -> None:
         """The categories by model, and what they took."""
-        from lmrbench_data.evaluate.judge.summary import summarise, table
+        from ..evaluate.judge.summary import summarise, table
 
         if isinstance(self.outcome, LMRBenchError):
             return
@@ -138,7 +138,7 @@ class Judged:
 
 
 def _run(settings: "Settings", rows: Any, quiet: bool) -> "Finished":
-    from lmrbench_data.evaluate.judge.run import judge
+    from ..evaluate.judge.run import judge
 
     # A polite kill ends like Ctrl-C, which the event loop knows how to handle: requests dropped, judgements kept.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -152,7 +152,7 @@ def _run(settings: "Settings", rows: Any, quiet: bool) -> "Finished":
 
 def _progress(bar: Bar) -> "Progress":
     """Draws progress with counts by outcome."""
-    from lmrbench_data.evaluate.judge.run import Progress
+    from ..evaluate.judge.run import Progress
 
     class Drawn(Progress):
         def __init__(self) -> None:

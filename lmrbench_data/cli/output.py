@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lmrbench_data.text import visible
+from ..text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Sandboxes at a time.")]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench_data.cli.output import Json, print_table, put, say
+from .output import Json, print_table, put, say
 
 if TYPE_CHECKING:
-    from lmrbench_data.evaluate.report import Report
+    from ..evaluate.reports.report import Report
 
 
 class Format(enum.StrEnum):
@@ -43,8 +43,8 @@ def report(
 
     With several runs or models also McNemar's test for each pair; with --human the agreement of people and judge.
     """
-    from lmrbench_data.evaluate.annotations import read_annotations
-    from lmrbench_data.evaluate.report import make_report
+    from ..evaluate.reports.annotations import read_annotations
+    from ..evaluate.reports.report import make_report
 
     annotations, bad = read_annotations(human) if human else (None, [])
     made = make_report(runs, judge_model=judge_model, annotations=annotations, bad_annotations=bad)
@@ -71,7 +71,7 @@ def report(
 
 def print_report(report: "Report") -> None:
     """The tables of a report on stdout."""
-    from lmrbench_data.evaluate.report import tables
+    from ..evaluate.reports.report import tables
 
     if not report.scores:
         put("no results yet")
@@ -82,7 +82,7 @@ def print_report(report: "Report") -> None:
 
 def render(report: "Report", form: Format) -> str:
     """A report as text of some format."""
-    from lmrbench_data.evaluate.report import render_csv, render_markdown, report_dict
+    from ..evaluate.reports.report import render_csv, render_markdown, report_dict
 
     if form is Format.JSON:
         return json.dumps(report_dict(report), indent=2) + "\n"
@@ -91,6 +91,6 @@ def render(report: "Report", form: Format) -> str:
 
 def render_page(report: "Report") -> str:
     """A report as a self-contained HTML page."""
-    from lmrbench_data.evaluate.html import render_html
+    from ..evaluate.reports.html import render_html
 
     return render_html(report)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench_data.cli.output import Json, Workers, print_json, print_table, progress_bar, put, say
+from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
-    from lmrbench_data.evaluate.claim import Claim
-    from lmrbench_data.evaluate.run import Finished
+    from ..evaluate.hub.claim import Claim
+    from ..evaluate.runs.evaluate import Finished
 
 DATASET = "lmr-bench/lmr-bench"
 DatasetRepo = Annotated[str, typer.Option("--dataset", help="Where the benchmark is published, org/name.")]
@@ -33,13 +33,13 @@ def submit(
 
     The run must be complete, without infra errors, made in Docker, and on a published version of the dataset.
     """
-    from lmrbench_data.evaluate.report import make_report, tables
-    from lmrbench_data.evaluate.run_folder import read_facts
-    from lmrbench_data.evaluate.submission import make_submission
-    from lmrbench_data.evaluate.submit import find_published, model_results, submit_to_model
-    from lmrbench_data.evaluate.submit import submit as open_pull_request
-    from lmrbench_data.hub import hub_errors, open_hub
-    from lmrbench_data.loader import load_rows
+    from ..evaluate.hub.submission import make_submission
+    from ..evaluate.hub.submit import find_published, model_results, submit_to_model
+    from ..evaluate.hub.submit import submit as open_pull_request
+    from ..evaluate.reports.report import make_report, tables
+    from ..evaluate.runs.folder import read_facts
+    from ..hub import hub_errors, open_hub
+    from ..loader import load_rows
 
     if not (to or model_repo):
         raise typer.BadParameter("give --to org/results, --model-repo org/model, or both")
@@ -95,9 +95,9 @@ def verify(
 
     Where they differ, the pull request gets a comment that says so, and the exit status is 1.
     """
-    from lmrbench_data.evaluate.claim import fetch_claim
-    from lmrbench_data.evaluate.verify import accept, differences, reject
-    from lmrbench_data.hub import open_hub
+    from ..evaluate.hub.claim import fetch_claim
+    from ..evaluate.hub.verify import accept, differences, reject
+    from ..hub import open_hub
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:
@@ -131,12 +131,12 @@ def verify(
 
 def _repeat(claim: "Claim", dataset: str, workers: int, *, quiet: bool) -> "tuple[Finished, list[dict[str, object]]]":
     """Evaluate the predictions of a claim in Docker; a stopped evaluation goes on."""
-    from lmrbench_data.cli.evaluate import draw_progress
-    from lmrbench_data.errors import InputError
-    from lmrbench_data.evaluate.embedded import ensure_embedded
-    from lmrbench_data.evaluate.run import Settings, evaluate
-    from lmrbench_data.evaluate.sandbox import open_sandbox
-    from lmrbench_data.loader import dataset_sha256, load_rows
+    from ..embedded import ensure_embedded
+    from ..errors import InputError
+    from ..evaluate.runs.evaluate import Settings, evaluate
+    from ..evaluate.sandbox import open_sandbox
+    from ..loader import dataset_sha256, load_rows
+    from .evaluate import draw_progress
 
     place = open_sandbox("docker", say)
     try:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lmrbench_data.cli.output import Json, print_json, print_table, put
+from .output import Json, print_json, print_table, put
 
 app = typer.Typer(help="Look at the benchmark's tasks.", no_args_is_help=True)
 
@@ -13,8 +13,8 @@ app = typer.Typer(help="Look at the benchmark's tasks.", no_args_is_help=True)
 @app.command("list")
 def list_tasks(as_json: Json = False) -> None:
     """List all instances: category, paper, goal function, size of the repository, files that a solution has to know."""
-    from lmrbench_data.overview import task_facts
-    from lmrbench_data.tasks import load_tasks
+    from ..overview import task_facts
+    from ..tasks import load_tasks
 
     rows = task_facts(load_tasks())
     if as_json:
@@ -33,10 +33,10 @@ def page(
     ] = None,
 ) -> None:
     """Write benchmark/README.md, the page about all tasks, and its picture."""
-    from lmrbench_data.errors import InputError
-    from lmrbench_data.overview import PAGE, PICTURE, draw_picture, render_page
-    from lmrbench_data.paths import benchmark_folder
-    from lmrbench_data.tasks import load_tasks
+    from ..errors import InputError
+    from ..overview import PAGE, PICTURE, draw_picture, render_page
+    from ..paths import benchmark_folder
+    from ..tasks import load_tasks
 
     folder = benchmark or benchmark_folder()
     tasks = load_tasks(benchmark=benchmark)
@@ -55,7 +55,7 @@ def show(
     instance: Annotated[str, typer.Argument(help="Instance id or task folder.", metavar="ID")], as_json: Json = False
 ) -> None:
     """Show an instance as a model sees it: instruction, paper, masked goal file."""
-    from lmrbench_data.tasks import load_tasks
+    from ..tasks import load_tasks
 
     shown: list[dict[str, Any]] = [
         {

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from lmrbench_data.evaluate.agreement import Agreement
-from lmrbench_data.evaluate.paired import Pair
-from lmrbench_data.evaluate.scores import CATEGORIES, MISSING, ModelScore, Tally
-from lmrbench_data.evaluate.verdict import Status
+from ..verdict import Status
+from .agreement import Agreement
+from .paired import Pair
+from .scores import CATEGORIES, MISSING, ModelScore, Tally
 
 Table = tuple[list[str], list[list[str]]]
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.source import SourceError, find_function, parse
+from ...errors import InputError
+from ...source import SourceError, find_function, parse
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.scores import CATEGORIES, ModelScore, score_runs
-from lmrbench_data.evaluate.submission import Submission
-from lmrbench_data.hub import Committed, additions, commit_once, hub_errors, tags
-from lmrbench_data.loader import LoadError, read_card_stamp
-from lmrbench_data.text import one_line
+from ...errors import InputError
+from ...hub import Committed, additions, commit_once, hub_errors, tags
+from ...loader import LoadError, read_card_stamp
+from ...text import one_line
+from ..reports.scores import CATEGORIES, ModelScore, score_runs
+from .submission import Submission
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

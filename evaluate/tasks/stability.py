@@ -6,12 +6,12 @@ One that does not would fail honest answers at random.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.compare import Comparison, first_difference
-from lmrbench_data.evaluate.decode import Frame, decode
-from lmrbench_data.evaluate.record import record_seeds
-from lmrbench_data.evaluate.sandbox import Sandbox
-from lmrbench_data.loader import File
+from ...errors import InputError
+from ...loader import File
+from ..compare import Comparison, first_difference
+from ..decode import Frame, decode
+from ..sandbox import Sandbox
+from .record import record_seeds
 
 #: Runs that have to agree where a task is checked in depth.
 MANY_RUNS = 10

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.prediction_files import BadRow, raw_rows
+from ...errors import InputError
+from ..prediction_files import BadRow, raw_rows
 
 #: Spellings of the categories, in lower case.
 SPELLINGS = {

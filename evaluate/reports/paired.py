@@ -5,9 +5,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lmrbench_data.evaluate.scores import ModelScore
-from lmrbench_data.evaluate.stats import holm, mcnemar
-from lmrbench_data.evaluate.verdict import Status
+from ..verdict import Status
+from .scores import ModelScore
+from .stats import holm, mcnemar
 
 
 @dataclass(frozen=True)

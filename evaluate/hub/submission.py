@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.archive import gzip_bytes, tar_bytes
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.judge.store import read_judgements
-from lmrbench_data.evaluate.run_folder import read_facts, read_results
-from lmrbench_data.evaluate.verdict import Status
-from lmrbench_data.loader import File
+from ...archive import gzip_bytes, tar_bytes
+from ...errors import InputError
+from ...loader import File
+from ..judge.store import read_judgements
+from ..runs.folder import read_facts, read_results
+from ..verdict import Status
 
 if TYPE_CHECKING:
     import pyarrow

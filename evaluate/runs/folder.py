@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.jsonl import parse_row, wrong_key
-from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
-from lmrbench_data.evaluate.verdict import Status
+from ...errors import InputError
+from ..predictions import Prediction, PredictionFile
+from ..verdict import Status
+from .jsonl import parse_row, wrong_key
 
 #: What run.json and each row of results.jsonl always have, and what that is.
 _FACTS: dict[str, Any] = {

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lmrbench_data.environments import Environment, load_environments, registry_tag
-from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.sandbox import Say
+from ...environments import Environment, load_environments, registry_tag
+from ...errors import InfraError
+from . import Say
 
 #: Network of build steps (`host` where the default network of builds reaches no package index).
 BUILD_NETWORK_VARIABLE = "LMRBENCH_BUILD_NETWORK"

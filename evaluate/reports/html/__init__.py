@@ -9,16 +9,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmrbench_data.evaluate.html.answers import collect
-from lmrbench_data.evaluate.html.plots import draw_plots
-from lmrbench_data.evaluate.report import notes, tables
-from lmrbench_data.evaluate.scores import MISSING
-from lmrbench_data.evaluate.tables import column, mark
-from lmrbench_data.evaluate.verdict import Status
-from lmrbench_data.text import visible
+from ....text import visible
+from ...verdict import Status
+from ..report import notes, tables
+from ..scores import MISSING
+from ..tables import column, mark
+from .answers import collect
+from .plots import draw_plots
 
 if TYPE_CHECKING:
-    from lmrbench_data.evaluate.report import Report
+    from ..report import Report
 
 _HERE = Path(__file__).parent
 

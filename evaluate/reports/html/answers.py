@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.errors import LMRBenchError
-from lmrbench_data.evaluate.extract import MalformedAnswer
-from lmrbench_data.evaluate.judge.store import Judgement, read_judgements
-from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
-from lmrbench_data.evaluate.run_folder import log_path, read_results
-from lmrbench_data.evaluate.scores import MISSING
-from lmrbench_data.evaluate.tables import column
-from lmrbench_data.evaluate.verdict import Status
-from lmrbench_data.evaluate.workspace import rebuild
-from lmrbench_data.loader import LoadError, dataset_sha256, load_rows
-from lmrbench_data.text import error_line
+from ....errors import LMRBenchError
+from ....loader import LoadError, dataset_sha256, load_rows
+from ....text import error_line
+from ...extract import MalformedAnswer
+from ...judge.store import Judgement, read_judgements
+from ...predictions import Prediction, PredictionFile
+from ...runs.folder import log_path, read_results
+from ...verdict import Status
+from ...workspace import rebuild
+from ..scores import MISSING
+from ..tables import column
 
 if TYPE_CHECKING:
-    from lmrbench_data.evaluate.report import Report
-    from lmrbench_data.evaluate.scores import ModelScore
+    from ..report import Report
+    from ..scores import ModelScore
 
 MAX_DIFF_LINES = 400
 MAX_LOG_CHARACTERS = 6000

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.evaluate.scores import CATEGORIES
-from lmrbench_data.text import visible
+from ....text import visible
+from ..scores import CATEGORIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lmrbench_data.evaluate.scores import ModelScore
+    from ..scores import ModelScore
 
 #: Stand-ins that matplotlib draws with, and the variables of style.css that take their place.
 _TEXT, _GRID, _BACK = "#010203", "#020304", "#030405"

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.evaluate.claim import Claim, fetch, list_files, read_object, shown
-from lmrbench_data.evaluate.run_folder import read_facts, read_results
-from lmrbench_data.hub import Conflict, additions, commit_once, hub_errors, persist
-from lmrbench_data.paths import cards_folder
-from lmrbench_data.version import __version__
+from ...hub import Conflict, additions, commit_once, hub_errors, persist
+from ...paths import cards_folder
+from ...version import __version__
+from ..runs.folder import read_facts, read_results
+from .claim import Claim, fetch, list_files, read_object, shown
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.archive import gzip_bytes
-from lmrbench_data.build import Recorded
-from lmrbench_data.environments import load_environments
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.compare import ATOL, CHECKERS, RTOL
-from lmrbench_data.evaluate.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
-from lmrbench_data.evaluate.sandbox import Ended, Limits, Sandbox, Say
-from lmrbench_data.evaluate.workspace import runner_sha256, workspace_tar
-from lmrbench_data.paths import cache_folder
-from lmrbench_data.tasks import Implementation, Task
+from ...archive import gzip_bytes
+from ...build import Recorded
+from ...environments import load_environments
+from ...errors import InputError
+from ...paths import cache_folder
+from ...tasks import Implementation, Task
+from ..compare import ATOL, CHECKERS, RTOL
+from ..decode import Frame, StreamError, decode, read_frames, read_json, write_frame
+from ..sandbox import Ended, Limits, Sandbox, Say
+from ..workspace import runner_sha256, workspace_tar
 
 
 @dataclass
@@ -129,7 +129,7 @@ def record_seeds(
 
 def row_cases(row: Mapping[str, Any]) -> bytes:
     """The source of a row's cases."""
-    from lmrbench_data.loader import read_archive
+    from ...loader import read_archive
 
     return read_archive(row["tests_archive"])["cases.py"].data
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lmrbench_data.evaluate.annotations import Annotation
-from lmrbench_data.evaluate.scores import CATEGORIES, ModelScore
+from .annotations import Annotation
+from .scores import CATEGORIES, ModelScore
 
 AnswerKey = tuple[str, str, str, int]
 JUDGE, PEOPLE = "judge", "people (majority)"

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.build import Recorder, build_rows
-from lmrbench_data.errors import InfraError, InputError
-from lmrbench_data.evaluate.evaluator import Verdict, evaluate_batch, evaluate_prediction
-from lmrbench_data.evaluate.mutants import make_mutants
-from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.sandbox import Sandbox, Say
-from lmrbench_data.evaluate.stability import MANY_RUNS, stability
-from lmrbench_data.evaluate.verdict import Status
-from lmrbench_data.loader import File
-from lmrbench_data.source import block_end, find_function, first_line, split_lines
-from lmrbench_data.tasks import Implementation, Task
+from ...build import Recorder, build_rows
+from ...errors import InfraError, InputError
+from ...loader import File
+from ...source import block_end, find_function, first_line, split_lines
+from ...tasks import Implementation, Task
+from ..evaluator import Verdict, evaluate_batch, evaluate_prediction
+from ..predictions import Prediction
+from ..sandbox import Sandbox, Say
+from ..verdict import Status
+from .mutants import make_mutants
+from .stability import MANY_RUNS, stability
 
 MIN_VALID, MIN_WRONG = 2, 5
 #: Variants that share a sandbox.

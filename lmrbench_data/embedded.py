@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import lmrbench_data
-from lmrbench_data.archive import IGNORED_PARTS
-from lmrbench_data.evaluate.sandbox import Say, open_sandbox
-from lmrbench_data.loader import DATA_FILE
-from lmrbench_data.paths import benchmark_folder, cache_folder, cards_folder
+
+from .archive import IGNORED_PARTS
+from .evaluate.sandbox import Say, open_sandbox
+from .loader import DATA_FILE
+from .paths import benchmark_folder, cache_folder, cards_folder
 
 FOLDER_NAME = "lmr-bench"
 
@@ -64,9 +65,9 @@ def ensure_embedded(sandbox_kind: str = "auto", say: Say | None = None) -> Path:
     # Needed to build only: a second load must not pay for them.
     from filelock import FileLock
 
-    from lmrbench_data.build import build_rows, load_benchmark, write_dataset
-    from lmrbench_data.evaluate.record import default_recorder
-    from lmrbench_data.tasks import load_tasks
+    from .build import build_rows, load_benchmark, write_dataset
+    from .evaluate.tasks.record import default_recorder
+    from .tasks import load_tasks
 
     report = say or _print_to_stderr
     sandbox = open_sandbox(sandbox_kind, report)

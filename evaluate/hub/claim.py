@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.submission import RUN_ID, read_rows
-from lmrbench_data.hub import hub_errors
-from lmrbench_data.paths import cache_folder
-from lmrbench_data.text import one_line
+from ...errors import InputError
+from ...hub import hub_errors
+from ...paths import cache_folder
+from ...text import one_line
+from .submission import RUN_ID, read_rows
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lmrbench_data.evaluate.judge.store import Judgement, read_judgements
-from lmrbench_data.evaluate.run_folder import read_facts, read_results
-from lmrbench_data.evaluate.stats import pass_at_k, wilson
-from lmrbench_data.evaluate.verdict import Status
+from ..judge.store import Judgement, read_judgements
+from ..runs.folder import read_facts, read_results
+from ..verdict import Status
+from .stats import pass_at_k, wilson
 
 #: What counts as a status of an instance that a model has not answered.
 MISSING = "missing"

@@ -15,19 +15,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.errors import InfraError, InputError, LMRBenchError
-from lmrbench_data.evaluate.decode import Frame
-from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
-from lmrbench_data.evaluate.prediction_files import BadRow
-from lmrbench_data.evaluate.predictions import Prediction, read_predictions
-from lmrbench_data.evaluate.record import read_expected, record_seeds
-from lmrbench_data.evaluate.run_folder import Entry, RunFolder
-from lmrbench_data.evaluate.sandbox import Limits, Sandbox, Say
-from lmrbench_data.evaluate.verdict import CAUSES, Cause, Status
-from lmrbench_data.evaluate.workspace import rebuild
-from lmrbench_data.loader import LoadError, dataset_sha256
-from lmrbench_data.text import error_line
-from lmrbench_data.version import __version__
+from ...errors import InfraError, InputError, LMRBenchError
+from ...loader import LoadError, dataset_sha256
+from ...text import error_line
+from ...version import __version__
+from ..decode import Frame
+from ..evaluator import Verdict, evaluate_prediction
+from ..prediction_files import BadRow
+from ..predictions import Prediction, read_predictions
+from ..sandbox import Limits, Sandbox, Say
+from ..tasks.record import read_expected, record_seeds
+from ..verdict import CAUSES, Cause, Status
+from ..workspace import rebuild
+from .folder import Entry, RunFolder
 
 #: So many jobs in a row that the machinery failed mean that it will not come back by itself.
 GIVE_UP_AFTER = 3

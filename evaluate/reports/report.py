@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.evaluate.agreement import Agreement, measure_agreement
-from lmrbench_data.evaluate.annotations import Annotation
-from lmrbench_data.evaluate.paired import Pair, compare_pairs
-from lmrbench_data.evaluate.prediction_files import BadRow
-from lmrbench_data.evaluate.run_folder import read_facts, read_results
-from lmrbench_data.evaluate.scores import ModelScore, score_runs
-from lmrbench_data.evaluate.tables import (
+from ...text import one_line
+from ..prediction_files import BadRow
+from ..runs.folder import read_facts, read_results
+from ..verdict import Status
+from .agreement import Agreement, measure_agreement
+from .annotations import Annotation
+from .paired import Pair, compare_pairs
+from .scores import ModelScore, score_runs
+from .tables import (
     Table,
     agreement_tables,
     category_table,
@@ -29,8 +31,6 @@ from lmrbench_data.evaluate.tables import (
     pair_table,
     summary_table,
 )
-from lmrbench_data.evaluate.verdict import Status
-from lmrbench_data.text import one_line
 
 #: Rows of the table of failures in Markdown.
 MAX_REASONS = 100
