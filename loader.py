@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow
     from datasets import Dataset
 
+    from lmrbench_data.rows import DatasetRow
+
 SPLIT = "test"
 #: Where a dataset keeps its rows, in a folder as on the Hub.
 DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
@@ -33,12 +35,19 @@ CARD_KEY = "lmrbench"
 MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 _BLOCK = 512
+#: Columns that row_sha256 leaves out: itself and what a run of the reference returned.
+_NOT_IN_IDENTITY = frozenset({"row_sha256", "expected", "recording"})
 
 
-class LoadError(ValueError):
-    """A dataset or an archive is not what it should be; the message says what, where and how to mend it."""
+class LMRBenchError(Exception):
+    """Root of all errors of LMR-Bench; the message is one line that says what is wrong, where and how to fix it."""
 
+    #: Exit status of the command line (see `lmrbench_data/cli`).
     exit_code = 1
+
+
+class LoadError(LMRBenchError, ValueError):
+    """A dataset or an archive is not what it should be."""
 
 
 # --- datasets -----------------------------------------------------------------------------------------------------
@@ -55,44 +64,65 @@ def load(spec: str | Path = "embedded") -> Dataset:
         The split as a `datasets.Dataset`, one row a task instance.
 
     Raises:
-        LoadError: nothing is there, or the rows differ from what the card at that place states. For `embedded`, also
-            the package's InputError and InfraError: it may have to be built first.
+        LoadError: nothing is there, or the rows differ from what the card at that place states.
+        InputError: a task of the installed package is malformed (`embedded` only).
     """
     from datasets import Dataset
 
     return Dataset(_read_verified(spec))
 
 
-def load_rows(spec: str | Path = "embedded") -> list[dict[str, Any]]:
+def load_rows(spec: str | Path = "embedded") -> list[DatasetRow]:
     """`load` as plain dictionaries, without importing `datasets`."""
-    rows: list[dict[str, Any]] = _read_verified(spec).to_pylist()
+    rows: list[DatasetRow] = _read_verified(spec).to_pylist()
     return rows
 
 
 def dataset_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
     """The identity of a dataset: a hash over the ids and hashes of its rows, whatever their order."""
-    lines = sorted(f"{row['instance_id']} {row['row_sha256']}\n" for row in rows)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return _hash_lines(f"{row['instance_id']} {row['row_sha256']}" for row in rows)
+
+
+def recordings_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The identity of all recorded outputs. Apart from `dataset_sha256`: last bits of floats depend on the CPU."""
+    return _hash_lines(f"{row['instance_id']} {row['recording']['sha256']}" for row in rows)
 
 
 def row_sha256(row: Mapping[str, Any]) -> str:
-    """The hash of a row's content: all columns but `row_sha256` itself."""
+    """The identity of a row: a hash over what was written by people or follows from it, not over recorded outputs.
+
+    Archives count by the files in them: how they are compressed depends on the machine's zlib.
+
+    Raises:
+        LoadError: an archive is damaged.
+    """
 
     def canonical(value: Any) -> Any:
-        if isinstance(value, bytes):
-            return {"sha256": hashlib.sha256(value).hexdigest()}
         if isinstance(value, Mapping):
             return {key: canonical(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [canonical(item) for item in value]
-        return value
+        return {"sha256": archive_sha256(value)} if isinstance(value, bytes) else value
 
-    content = {name: canonical(value) for name, value in row.items() if name != "row_sha256"}
+    content = {name: canonical(value) for name, value in row.items() if name not in _NOT_IN_IDENTITY}
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False, default=str).encode()).hexdigest()
 
 
+def archive_sha256(archive: bytes) -> str:
+    """The identity of a tar.gz: the hash of the tar in it.
+
+    Raises:
+        LoadError: not gzip, damaged, or too large.
+    """
+    return hashlib.sha256(_gunzip(archive, MAX_UNPACKED_BYTES)).hexdigest()
+
+
+def _hash_lines(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in sorted(lines)).encode()).hexdigest()
+
+
 def read_card_stamp(card: Path, where: str) -> dict[str, str]:
-    """The `lmrbench` entry of a card's front matter: benchmark version and content hash.
+    """The `lmrbench` entry of a card's front matter: benchmark version, hash of the content, hash of the recordings.
 
     Raises:
         LoadError: the card cannot be read or has no such entry.
@@ -102,7 +132,7 @@ def read_card_stamp(card: Path, where: str) -> dict[str, str]:
     try:
         header = re.match(r"---\n(.*?)\n---\n", card.read_text(encoding="utf-8"), re.DOTALL)
         stamp = yaml.safe_load(header.group(1))[CARD_KEY] if header else {}
-        return {"version": str(stamp["version"]), "sha256": str(stamp["sha256"])}
+        return {name: str(stamp[name]) for name in ("version", "sha256", "recordings")}
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
         raise LoadError(
             f"{where}: README.md has no `{CARD_KEY}` entry in its header: not an LMR-Bench dataset"
@@ -115,6 +145,8 @@ def _read_verified(spec: str | Path) -> pyarrow.Table:
     `load_dataset` would keep a cache of its own, which has been seen to serve other rows than those asked for: older
     ones for a rebuilt folder, those of `main` for another revision. Here nothing lies between the file and the caller.
     """
+    if str(spec) == "embedded":
+        return _embedded()
     import pyarrow
     import pyarrow.parquet
 
@@ -129,14 +161,18 @@ def _read_verified(spec: str | Path) -> pyarrow.Table:
     return table
 
 
+def _embedded() -> pyarrow.Table:
+    """The installed package's own tasks, made into rows now: under a second, and nothing that could go stale."""
+    try:
+        from lmrbench_data.build import build_table
+    except ImportError as error:
+        reason = _reason(error)
+        raise LoadError(f"dataset 'embedded' needs the package: pip install lmrbench-data ({reason})") from error
+    return build_table()
+
+
 def _locate(spec: str) -> tuple[Path, Path, str]:
     """(card, Parquet file, name for messages) of a spec."""
-    if spec == "embedded":
-        try:
-            from lmrbench_data.embedded import ensure_embedded
-        except ImportError as error:
-            raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data") from error
-        spec = str(ensure_embedded())
     folder = Path(spec)
     if spec and folder.is_dir():
         for name in ("README.md", DATA_FILE):
@@ -180,14 +216,16 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
     identities = []
     for batch in table.to_batches(max_chunksize=1):
         for row in batch.to_pylist():
-            identity = {name: row.get(name) for name in ("instance_id", "row_sha256", "benchmark_version")}
-            if row_sha256(row) != identity["row_sha256"]:
+            names = ("instance_id", "row_sha256", "benchmark_version", "recording")
+            identity = {name: row.get(name) for name in names}
+            recorded = (identity["recording"] or {}).get("sha256")
+            if row_sha256(row) != identity["row_sha256"] or hashlib.sha256(row["expected"]).hexdigest() != recorded:
                 raise LoadError(f"{where}: row {identity['instance_id']!r} was changed after the build; get it anew")
             if identity["benchmark_version"] != stamp["version"]:
                 version = identity["benchmark_version"]
                 raise LoadError(f"{where}: rows of version {version}, where the card says {stamp['version']}")
             identities.append(identity)
-    if dataset_sha256(identities) != stamp["sha256"]:
+    if (dataset_sha256(identities), recordings_sha256(identities)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows are not those of the card; get both anew")
 
 
@@ -214,7 +252,7 @@ def unpack(row: Mapping[str, Any], folder: str | Path) -> Path:
         LoadError: the folder has content, or the archive is damaged or hostile (nothing is written then).
     """
     folder = Path(folder)
-    if hashlib.sha256(row["repo_archive"]).hexdigest() != row["repo_sha256"]:
+    if archive_sha256(row["repo_archive"]) != row["repo_sha256"]:
         raise LoadError(f"{row['instance_id']}: repo_archive does not match repo_sha256; load the dataset again")
     files = read_archive(row["repo_archive"])
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -238,7 +276,7 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
 
     Raises:
         LoadError: not a gzipped tar, damaged or cut short, a member that is no regular file or folder, a path that
-            leaves the root or stands twice, or more than `max_bytes` unpacked or `max_files` members.
+            leaves the root or occurs twice, or more than `max_bytes` unpacked or `max_files` members.
     """
     files: dict[str, File] = {}
     folders: set[str] = set()
@@ -248,7 +286,7 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
             continue
         name = check_path(name)
         if name in files:
-            raise LoadError(f"archive: {name!r} stands twice")
+            raise LoadError(f"archive: {name!r} is there twice")
         files[name] = File(data, bool(member.mode & 0o111))
     folders.update(str(parent) for name in files for parent in PurePosixPath(name).parents)
     if both := folders & files.keys():

@@ -4,47 +4,25 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from ..errors import InfraError
 from ..loader import read_archive
+from ..rows import DatasetRow
 from ..source import SourceError
 from .compare import Comparison
 from .decode import Frame, StreamError, read_frames, write_frame
+from .expected import read_expected, row_cases
 from .predictions import Prediction
-from .sandbox import Limits, Sandbox
-from .tasks.record import read_expected, row_cases
-from .verdict import CAUSES, CaseResult, Cause, Status, grade, worst
+from .sandbox.base import Limits, Sandbox
+from .verdict import CAUSES, Cause, Verdict, grade, worst
 from .workspace import rebuild, workspace_tar
 
 INFRA_TRIES = 3
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What an evaluation came to."""
-
-    status: Status
-    cases: Sequence[CaseResult]
-    log: str
-    """What the tested code printed."""
-    duration_s: float
-    detail: str = ""
-    """Why there are no cases: the prediction could not be applied, or the machinery failed."""
-
-    def reason(self) -> str:
-        """One line on why it did not pass, empty if it did."""
-        worst_case = next((case for case in self.cases if case.status is self.status), None)
-        if self.status is Status.PASSED or worst_case is None:
-            return self.detail
-        first_line = worst_case.detail.partition("\n")[0]
-        return f"case_{worst_case.name} seed {worst_case.seed}: {first_line}"
-
-
 def evaluate_prediction(
-    row: Mapping[str, Any],
+    row: DatasetRow,
     prediction: Prediction,
     sandbox: Sandbox,
     image: str,
@@ -92,7 +70,7 @@ def evaluate_prediction(
 
 
 def evaluate_batch(
-    row: Mapping[str, Any], predictions: Sequence[Prediction], sandbox: Sandbox, image: str, *, seeds: Sequence[int]
+    row: DatasetRow, predictions: Sequence[Prediction], sandbox: Sandbox, image: str, *, seeds: Sequence[int]
 ) -> list[Verdict]:
     """Verdicts on several answers in one sandbox, which saves its start-up: for checking tasks, never for users' runs.
 

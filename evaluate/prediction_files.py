@@ -1,20 +1,26 @@
-"""Raw prediction rows from a file (.jsonl, .json, .parquet) or a Hub dataset, each with its place.
+"""Raw prediction rows from a file (.jsonl, .json, .parquet), a Hub dataset or memory, each with its place.
 
 What cannot be read as a row comes out as a `BadRow`; what it means is checked in `predictions.py`.
 """
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import InputError
 from ..text import error_line
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 WORDS = ("gold", "masked")
 SUFFIXES = (".jsonl", ".json", ".parquet")
+#: Where predictions come from: a path, a name on the Hub, `gold` or `masked`; or rows in memory.
+Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
 MAX_ROW_BYTES = 8 * 1024 * 1024
 #: A .json file is parsed whole, so it has a limit of its own; JSONL and Parquet are read row by row.
 MAX_JSON_BYTES = 256 * 1024 * 1024
@@ -31,12 +37,22 @@ class BadRow:
         return f"{self.place}: {self.reason}"
 
 
-def check_source(source: str) -> None:
+def source_name(source: Source) -> str:
+    """How a source is called in messages and in run.json; `memory` for rows in memory."""
+    return str(source) if isinstance(source, str | Path) else "memory"
+
+
+def check_source(source: Source) -> None:
     """Fail early on predictions that cannot be there.
 
     Raises:
-        InputError: neither a word, nor a file, nor the name of a Hub dataset.
+        InputError: neither a word, nor a file, nor the name of a Hub dataset, nor rows.
     """
+    if not isinstance(source, str | Path):
+        if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
+            raise InputError(f"predictions: a path or rows are needed, not {type(source).__name__}")
+        return
+    source = str(source)
     path = Path(source)
     if source in WORDS or path.is_file():
         return
@@ -49,18 +65,38 @@ def check_source(source: str) -> None:
         raise InputError(f"predictions {source!r}: no such file; give {kinds}, org/name, `gold` or `masked`")
 
 
-def raw_rows(source: str) -> Iterator[tuple[str, Any]]:
+def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
     """(place, row) of everything in `source`, which `check_source` has let pass; a row is any JSON value or a BadRow.
 
     Raises:
         InputError: the source as a whole cannot be read.
     """
+    if not isinstance(source, str | Path):
+        return _memory_rows(source)
     path = Path(source)
     if not path.is_file():
-        return _hub_rows(source)
+        return _hub_rows(str(source))
     if path.suffix == ".parquet":
         return _parquet_rows(path)
     return _json_rows(path) if path.suffix == ".json" else _jsonl_rows(path)
+
+
+def _memory_rows(source: "Iterable[Mapping[str, Any]] | pd.DataFrame") -> Iterator[tuple[str, Any]]:
+    """Rows of a list, a `datasets.Dataset`, a DataFrame; what a data frame writes for "nothing" (NaN) is None."""
+    frame: Any = source
+    records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "iloc") else frame
+    for index, row in enumerate(records):
+        if isinstance(row, Mapping):
+            yield f"row {index}", {name: _from_frame(name, value) for name, value in row.items()}
+        else:
+            yield f"row {index}", row
+
+
+def _from_frame(name: str, value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    # A column of whole numbers in which one is missing is a column of floats.
+    return None if math.isnan(value) else int(value) if name == "sample" and value.is_integer() else value
 
 
 def _jsonl_rows(path: Path) -> Iterator[tuple[str, Any]]:

@@ -15,7 +15,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..loader import read_archive
-from .prediction_files import MAX_ROW_BYTES, WORDS, BadRow, check_source, raw_rows
+from ..rows import DatasetRow
+from .prediction_files import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows
 
 FORMS = ("function", "goal_file", "model_patch")
 MAX_NAME = 200
@@ -59,18 +60,19 @@ class Prediction:
         return {**row, "metadata": self.metadata} if self.metadata is not None else row
 
 
-def read_predictions(source: str, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Prediction | BadRow]:
+def read_predictions(source: Source, rows: Mapping[str, DatasetRow]) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
     Args:
-        source: a path (.jsonl, .json, .parquet), `org/name[@revision]` on the Hub, `gold` or `masked`.
+        source: a path (.jsonl, .json, .parquet), `org/name[@revision]` on the Hub, `gold` or `masked`; or rows: an
+            iterable of mappings, a DataFrame.
         rows: the dataset's rows by instance id.
 
     Raises:
         InputError: the source itself cannot be read.
     """
     check_source(source)
-    if source in WORDS:
+    if isinstance(source, str) and source in WORDS:
         for instance_id, row in rows.items():
             yield Prediction(instance_id, source, "goal_file", _own_file(row, source))
         return
@@ -84,9 +86,9 @@ def read_predictions(source: str, rows: Mapping[str, Mapping[str, Any]]) -> Iter
         yield item
 
 
-def _own_file(row: Mapping[str, Any], word: str) -> str:
+def _own_file(row: DatasetRow, word: str) -> str:
     if word == "gold":
-        return str(row["golden_file"])
+        return row["golden_file"]
     return read_archive(row["repo_archive"])[row["goal_file"]].data.decode("utf-8")
 
 
@@ -167,7 +169,7 @@ class PredictionFile:
                 try:
                     yield _stored(line)
                 except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
-                    raise InputError(f"{self.path}:{number}: damaged; evaluate again to mend it") from error
+                    raise InputError(f"{self.path}:{number}: damaged; evaluate again to fix it") from error
 
     @staticmethod
     def append(file: io.BufferedWriter, prediction: Prediction) -> int:

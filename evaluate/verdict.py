@@ -1,4 +1,4 @@
-"""From what the sandbox returned to a verdict: one table maps each cause to status, retry and grade.
+"""From what the sandbox returned to a verdict: one table maps each cause to a status and whether to retry.
 
 Nothing that the tested code says about itself can lead to `passed`: only an output that equals the recorded one does.
 Nothing it says can lead to `infra_error` either: that comes from the engine alone.
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from ..rows import CaseRow
 from ..text import visible
 from .compare import Comparison, first_difference
 from .decode import Frame, StreamError, decode, read_frames, read_json
-from .sandbox import Ended, Outcome
+from .sandbox.base import Ended, Outcome
 
 
 class Status(StrEnum):
@@ -50,8 +51,6 @@ class Policy(NamedTuple):
     status: Status
     retry: bool = False
     """Tried again by the harness, because another try can end otherwise."""
-    graded: bool = True
-    """Counts in the share of instances that could be graded."""
 
 
 CAUSES: dict[Cause, Policy] = {
@@ -70,7 +69,7 @@ CAUSES: dict[Cause, Policy] = {
     # the prediction
     Cause.NOT_APPLICABLE: Policy(Status.MALFORMED),
     # the machinery
-    Cause.ENGINE: Policy(Status.INFRA_ERROR, retry=True, graded=False),
+    Cause.ENGINE: Policy(Status.INFRA_ERROR, retry=True),
 }
 
 _SEVERITY = list(Status)
@@ -88,9 +87,30 @@ class CaseResult:
     status: Status
     detail: str = ""
 
-    def as_row(self) -> dict[str, Any]:
-        """As it stands in results.jsonl."""
+    def as_row(self) -> CaseRow:
+        """As it is in results.jsonl."""
         return {"name": self.name, "seed": self.seed, "status": str(self.status), "detail": self.detail}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an evaluation came to."""
+
+    status: Status
+    cases: Sequence[CaseResult]
+    log: str
+    """What the tested code printed."""
+    duration_s: float
+    detail: str = ""
+    """Why there are no cases: the prediction could not be applied, or the machinery failed."""
+
+    def reason(self) -> str:
+        """One line on why it did not pass, empty if it did."""
+        worst_case = next((case for case in self.cases if case.status is self.status), None)
+        if self.status is Status.PASSED or worst_case is None:
+            return self.detail
+        first_line = worst_case.detail.partition("\n")[0]
+        return f"case_{worst_case.name} seed {worst_case.seed}: {first_line}"
 
 
 def worst(statuses: Iterable[Status]) -> Status:

@@ -16,19 +16,19 @@ from typing import Any
 from ..archive import read_tree, tar_bytes
 from ..errors import LMRBenchError
 from ..loader import File, LoadError, read_archive, write_files
+from ..rows import DatasetRow
 from ..source import SourceError, find_function
 from .answer import splice_function
 from .extract import MAX_ANSWER_BYTES, MalformedAnswer
 from .predictions import Prediction
+from .runner import runner_files
 
-RUNNER = Path(__file__).resolve().parent / "runner"
-_RUNNER_FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")
 MAX_REPO_BYTES = 64 * 1024 * 1024
 MAX_PATCHED_FILES = 500
 MAX_PATCHED_DEPTH = 32
 
 
-def rebuild(row: Mapping[str, Any], prediction: Prediction) -> dict[str, File]:
+def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
     """The files of the repository with the prediction applied.
 
     Raises:
@@ -154,7 +154,7 @@ def workspace_tar(
     extra = {f"answers/{number}.py": File(content) for number, content in enumerate(answers)}
     if answers:
         plan |= {"goal_file": goal_file, "answers": [(str(i), limit_s / len(answers)) for i in range(len(answers))]}
-    harness = {f"harness/{name}": File((RUNNER / name).read_bytes()) for name in _RUNNER_FILES}
+    harness = {f"harness/{name}": File(content) for name, content in runner_files().items()}
     files = {f"repo/{name}": file for name, file in repo.items()}
     return tar_bytes(
         {
@@ -165,16 +165,3 @@ def workspace_tar(
             "tests/cases.py": File(cases),
         }
     )
-
-
-def bootstrap() -> str:
-    """The program that unpacks the workspace and starts the runner: the `-c` argument of `python -I`."""
-    return (RUNNER / "bootstrap.py").read_text(encoding="utf-8")
-
-
-def runner_sha256() -> str:
-    """Identity of all code that runs in the sandbox beside the task's own; part of every cache key."""
-    import hashlib
-
-    names = ("bootstrap.py", *_RUNNER_FILES)
-    return hashlib.sha256(b"".join((RUNNER / name).read_bytes() for name in names)).hexdigest()

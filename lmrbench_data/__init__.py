@@ -1,22 +1,63 @@
-"""LMR-Bench's data side: tasks, masking, dataset rows, cards and the command line.
+"""LMR-Bench: can language models reproduce language-modelling research?
 
-`load_rows` and `unpack` (from the root's `loader.py`) are what most users need. Importing this package is cheap:
-nothing heavy is loaded before it is used.
+    import lmrbench_data as lmr
+
+    rows = lmr.load()                                   # the benchmark, a `datasets.Dataset`
+    run = lmr.evaluate("predictions.jsonl")             # verdicts, in a run folder
+    run.to_pandas()
+
+Importing this package is cheap: each name is imported when it is first used.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError, LMRBenchError
-
 if TYPE_CHECKING:
+    from .api import Run, evaluate, judge, open_run, report
+    from .errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
+    from .evaluate.reports.report import Report
+    from .loader import load, unpack
+    from .progress import Progress
     from .version import __version__
 
-__all__ = ["InputError", "LMRBenchError", "__version__"]
+#: Where each public name lives.
+_HOMES = {
+    **dict.fromkeys(("Run", "judge", "open_run", "report"), ".api"),
+    **dict.fromkeys(("ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"), ".errors"),
+    "Report": ".evaluate.reports.report",
+    **dict.fromkeys(("load", "unpack"), ".loader"),
+    "Progress": ".progress",
+    "__version__": ".version",
+}
+
+__all__ = [
+    "ArgumentError",
+    "InfraError",
+    "InputError",
+    "LMRBenchError",
+    "LoadError",
+    "Progress",
+    "Report",
+    "Run",
+    "__version__",
+    "evaluate",
+    "judge",
+    "load",
+    "open_run",
+    "report",
+    "unpack",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":  # asking the installation takes longer than all other imports here
-        from .version import __version__
+    if name == "evaluate":  # a package that can be called
+        return importlib.import_module(".evaluate", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
 
-        return __version__
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,41 +5,39 @@ the `datasets` cache, so a changed build is never served from a stale one.
 """
 
 import dataclasses
-import hashlib
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, cast
 
 from .archive import pack
 from .card import render_card, render_eval_yaml
-from .environments import load_environments
-from .errors import InputError
-from .loader import DATA_FILE, SPLIT, File, LoadError, dataset_sha256, read_card_stamp, row_sha256
+from .errors import InputError, LoadError
+from .loader import (
+    DATA_FILE,
+    SPLIT,
+    File,
+    archive_sha256,
+    dataset_sha256,
+    read_card_stamp,
+    recordings_sha256,
+    row_sha256,
+)
 from .paths import benchmark_folder
+from .progress import Progress
+from .recordings import Recording, image_tag, read_recording
+from .rows import DatasetRow, DeclaredCase
 from .strict_yaml import read_yaml
-from .tasks import Implementation, Task
+from .tasks import Implementation, Task, load_tasks
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _LOADER = Path(__file__).resolve().parent / "loader.py"
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What running a reference yields: the cases with their comparisons, and their packed outputs."""
-
-    cases: Sequence[Mapping[str, Any]]
-    expected: bytes
-
-
-class Recorder(Protocol):
-    """Runs a reference and returns its outputs (`evaluate/record.py`; the data side never runs tasks itself)."""
-
-    def __call__(self, task: Task, implementation: Implementation) -> Recorded: ...
 
 
 @dataclass(frozen=True)
@@ -68,95 +66,81 @@ def load_benchmark(folder: Path | None = None) -> Benchmark:
     return Benchmark(**data)
 
 
-def features() -> Any:
-    """The columns of the dataset (`datasets.Features`)."""
-    from datasets import Features, List, Value
+def schema() -> "pyarrow.Schema":
+    """The columns of the dataset."""
+    import pyarrow as pa
 
-    text, number, binary = Value("string"), Value("int64"), Value("binary")
+    text, number, binary = pa.string(), pa.int64(), pa.binary()
     case = {
         "name": text,
-        "rtol": Value("float64"),
-        "atol": Value("float64"),
-        "exact": Value("bool"),
-        "unordered": Value("bool"),
-        "sign_invariant": Value("bool"),
+        "rtol": pa.float64(),
+        "atol": pa.float64(),
+        "exact": pa.bool_(),
+        "unordered": pa.bool_(),
+        "sign_invariant": pa.bool_(),
         "checker": text,
     }
-    return Features(
-        {
-            "instance_id": text,
-            "category": text,
-            "paper_title": text,
-            "paper_url": text,
-            "arxiv_id": text,
-            "venue": text,
-            "year": number,
-            "upstream_repo": text,
-            "instruction": text,
-            "paper_text": text,
-            "repo_name": text,
-            "repo_archive": binary,
-            "repo_sha256": text,
-            "goal_file": text,
-            "goal_function": text,
-            "class_name": text,
-            "context_files": List(text),
-            "golden_file": text,
-            "tests_archive": binary,
-            "expected": binary,
-            "tests": {"seeds": List(number), "timeout_s": number, "memory_mb": number, "cases": List(case)},
-            "test_protocol": text,
-            "docker_image": text,
-            "benchmark_version": text,
-            "license": text,
-            "canary": text,
-            "row_sha256": text,
-        }
-    )
+    tests = {
+        "seeds": pa.list_(number),
+        "timeout_s": number,
+        "memory_mb": number,
+        "cases": pa.list_(pa.struct(list(case.items()))),
+    }
+    columns = {
+        **dict.fromkeys(("instance_id", "category", "paper_title", "paper_url", "arxiv_id", "venue"), text),
+        "year": number,
+        **dict.fromkeys(("upstream_repo", "instruction", "paper_text", "repo_name"), text),
+        "repo_archive": binary,
+        **dict.fromkeys(("repo_sha256", "goal_file", "goal_function", "class_name"), text),
+        "context_files": pa.list_(text),
+        "golden_file": text,
+        "tests_archive": binary,
+        "expected": binary,
+        "recording": pa.struct([(name, text) for name in ("sha256", "image", "sandbox", "cpu")]),
+        "tests": pa.struct(list(tests.items())),
+        **dict.fromkeys(("test_protocol", "docker_image", "benchmark_version", "license", "canary"), text),
+        "row_sha256": text,
+    }
+    return pa.schema(list(columns.items()))
 
 
-def build_rows(
-    tasks: Iterable[Task],
-    recorder: Recorder,
-    on_row: Callable[[str], None] = lambda instance_id: None,
-    *,
-    workers: int = 1,
-) -> list[dict[str, Any]]:
-    """The rows of the tasks, sorted by instance id.
-
-    Args:
-        recorder: runs references; called by several threads if there are several workers.
-        on_row: told each instance id when its row is done.
-        workers: how many references run at a time.
+def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[DatasetRow]:
+    """The rows of the tasks, sorted by instance id. Nothing is run: expected outputs are those that were recorded.
 
     Raises:
-        InputError: a task names no known environment, or its reference cannot be recorded.
+        InputError: a task names no known environment, or its recording is missing or older than the task.
     """
-    places = []
-    for task in tasks:
-        benchmark = load_benchmark(task.folder.parent)
-        environment = load_environments(task.folder.parent).get(task.environment)
-        if environment is None:
-            raise InputError(f"{task.folder / 'task.yaml'}: environment: no folder environments/{task.environment}")
-        places += [(task, implementation, benchmark, environment.tag) for implementation in task.implementations]
+    tasks, progress = list(tasks), progress or Progress()
+    progress.start(sum(len(task.implementations) for task in tasks))
     rows = []
-    pool = ThreadPoolExecutor(workers)
-    try:
-        recordings = [pool.submit(recorder, task, implementation) for task, implementation, *_ in places]
-        for place, recording in zip(places, recordings, strict=True):
-            rows.append(_row(*place, recording.result()))
-            on_row(place[1].instance_id)
-    finally:  # after an error the caller closes the sandbox, which ends what still runs
-        pool.shutdown(wait=False, cancel_futures=True)
-    return sorted(rows, key=lambda row: str(row["instance_id"]))
+    for task in tasks:
+        benchmark, tag = load_benchmark(task.folder.parent), image_tag(task)
+        for implementation in task.implementations:
+            rows.append(_row(task, implementation, benchmark, tag, read_recording(task, implementation)))
+            progress.step(implementation.instance_id)
+    return sorted(rows, key=lambda row: row["instance_id"])
+
+
+def build_table(benchmark: Path | None = None) -> "pyarrow.Table":
+    """The dataset as a table in memory.
+
+    Args:
+        benchmark: folder of tasks; the installed one if None.
+
+    Raises:
+        InputError: see `build_rows`.
+    """
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(build_rows(load_tasks(benchmark=benchmark)), schema=schema())
 
 
 def _row(
-    task: Task, implementation: Implementation, benchmark: Benchmark, docker_image: str, recorded: Recorded
-) -> dict[str, Any]:
+    task: Task, implementation: Implementation, benchmark: Benchmark, docker_image: str, recording: Recording
+) -> DatasetRow:
     archive = pack(task.masked_repo(implementation))
     tests = implementation.tests
-    row: dict[str, Any] = {
+    row: DatasetRow = {
         "instance_id": implementation.instance_id,
         "category": implementation.category,
         "paper_title": task.paper["title"],
@@ -169,30 +153,37 @@ def _row(
         "paper_text": task.paper_text,
         "repo_name": task.repo_name,
         "repo_archive": archive,
-        "repo_sha256": hashlib.sha256(archive).hexdigest(),
+        "repo_sha256": archive_sha256(archive),
         "goal_file": implementation.goal_file,
         "goal_function": implementation.goal_function,
         "class_name": implementation.goal_function.rpartition(".")[0],
         "context_files": list(implementation.context_files),
         "golden_file": task.golden_file(implementation),
         "tests_archive": pack({"cases.py": File(task.cases(implementation))}),
-        "expected": recorded.expected,
+        "expected": recording.outputs,
+        "recording": {
+            "sha256": recording.sha256,
+            "image": recording.image,
+            "sandbox": recording.sandbox,
+            "cpu": recording.cpu,
+        },
         "tests": {
             "seeds": list(tests.seeds),
             "timeout_s": tests.timeout_s,
             "memory_mb": tests.memory_mb,
-            "cases": [dict(case) for case in recorded.cases],
+            "cases": [cast(DeclaredCase, dict(case)) for case in recording.cases],
         },
         "test_protocol": "cases",
         "docker_image": docker_image,
         "benchmark_version": benchmark.version,
         "license": task.license,
         "canary": benchmark.canary,
+        "row_sha256": "",
     }
     return {**row, "row_sha256": row_sha256(row)}
 
 
-def write_dataset(rows: Sequence[Mapping[str, Any]], folder: Path, benchmark: Benchmark) -> str:
+def write_dataset(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark) -> str:
     """Write the dataset folder (card, eval.yaml, loader.py, Parquet); an older build at that place is replaced.
 
     Returns:
@@ -201,6 +192,8 @@ def write_dataset(rows: Sequence[Mapping[str, Any]], folder: Path, benchmark: Be
     Raises:
         InputError: `folder` holds something that is no build of ours.
     """
+    from datasets import Features
+
     folder = folder.resolve()
     _refuse_foreign(folder)
     identity = dataset_sha256(rows)
@@ -213,7 +206,8 @@ def write_dataset(rows: Sequence[Mapping[str, Any]], folder: Path, benchmark: Be
             rows,
             benchmark,
             sha256=identity,
-            features=features(),
+            recordings=recordings_sha256(rows),
+            features=Features.from_arrow_schema(schema()),
             data_files=f"data/{SPLIT}-*.parquet",
             num_bytes=memory_bytes,
             download_bytes=parquet_bytes,
@@ -230,20 +224,20 @@ def write_dataset(rows: Sequence[Mapping[str, Any]], folder: Path, benchmark: Be
 
 def _refuse_foreign(folder: Path) -> None:
     """Nothing but an earlier build of ours is ever replaced; one with other files in it (notes, a `.git`) is not."""
-    mend = "give --out a new folder, nothing is overwritten"
+    fix = "give a new folder, nothing is overwritten"
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise InputError(f"{folder}: a file is there; {mend}")
+        raise InputError(f"{folder}: a file is there; {fix}")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
     ours = {folder / name for name in ("README.md", "eval.yaml", "loader.py", DATA_FILE)}
     if foreign := [path for path in files if path not in ours and path.parent != folder / "__pycache__"]:
-        raise InputError(f"{folder}: has other content ({foreign[0].relative_to(folder)}); {mend}")
+        raise InputError(f"{folder}: has other content ({foreign[0].relative_to(folder)}); {fix}")
     if files:
         try:
             read_card_stamp(folder / "README.md", str(folder))
         except LoadError as error:
-            raise InputError(f"{error}; {mend}") from error
+            raise InputError(f"{error}; {fix}") from error
 
 
 def _put_in_place(staging: Path, folder: Path) -> None:
@@ -259,12 +253,13 @@ def _put_in_place(staging: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _write_parquet(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[int, int]:
+def _write_parquet(rows: Sequence[DatasetRow], path: Path) -> tuple[int, int]:
     """Write rows; return the sizes of the file and of the table in memory."""
+    import pyarrow as pa
     from datasets import Dataset, are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     path.parent.mkdir(parents=True)
-    dataset = Dataset.from_list([dict(row) for row in rows], features=features())
+    dataset = Dataset(pa.Table.from_pylist(list(rows), schema=schema()))
     shown = not are_progress_bars_disabled()
     disable_progress_bars()
     try:

@@ -5,21 +5,23 @@ Every number and table in a card is computed from the rows; nothing is typed by 
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .loader import CARD_KEY, SPLIT
 from .paths import cards_folder
+from .rows import DatasetRow
 
 if TYPE_CHECKING:
     from .build import Benchmark
 
 
 def render_card(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[DatasetRow],
     benchmark: "Benchmark",
     *,
     sha256: str,
+    recordings: str,
     features: Any,
     data_files: str,
     num_bytes: int,
@@ -28,14 +30,14 @@ def render_card(
     """The dataset's README.md: header (configuration, features, content hash) and prose.
 
     Args:
-        sha256: content hash of the dataset. It stands in `dataset_info`, which is part of the key under which
-            `datasets` caches, so that a changed build is never served from an older one's cache.
+        sha256, recordings: hashes of the content and of the recorded outputs. Both are in `dataset_info`, which is part
+            of the key under which `datasets` caches, so that a changed build is never served from an older one's cache.
         num_bytes, download_bytes: sizes of the table in memory and of its Parquet file.
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 
     licences = sorted({str(row["license"]) for row in rows})
-    stamp: Any = {CARD_KEY: {"version": benchmark.version, "sha256": sha256}}
+    stamp: Any = {CARD_KEY: {"version": benchmark.version, "sha256": sha256, "recordings": recordings}}
     header = DatasetCardData(
         pretty_name=benchmark.title,
         license=licences[0] if len(licences) == 1 else licences,
@@ -51,7 +53,7 @@ def render_card(
             }
         ],
         dataset_info={
-            "description": f"{benchmark.title} {benchmark.version}, content sha256 {sha256}",
+            "description": f"{benchmark.title} {benchmark.version}, content sha256 {sha256}, recordings {recordings}",
             "features": features._to_yaml_list(),
             "splits": [{"name": SPLIT, "num_bytes": num_bytes, "num_examples": len(rows)}],
             "download_size": download_bytes,
@@ -64,6 +66,7 @@ def render_card(
         template_path=str(cards_folder() / "dataset_card.md"),
         benchmark=benchmark,
         sha256=sha256,
+        recordings=recordings,
         rows=rows,
         categories=sorted(Counter(str(row["category"]) for row in rows).items()),
         papers=len({str(row["paper_url"]) for row in rows}),

@@ -1,15 +1,25 @@
-"""The exceptions that reach a user as one line: what is wrong, where, how to mend it."""
+"""The errors that reach a user as one line: what is wrong, where, how to fix it. All share one root."""
 
+from .loader import LMRBenchError, LoadError
 
-class LMRBenchError(Exception):
-    """Base of all errors that the command line prints without a traceback."""
-
-    #: Exit status of the command line (see `lmrbench_data/cli`).
-    exit_code = 1
+__all__ = ["ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"]
 
 
 class InputError(LMRBenchError):
-    """What the user gave is wrong: a task, a dataset, a prediction file, an option."""
+    """What the user gave is wrong: a task, a dataset, a prediction file, an argument."""
+
+
+class ArgumentError(InputError):
+    """An argument of a public function is wrong; the command line names its flag instead.
+
+    Attributes:
+        argument: its name, as in the function's signature.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, argument: str, problem: str) -> None:
+        super().__init__(f"{argument}: {problem}")
+        self.argument, self.problem = argument, problem
 
 
 class InfraError(LMRBenchError):

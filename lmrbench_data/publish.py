@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .build import Benchmark, write_dataset
 from .checked import unchecked
@@ -17,6 +17,7 @@ from .diff import Change, diff_rows
 from .errors import InputError
 from .hub import commit_once, ensure_repo, hub_errors, tag_once, tags
 from .loader import DATA_FILE, LoadError, dataset_sha256, load_rows
+from .rows import DatasetRow
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
@@ -116,7 +117,7 @@ def push(api: "HfApi", plan: Plan, *, private: bool = False) -> str:
     return committed.sha
 
 
-def _clean_rows(folder: Path, benchmark: Benchmark) -> list[dict[str, Any]]:
+def _clean_rows(folder: Path, benchmark: Benchmark) -> list[DatasetRow]:
     """The rows of a folder that is byte for byte what this version of the package writes for them."""
     build = "run `lmrbench dataset build`"
     try:
@@ -140,7 +141,7 @@ def _clean_rows(folder: Path, benchmark: Benchmark) -> list[dict[str, Any]]:
     return rows
 
 
-def _remote_rows(repo_id: str, revision: str | None) -> list[dict[str, Any]]:
+def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
     try:
         return load_rows(f"{repo_id}@{revision}")
     except LoadError as error:

@@ -134,7 +134,7 @@ def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
         yield "it has infra errors; run the same `lmrbench evaluate` again"
     if not facts["official_sandbox"]:
-        yield f"it ran in the {facts['sandbox']} sandbox, which is no isolation; evaluate with --sandbox docker"
+        yield f"it ran in the {facts['sandbox']} sandbox, which is no isolation; evaluate in docker"
     if facts["timeout_scale"] != 1:
         yield f"its time limits were scaled by {facts['timeout_scale']}"
     if missing := set(instances) - set(facts["scope"]):

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import InputError
+from ...errors import ArgumentError, InputError
 from ...hub import Committed, additions, commit_once, hub_errors, tags
-from ...loader import LoadError, read_card_stamp
+from ...loader import LoadError, load_rows, read_card_stamp
 from ...text import one_line
-from ..reports.scores import CATEGORIES, ModelScore, score_runs
-from .submission import Submission
+from ..judge.category import BEST_FIRST
+from ..reports.scores import ModelScore, score_runs
+from ..runs.folder import read_facts
+from .submission import Submission, make_submission
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -52,8 +54,65 @@ def find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> Published
             return PublishedDataset(repo_id, tag, sha)
     raise InputError(
         f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]}); evaluate on a published version, "
-        f"--dataset {repo_id}@vX.Y.Z"
+        f"{repo_id}@vX.Y.Z"
     )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a submission would send where; nothing has been sent.
+
+    Attributes:
+        scores: `.eval_results` of the model repository, "" without one.
+        model: which of the run's models that repository is.
+    """
+
+    run: Path
+    submission: Submission
+    published: PublishedDataset
+    user: str
+    results_repo: str | None
+    model_repo: str | None
+    model: str | None
+    scores: str
+
+
+def plan_submission(
+    api: "HfApi",
+    run: Path,
+    dataset: str,
+    *,
+    results_repo: str | None = None,
+    model_repo: str | None = None,
+    model: str | None = None,
+) -> Plan:
+    """Check a run against the published dataset, and make what would be sent.
+
+    Raises:
+        InputError: the run cannot be submitted, or nobody published its dataset.
+        LostAnswer: the Hub does not answer.
+    """
+    published = find_published(api, dataset, read_facts(run)["dataset_sha256"])
+    instances = [row["instance_id"] for row in load_rows(f"{dataset}@{published.sha}")]
+    with hub_errors("the Hub"):
+        user = api.whoami()["name"]
+    submission = make_submission(run, instances, user)
+    scores = model_results(run, model, published, None) if model_repo else ""
+    return Plan(run, submission, published, user, results_repo, model_repo, model, scores)
+
+
+def carry_out(api: "HfApi", plan: Plan) -> tuple[Committed | None, Committed | None]:
+    """Open the pull requests of a plan: that to the results dataset and that to the model repository.
+
+    Raises:
+        InputError, LostAnswer: see `lmrbench_data.hub.hub_errors`.
+    """
+    results = submit(api, plan.submission, plan.results_repo) if plan.results_repo else None
+    scores = None
+    if plan.model_repo:
+        content = model_results(plan.run, plan.model, plan.published, results.url if results else None)
+        scores = submit_to_model(api, plan.model_repo, content)
+    return results, scores
 
 
 def submit(api: "HfApi", submission: Submission, results_repo: str) -> Committed:
@@ -102,7 +161,7 @@ def model_results(run: Path, model: str | None, dataset: PublishedDataset, sourc
     overall = score.overall
     values = {ACCURACY_TASK: 100 * overall.passed / overall.total}
     if overall.has_category and overall.judged.total() == overall.has_category == overall.total:
-        values[JUDGE_TASK] = 100 * overall.judged[CATEGORIES[0]] / overall.total
+        values[JUDGE_TASK] = 100 * overall.judged[BEST_FIRST[0]] / overall.total
     entries = [
         EvalResultEntry(
             dataset_id=dataset.repo_id,
@@ -141,5 +200,5 @@ def _one(scores: Sequence[ModelScore], model: str | None) -> ModelScore:
     found = [score for score in scores if model in (None, score.model)]
     if len(found) != 1:
         names = ", ".join(sorted({score.name for score in scores}))
-        raise InputError(f"--model {model or ''}: one of this run's models is needed: {names}")
+        raise ArgumentError("model", f"one of this run's models is needed: {names}")
     return found[0]

@@ -4,17 +4,22 @@ What is merged is what was verified: the record is committed upon the very state
 was stopped in between goes on where it was.
 """
 
-import datetime
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import ArgumentError
 from ...hub import Conflict, additions, commit_once, hub_errors, persist
+from ...loader import dataset_sha256, load_rows
 from ...paths import cards_folder
+from ...progress import Progress
+from ...times import now
 from ...version import __version__
+from ..runs.evaluate import RunSettings, RunSummary, evaluate
 from ..runs.folder import read_facts, read_results
+from ..sandbox import open_sandbox
 from .claim import Claim, fetch, list_files, read_object, shown
 
 if TYPE_CHECKING:
@@ -22,6 +27,28 @@ if TYPE_CHECKING:
 
 #: Of a comment on the Hub.
 MAX_DIFFERENCES = 50
+
+
+def repeat(
+    claim: Claim, dataset: str, *, workers: int = 2, progress: Progress | None = None
+) -> tuple[RunSummary, list[str]]:
+    """Evaluate the predictions of a claim again in Docker; a stopped evaluation is resumed.
+
+    Returns:
+        What the run came to, and every instance of the dataset.
+
+    Raises:
+        InputError: the claim is on another dataset.
+        InfraError: no Docker engine.
+    """
+    rows = load_rows(dataset)
+    if dataset_sha256(rows) != claim.dataset_sha256:
+        have, want = dataset_sha256(rows)[:12], claim.dataset_sha256[:12]
+        problem = f"run {claim.run_id} is on {want}, and {dataset} is {have}; name the published one, org/name@vX.Y.Z"
+        raise ArgumentError("dataset", problem)
+    settings = RunSettings(claim.work_folder, dataset=dataset, workers=workers)
+    with open_sandbox("docker") as place:
+        return evaluate(str(claim.predictions), settings, rows, place, progress), [row["instance_id"] for row in rows]
 
 
 def differences(claim: Claim, run: Path, instances: Sequence[str]) -> Iterator[str]:
@@ -85,7 +112,7 @@ def accept(api: "HfApi", claim: Claim, judge_verified: bool = False) -> str:
         record = {
             "run_id": claim.run_id,
             "parquet_sha256": claim.parquet_sha256,
-            "verified_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "verified_at": now(),
             "verified_by": api.whoami()["name"],
             "harness_version": __version__,
             "dataset_sha256": claim.dataset_sha256,

@@ -2,12 +2,11 @@
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ...files import write_atomically
 from ...paths import cache_folder
 from .category import Category
 from .parse import Opinion
@@ -41,11 +40,7 @@ class Cache:
         """Keep an opinion; a file is whole or not there."""
         if self.folder is None:
             return
-        path = self._path(self.folder, key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=path.parent, delete=False) as file:
-            json.dump({**asdict(opinion), "judged_at": judged_at}, file)
-        os.replace(file.name, path)
+        write_atomically(self._path(self.folder, key), json.dumps({**asdict(opinion), "judged_at": judged_at}))
 
     @staticmethod
     def _path(folder: Path, key: str) -> Path:

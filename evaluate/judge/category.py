@@ -18,6 +18,8 @@ class Category(StrEnum):
         return _TITLES[self]
 
 
+#: From completely correct to incorrect logic: the order in which categories are shown.
+BEST_FIRST = tuple(reversed(Category))
 _TITLES = {
     Category.LI: "Incorrect logic",
     Category.LC: "Logic correct, subtle errors",

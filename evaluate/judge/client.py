@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InfraError, InputError
+from ...errors import ArgumentError, InfraError, InputError
 from .parse import Opinion, Unreadable, parse_reply, plain
 from .prompt import SCHEMA, Message, repair_message
 
@@ -54,7 +54,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     """What came of asking: an opinion, or the reason why there is none."""
 
     opinion: Opinion | None
@@ -115,13 +115,13 @@ class JudgeClient:
         await self._openai.close()
 
     @property
-    def accepted(self) -> str:
+    def refused(self) -> str:
         """What the server turned out to refuse, for the user; empty if nothing."""
-        refused = ["a JSON schema"] if self._dialect.format else []
-        refused += [] if self._dialect.temperature else ["a temperature (its own is used)"]
-        return " and ".join(refused)
+        parts = ["a JSON schema"] if self._dialect.format else []
+        parts += [] if self._dialect.temperature else ["a temperature (its own is used)"]
+        return " and ".join(parts)
 
-    async def ask(self, messages: Sequence[Message], vote: int = 0) -> Answer:
+    async def ask(self, messages: Sequence[Message], vote: int = 0) -> Reply:
         """The opinion of the model.
 
         Args:
@@ -137,21 +137,21 @@ class JudgeClient:
             try:
                 completion = await self._request(asked, 0.0 if vote == 0 else VOTE_TEMPERATURE)
             except _Failed as error:
-                return Answer(None, str(error), tokens, reached=error.reached, counted=counted)
+                return Reply(None, str(error), tokens, reached=error.reached, counted=counted)
             text, problem, usage = _read(completion)
             counted = counted and (usage is not None or not text)
             reached = reached or problem != NO_COMPLETION
             tokens = tokens[0] + (usage or (0, 0))[0], tokens[1] + (usage or (0, 0))[1]
             if problem is None:
                 try:
-                    return Answer(parse_reply(text), "", tokens, counted=counted)
+                    return Reply(parse_reply(text), "", tokens, counted=counted)
                 except Unreadable as error:
                     problem = str(error)
             reason = problem
             echo = {"role": "assistant", "content": text[:_MAX_ECHO]}
             asked = [*messages, echo, repair_message(problem)] if text.strip() else list(messages)
         reason = f"no readable answer in {ATTEMPTS} attempts: {reason}"
-        return Answer(None, reason, tokens, reached=reached, counted=counted)
+        return Reply(None, reason, tokens, reached=reached, counted=counted)
 
     async def _request(self, messages: Sequence[Message], temperature: float) -> Any:
         """A completion, whatever the server made of it; asked in the fullest dialect that the server accepts."""
@@ -222,9 +222,9 @@ def address_and_key(base_url: str | None) -> tuple[str | None, str]:
     url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if url and not url.startswith(("http://", "https://")):
-        raise InputError(f"judge's base URL {url!r}: give one such as http://localhost:8000/v1")
+        raise ArgumentError("base_url", f"{url!r} is no address; give one such as http://localhost:8000/v1")
     if not url and not key:
-        raise InputError("no OPENAI_API_KEY: set it, or give --base-url for another server (a local one needs no key)")
+        raise InputError("no OPENAI_API_KEY: set it, or name another server (a local one needs no key)")
     if not (key.isascii() and key.isprintable()):
         raise InputError("OPENAI_API_KEY holds a character that no key has; set it again")
     return url, key

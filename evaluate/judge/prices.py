@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError
+from ...errors import ArgumentError, InputError
 from ...strict_yaml import read_yaml
 
 _KEYS = ("input_per_mtok", "output_per_mtok")
@@ -30,7 +30,7 @@ def read_price(path: Path, model: str) -> Price:
         InputError: no such file, an entry that is no price, or none for this model.
     """
     if not path.is_file():
-        raise InputError(f"--prices {path}: no such file; it maps a model to {', '.join(_KEYS)} (US dollars)")
+        raise ArgumentError("prices", f"{path}: no such file; it maps a model to {', '.join(_KEYS)} (US dollars)")
     table = {str(name): _price(path, name, value) for name, value in read_yaml(path).items()}
     if model not in table:
         raise InputError(f"{path}: no price for {model!r}; it has {', '.join(sorted(table)) or 'none'}")

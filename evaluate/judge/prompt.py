@@ -13,6 +13,7 @@ from typing import Any
 
 from ...errors import LMRBenchError
 from ...loader import File, read_archive
+from ...rows import DatasetRow
 from ...source import block_end, find_function, split_lines
 from ..predictions import Prediction
 from ..workspace import rebuild
@@ -54,7 +55,7 @@ def prompt_version() -> str:
     return f"{TEMPLATE.removeprefix('prompt_').removesuffix('.md')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def build_messages(row: Mapping[str, Any], prediction: Prediction) -> list[Message]:
+def build_messages(row: DatasetRow, prediction: Prediction) -> list[Message]:
     """The messages that ask for a judgement; equal input gives equal messages. No code is executed.
 
     Args:

@@ -5,34 +5,37 @@ and is never a category.
 """
 
 import asyncio
+import concurrent.futures
+import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...errors import InputError, LMRBenchError
-from ...loader import LoadError, dataset_sha256, load_rows
+from ...errors import ArgumentError, InputError, LMRBenchError
+from ...loader import dataset_sha256, load_rows
+from ...progress import Progress
+from ...rows import DatasetRow
 from ...text import error_line
+from ...times import now
 from ..extract import MalformedAnswer
 from ..predictions import PredictionFile
 from ..runs.folder import read_facts
-from ..sandbox import Say
 from .cache import Cache, cache_key
-from .client import Answer as Asked
-from .client import Endpoint, JudgeClient
+from .client import Endpoint, JudgeClient, Reply
 from .prices import Price, read_price
 from .prompt import Message, NotJudged, build_messages, prompt_version
-from .store import JUDGE_ERROR, JUDGED, Answer, Judge, JudgementFile, Spent, VoteKey, now
+from .store import JUDGE_ERROR, JUDGED, AnswerId, Judge, JudgementFile, Spent, VoteKey
 
 #: So many answers in a row that a server failed on mean that it will not come back by itself.
 GIVE_UP_AFTER = 3
 
-Row = Mapping[str, Any]
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Settings:
+class JudgeSettings:
     """What a user may choose for judging a run."""
 
     run: Path
@@ -52,22 +55,12 @@ class Settings:
             InputError: a limit of costs without prices, or prices without this model.
         """
         if self.max_cost is not None and self.prices is None:
-            raise InputError("--max-cost needs --prices, a YAML file of what a million tokens of each model cost")
+            raise ArgumentError("max_cost", "needs prices: a YAML file of what a million tokens of each model cost")
         return read_price(self.prices, self.endpoint.model) if self.prices else None
 
 
-class Progress:
-    """What judging tells its user; the command line draws it."""
-
-    def start(self, jobs: int) -> None:
-        """So many votes are to be had."""
-
-    def done(self, outcome: str) -> None:
-        """One of them came to `outcome`: a category, `judge_error` or `malformed`."""
-
-
 @dataclass
-class Finished:
+class JudgeSummary:
     """What judging a run came to."""
 
     judge: Judge
@@ -80,7 +73,7 @@ class Finished:
     errors: int = 0
     """Votes that could not be had and are still missing."""
     first_error: str = ""
-    malformed: set[Answer] = field(default_factory=set)
+    malformed: set[AnswerId] = field(default_factory=set)
     """Answers without a candidate function; they are not sent."""
     stopped: str = ""
     """Why it ended early, if it did."""
@@ -96,12 +89,12 @@ class Finished:
 
 
 def judge(
-    settings: Settings, say: Say, progress: Progress | None = None, rows: Sequence[Row] | None = None
-) -> Finished:
+    settings: JudgeSettings, progress: Progress | None = None, rows: Sequence[DatasetRow] | None = None
+) -> JudgeSummary:
     """Judge the predictions of a run folder and fill its judgements.jsonl.
 
     Args:
-        say: receives lines for the user.
+        progress: told of each vote; the label is a category, `judge_error` or `malformed`.
         rows: those of the run's dataset, if they are at hand.
 
     Raises:
@@ -117,30 +110,45 @@ def judge(
         judging = _Judging(settings, client, price, every, file, progress or Progress())
         jobs = list(judging.plan())
         judging.progress.start(len(jobs))
-        asyncio.run(judging.run(jobs))
-        finished = judging.finished
-        finished.spent = file.spent[settings.endpoint.model]
-        finished.cost_usd = finished.spent.cost(price)
-    if client.accepted:
-        say(f"{settings.endpoint.model}: the server does not accept {client.accepted}")
-    return finished
+        _run(judging.run(jobs))
+        summary = judging.summary
+        summary.spent = file.spent[settings.endpoint.model]
+        summary.cost_usd = summary.spent.cost(price)
+    if client.refused:
+        _log.info("%s: the server does not accept %s", settings.endpoint.model, client.refused)
+    return summary
 
 
-def _predictions(settings: Settings) -> PredictionFile:
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, also from inside an event loop: a notebook has one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+    else:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, work).result()
+
+
+def _predictions(settings: JudgeSettings) -> PredictionFile:
     file = PredictionFile(settings.run / "predictions.jsonl")
     if not file.path.is_file():
         raise InputError(f"{settings.run}: no predictions.jsonl; evaluate again to have it")
     return file
 
 
-def _rows_of_run(settings: Settings, facts: Mapping[str, Any], rows: Sequence[Row] | None) -> dict[str, Row]:
+def _rows_of_run(
+    settings: JudgeSettings, facts: Mapping[str, Any], rows: Sequence[DatasetRow] | None
+) -> dict[str, DatasetRow]:
     spec = settings.dataset or facts["dataset"]
     rows = rows if rows is not None else load_rows(spec)
     if dataset_sha256(rows) != facts["dataset_sha256"]:
-        raise InputError(f"{settings.run}: was evaluated on other rows than {spec!r} has now; give theirs by --dataset")
+        raise ArgumentError(
+            "dataset", f"{settings.run} was evaluated on other rows than {spec!r} has; name the one it was on"
+        )
     if unknown := [name for name in settings.instances if name not in facts["scope"]]:
-        raise InputError(f"--instance {unknown[0]}: not in this run")
-    return {str(row["instance_id"]): row for row in rows}
+        raise ArgumentError("instances", f"{unknown[0]!r} is not in this run")
+    return {row["instance_id"]: row for row in rows}
 
 
 @dataclass(frozen=True)
@@ -157,24 +165,24 @@ class _Judging:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: JudgeSettings,
         client: JudgeClient,
         price: Price | None,
-        rows: Mapping[str, Row],
+        rows: Mapping[str, DatasetRow],
         file: JudgementFile,
         progress: Progress,
     ) -> None:
         self.settings, self.client, self.price, self.rows = settings, client, price, rows
         self.file, self.progress = file, progress
         self.judge = Judge(settings.endpoint.model, prompt_version())
-        self.finished = Finished(self.judge)
+        self.summary = JudgeSummary(self.judge)
         self._predictions = _predictions(settings)
         self._failures = 0
 
     def plan(self) -> Iterator[_Job]:
         """The votes that are missing, each answer once."""
         predictions = self._predictions
-        seen: set[Answer] = set()
+        seen: set[AnswerId] = set()
         for position, prediction in zip(_line_starts(predictions.path), predictions, strict=True):
             answer = prediction.instance_id, prediction.sha256
             if answer in seen or (self.settings.instances and prediction.instance_id not in self.settings.instances):
@@ -183,7 +191,7 @@ class _Judging:
             for vote in range(self.settings.votes):
                 key = VoteKey(answer, self.judge, vote)
                 if self.file.statuses.get(key) == JUDGED:
-                    self.finished.kept += 1
+                    self.summary.kept += 1
                 else:
                     yield _Job(key, position)
 
@@ -201,24 +209,24 @@ class _Judging:
 
     async def _work(self, queue: Iterator[_Job]) -> None:
         for job in queue:
-            if self.finished.stopped:
+            if self.summary.stopped:
                 return
             if outcome := await self._vote(job):
-                self.progress.done(outcome)
+                self.progress.step(outcome)
 
     async def _vote(self, job: _Job) -> str:
         """What a vote came to; empty if it was not to be had within the limit of costs."""
         started = time.monotonic()
-        if job.key.answer in self.finished.malformed:
+        if job.key.answer in self.summary.malformed:
             return "malformed"
         try:
             messages = await asyncio.to_thread(self._messages, job)
         except MalformedAnswer:
-            self.finished.malformed.add(job.key.answer)
+            self.summary.malformed.add(job.key.answer)
             return "malformed"
         except NotJudged as error:
             return self._failed(job, str(error))
-        except (LMRBenchError, LoadError):
+        except LMRBenchError:
             raise
         except OSError as error:  # patches are applied on this machine's disk
             return self._failed(job, f"cannot rebuild: {error}")
@@ -227,7 +235,7 @@ class _Judging:
             return self._failed(job, f"a bug in lmrbench, please report it: {detail}")
         key = cache_key(self.judge.model, self.judge.prompt_version, messages, job.key.vote)
         if stored := self.settings.cache.get(key):
-            self.finished.cached += 1
+            self.summary.cached += 1
             self.file.append(job.key, stored[0], cost_usd=0.0, judged_at=stored[1], cached=True)
             return str(stored[0].category)
         if self._spent_all():
@@ -235,9 +243,9 @@ class _Judging:
         asked = await self.client.ask(messages, job.key.vote)
         return self._take(job, key, asked, time.monotonic() - started)
 
-    def _take(self, job: _Job, key: str, asked: Asked, duration_s: float) -> str:
+    def _take(self, job: _Job, key: str, asked: Reply, duration_s: float) -> str:
         """Write down what came of asking."""
-        self.finished.asked += 1
+        self.summary.asked += 1
         judged_at = now()
         self.file.append(
             job.key,
@@ -252,7 +260,7 @@ class _Judging:
         if self._failures >= GIVE_UP_AFTER:
             self._stop(f"the judge's server keeps failing ({asked.error})")
         if self.settings.max_cost is not None and not asked.counted:
-            self._stop("the judge's server does not say how many tokens it used, so --max-cost cannot be kept")
+            self._stop("the judge's server does not say how many tokens it used, so max_cost cannot be kept")
         if asked.opinion is None:
             return self._missing(asked.error)
         self.settings.cache.put(key, asked.opinion, judged_at)
@@ -264,8 +272,8 @@ class _Judging:
         return self._missing(reason)
 
     def _missing(self, reason: str) -> str:
-        self.finished.errors += 1
-        self.finished.first_error = self.finished.first_error or reason
+        self.summary.errors += 1
+        self.summary.first_error = self.summary.first_error or reason
         return JUDGE_ERROR
 
     def _spent_all(self) -> bool:
@@ -273,11 +281,11 @@ class _Judging:
         spent = self.file.spent[self.judge.model].cost(self.price) or 0.0
         if limit is None or spent < limit:
             return False
-        self._stop(f"{spent:.4f} USD are spent on this run's judgements; a --max-cost above {limit:g} goes on")
+        self._stop(f"{spent:.4f} USD are spent on this run's judgements; a limit above {limit:g} continues")
         return True
 
     def _stop(self, reason: str) -> None:
-        self.finished.stopped = self.finished.stopped or reason
+        self.summary.stopped = self.summary.stopped or reason
 
     def _messages(self, job: _Job) -> list[Message]:
         prediction = self._predictions.read(job.position)

@@ -4,10 +4,7 @@ A judged row counts for its key (answer, judge model, prompt version, vote) what
 counts only while the key has no judged row, as an error and never as a category.
 """
 
-import datetime
-import fcntl
 import json
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from filelock import FileLock, Timeout
+
 from ...errors import InputError
-from ..runs.jsonl import parse_row
+from ...times import now
+from ..runs.jsonl import Line, cut_tail, parse_row, read_log
 from .category import Category
 from .parse import Opinion
 from .prices import Price
@@ -41,7 +41,7 @@ _ROW: dict[str, Any] = {
     "cost_usd": (int, float, type(None)),
 }
 
-Answer = tuple[str, str]
+AnswerId = tuple[str, str]
 """Instance id and hash of the prediction: equal answers are judged once."""
 
 
@@ -55,7 +55,7 @@ class Judge(NamedTuple):
 class VoteKey(NamedTuple):
     """What a row of the file is about."""
 
-    answer: Answer
+    answer: AnswerId
     judge: Judge
     vote: int
 
@@ -124,17 +124,18 @@ class JudgementFile:
             InputError: another process judges this run, or the file is damaged.
         """
         path = run_folder / FILE
-        with path.open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(f"{run_folder}: another process is judging this run; wait for it") from None
+        lock = FileLock(run_folder / ".judgements.lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise InputError(f"{run_folder}: another process is judging this run; wait for it") from None
+        with lock, path.open("ab") as file:
             opened = cls(_file=file)
-            whole = 0
-            for end, row in _rows(path):
-                opened._count(row)
-                whole = end
-            os.truncate(path, whole)
+            end = 0
+            for line in _lines(path):
+                opened._count(line.row)
+                end = line.end
+            cut_tail(path, end)
             yield opened
 
     def append(
@@ -188,7 +189,7 @@ class JudgementFile:
 
 def read_judgements(
     run_folder: Path, judge_model: str | None = None, prompt_version: str | None = None
-) -> dict[Answer, Judgement]:
+) -> dict[AnswerId, Judgement]:
     """The judgements of one judge by (instance id, prediction's hash); empty if the run was not judged.
 
     Args:
@@ -206,8 +207,8 @@ def read_judgements(
         raise InputError(f"{run_folder}: not judged by {' '.join(wanted).strip()}; judged by {names}")
     if not chosen:
         return {}
-    votes: dict[Answer, dict[int, dict[str, Any]]] = {}
-    for _, row in _rows(run_folder / FILE):
+    votes: dict[AnswerId, dict[int, dict[str, Any]]] = {}
+    for _, _, row in _lines(run_folder / FILE):
         key = _key(row)
         if key.judge == chosen[-1]:
             of_answer = votes.setdefault(key.answer, {})
@@ -223,16 +224,11 @@ def judges(run_folder: Path) -> list[Judge]:
         InputError: a damaged file.
     """
     last: dict[Judge, None] = {}
-    for _, row in _rows(run_folder / FILE):
+    for _, _, row in _lines(run_folder / FILE):
         judge = _key(row).judge
         last.pop(judge, None)
         last[judge] = None
     return list(last)
-
-
-def now() -> str:
-    """The time as it stands in rows."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _together(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
@@ -259,28 +255,12 @@ def _key(row: dict[str, Any]) -> VoteKey:
     return VoteKey(answer, Judge(row["judge_model"], row["prompt_version"]), row["vote"])
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(where it ends, row) of each row; a last one that a kill cut short is left out.
-
-    Raises:
-        InputError: a row before the last is none.
-    """
-    if not path.exists():
-        return
-    end = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            row = _parse(line)
-            if row is None:
-                if line.endswith(b"\n"):
-                    raise InputError(f"{path}:{number}: damaged; remove that line, or move the file away to judge anew")
-                return
-            end += len(line)
-            yield end, row
+def _lines(path: Path) -> Iterator[Line]:
+    return read_log(path, _parse, "remove that line, or move the file away to judge again")
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """A whole row, None for anything else."""
+    """A row of the file, None for anything else."""
     row = parse_row(line, _ROW)
     if row is None:
         return None

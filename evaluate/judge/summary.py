@@ -8,7 +8,7 @@ from typing import Any
 
 from ..predictions import PredictionFile
 from .category import Category
-from .run import Finished
+from .run import JudgeSummary
 from .store import judges, read_judgements
 
 UNJUDGED, MALFORMED = "unjudged", "malformed"
@@ -54,7 +54,7 @@ class ModelSummary:
         }
 
 
-def summarise(run: Path, finished: Finished, instances: Sequence[str] = ()) -> list[ModelSummary]:
+def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -> list[ModelSummary]:
     """Each model's judgements by the judge that has just been asked.
 
     Args:
@@ -63,7 +63,7 @@ def summarise(run: Path, finished: Finished, instances: Sequence[str] = ()) -> l
     Raises:
         InputError: a damaged file.
     """
-    judgements = read_judgements(run, *finished.judge) if finished.judge in judges(run) else {}
+    judgements = read_judgements(run, *summary.judge) if summary.judge in judges(run) else {}
     models: dict[tuple[str, str], ModelSummary] = {}
     for prediction in PredictionFile(run / "predictions.jsonl"):
         if instances and prediction.instance_id not in instances:
@@ -72,7 +72,7 @@ def summarise(run: Path, finished: Finished, instances: Sequence[str] = ()) -> l
         model = models.setdefault(name, ModelSummary(*name))
         answer = prediction.instance_id, prediction.sha256
         judgement = judgements.get(answer)
-        if answer in finished.malformed:
+        if answer in summary.malformed:
             model.counts[MALFORMED] += 1
         elif judgement is None or judgement.category is None:
             model.counts[UNJUDGED] += 1
@@ -93,17 +93,17 @@ def table(models: Sequence[ModelSummary], votes: int) -> tuple[list[str], list[l
     return header, rows
 
 
-def as_dict(models: Sequence[ModelSummary], finished: Finished) -> dict[str, Any]:
+def as_dict(models: Sequence[ModelSummary], summary: JudgeSummary) -> dict[str, Any]:
     """The same for machines."""
     return {
-        "judge_model": finished.judge.model,
-        "prompt_version": finished.judge.prompt_version,
+        "judge_model": summary.judge.model,
+        "prompt_version": summary.judge.prompt_version,
         "models": [model.as_dict() for model in models],
-        "votes": {"kept": finished.kept, "cached": finished.cached, "asked": finished.asked, "failed": finished.errors},
-        "input_tokens": finished.spent.input_tokens,
-        "output_tokens": finished.spent.output_tokens,
-        "cost_usd": None if finished.cost_usd is None else round(finished.cost_usd, 6),
-        "complete": finished.complete,
-        "stopped": finished.stopped,
-        "first_error": finished.first_error,
+        "votes": {"kept": summary.kept, "cached": summary.cached, "asked": summary.asked, "failed": summary.errors},
+        "input_tokens": summary.spent.input_tokens,
+        "output_tokens": summary.spent.output_tokens,
+        "cost_usd": None if summary.cost_usd is None else round(summary.cost_usd, 6),
+        "complete": summary.complete,
+        "stopped": summary.stopped,
+        "first_error": summary.first_error,
     }

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..judge.category import BEST_FIRST
 from .annotations import Annotation
-from .scores import CATEGORIES, ModelScore
+from .scores import ModelScore
 
-AnswerKey = tuple[str, str, str, int]
+AnswerRow = tuple[str, str, str, int]
 JUDGE, PEOPLE = "judge", "people (majority)"
 
 
@@ -57,17 +58,17 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     An annotation belongs to the answer with its instance, model, setting and sample; of several runs that have such an
     answer the first counts.
     """
-    judged: dict[AnswerKey, str | None] = {}
+    judged: dict[AnswerRow, str | None] = {}
     for score in scores:
         for instance, answers in score.answers.items():
             for answer in answers:
                 judged.setdefault((instance, score.model, score.setting, answer.sample), answer.judged)
     known = [annotation for annotation in annotations if annotation.answer in judged]
-    labels: dict[str, dict[AnswerKey, str]] = {}
+    labels: dict[str, dict[AnswerRow, str]] = {}
     for annotation in known:
         labels.setdefault(annotation.annotator, {})[annotation.answer] = annotation.category
     annotators = sorted(labels)
-    judge = {answer: label for answer, label in judged.items() if label in CATEGORIES}
+    judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
     people, split = _majorities(labels)
     pairs = [_pair(a, labels[a], b, labels[b]) for a, b in itertools.combinations(annotators, 2)]
     if judge:
@@ -80,7 +81,7 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
         annotators,
         pairs,
         len(fleiss),
-        _fleiss(fleiss, CATEGORIES),
+        _fleiss(fleiss, BEST_FIRST),
         _fleiss([[str(label == "CC") for label in row] for row in fleiss], ("True", "False")),
         Counter((label, judge[answer]) for answer, label in people.items() if answer in judge),
         len(split),
@@ -88,21 +89,21 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     )
 
 
-def _majorities(labels: Mapping[str, Mapping[AnswerKey, str]]) -> tuple[dict[AnswerKey, str], dict[AnswerKey, str]]:
+def _majorities(labels: Mapping[str, Mapping[AnswerRow, str]]) -> tuple[dict[AnswerRow, str], dict[AnswerRow, str]]:
     """The label that most annotators gave to each answer; apart from them, the answers without one."""
-    votes: dict[AnswerKey, Counter[str]] = {}
+    votes: dict[AnswerRow, Counter[str]] = {}
     for given in labels.values():
         for answer, label in given.items():
             votes.setdefault(answer, Counter())[label] += 1
-    majority: dict[AnswerKey, str] = {}
-    split: dict[AnswerKey, str] = {}
+    majority: dict[AnswerRow, str] = {}
+    split: dict[AnswerRow, str] = {}
     for answer, counts in sorted(votes.items()):
         (label, most), *others = counts.most_common()
         (split if others and others[0][1] == most else majority)[answer] = label
     return majority, split
 
 
-def _pair(first: str, one: Mapping[AnswerKey, str], second: str, other: Mapping[AnswerKey, str]) -> PairAgreement:
+def _pair(first: str, one: Mapping[AnswerRow, str], second: str, other: Mapping[AnswerRow, str]) -> PairAgreement:
     both = sorted(one.keys() & other.keys())
     a, b = [one[answer] for answer in both], [other[answer] for answer in both]
     binary_a, binary_b = ([label == "CC" for label in labels] for labels in (a, b))

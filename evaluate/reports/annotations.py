@@ -12,18 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
+from ..judge.category import Category, read_category
 from ..prediction_files import BadRow, raw_rows
 
-#: Spellings of the categories, in lower case.
-SPELLINGS = {
-    "cc": "CC",
-    "completely correct": "CC",
-    "lc": "LC",
-    "logic correct": "LC",
-    "logic correct, subtle errors": "LC",
-    "li": "LI",
-    "incorrect logic": "LI",
-}
 #: Other names of columns.
 _ALIASES = {"instance": "instance_id", "model": "model_name_or_path"}
 MAX_BYTES = 64 * 1024 * 1024
@@ -39,7 +30,7 @@ class Annotation:
     model: str
     setting: str
     sample: int
-    category: str
+    category: Category
     comment: str
 
     @property
@@ -52,7 +43,8 @@ def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
     """All annotations of a file, and the rows that are none.
 
     Columns: annotator, instance_id (or instance), model_name_or_path (or model), category; optional: setting, sample,
-    comment. Categories: CC, LC, LI or their names, in any case.
+    comment. Categories: CC, LC, LI or their names, in any
+    case.
 
     Raises:
         InputError: the file cannot be read.
@@ -106,7 +98,7 @@ def _check(place: str, raw: Any) -> Annotation | BadRow:
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
             return BadRow(place, f"{name}: a text of 1 to {MAX_NAME} characters is needed, found {_shown(value)}")
         texts[name] = value.strip()
-    category = SPELLINGS.get(" ".join(texts["category"].lower().split()))
+    category = _category(texts["category"])
     if category is None:
         return BadRow(place, f"category: CC, LC or LI is needed, found {_shown(texts['category'])}")
     setting, comment = row.get("setting") or "", row.get("comment") or ""
@@ -121,6 +113,13 @@ def _check(place: str, raw: Any) -> Annotation | BadRow:
         return BadRow(place, f"sample: a number from 0 on is needed, found {_shown(sample)}")
     names = texts["annotator"], texts["instance_id"], texts["model_name_or_path"]
     return Annotation(*names, setting, number, category, comment)
+
+
+def _category(text: str) -> Category | None:
+    """A category by its letters or name. Never by a number: scales of different people start at different ends."""
+    if any(char.isdigit() for char in text):
+        return None
+    return Category.LC if text.lower() == "logic correct" else read_category(text)
 
 
 def _shown(value: Any) -> str:

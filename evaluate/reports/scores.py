@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..judge.category import BEST_FIRST
 from ..judge.store import Judgement, read_judgements
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status
@@ -18,13 +19,11 @@ from .stats import pass_at_k, wilson
 
 #: What counts as a status of an instance that a model has not answered.
 MISSING = "missing"
-#: The judge's categories, best first: completely correct, logic correct with subtle errors, incorrect logic.
-CATEGORIES = ("CC", "LC", "LI")
 #: The k of pass@k that are reported, as far as there are samples.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
 
 
-class Answer(NamedTuple):
+class ScoredAnswer(NamedTuple):
     """One prediction row's outcome."""
 
     sample: int
@@ -73,16 +72,16 @@ class Tally:
     @property
     def has_category(self) -> int:
         """Rows to which the judge gave a category."""
-        return sum(self.judged[name] for name in CATEGORIES)
+        return sum(self.judged[name] for name in BEST_FIRST)
 
     def as_dict(self) -> dict[str, Any]:
         """For report.json."""
         low, high = self.interval
         judge = {
-            **{name: self.judged[name] for name in CATEGORIES},
+            **{str(name): self.judged[name] for name in BEST_FIRST},
             "judge_error": self.judged["judge_error"],
             "unjudged": self.total - self.judged.total(),
-            "shares": {name: share(self.judged[name], self.has_category) for name in CATEGORIES},
+            "shares": {name: share(self.judged[name], self.has_category) for name in BEST_FIRST},
         }
         return {
             "total": self.total,
@@ -106,7 +105,7 @@ class ModelScore:
     setting: str
     scope: Mapping[str, str]
     """Instance id → category."""
-    answers: dict[str, list[Answer]]
+    answers: dict[str, list[ScoredAnswer]]
     """Of each answered instance, in the order of samples."""
     complete: bool
 
@@ -186,12 +185,12 @@ def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[Mo
 def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[ModelScore]:
     facts = read_facts(path)
     judgements = read_judgements(path, judge_model)
-    found: dict[tuple[str, str], dict[str, list[Answer]]] = {}
+    found: dict[tuple[str, str], dict[str, list[ScoredAnswer]]] = {}
     for row in read_results(path):
         instance = row["instance_id"]
         if instance in facts["scope"]:
             judged = _label(judgements.get((instance, row["prediction_sha256"])))
-            answer = Answer(row["sample"], row["status"], row["prediction_sha256"], judged)
+            answer = ScoredAnswer(row["sample"], row["status"], row["prediction_sha256"], judged)
             by_instance = found.setdefault((row["model_name_or_path"], row["setting"]), {})
             by_instance.setdefault(instance, []).append(answer)
     for (model, setting), answers in sorted(found.items()):

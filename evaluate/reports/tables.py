@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from ..judge.category import BEST_FIRST
 from ..verdict import Status
 from .agreement import Agreement
 from .paired import Pair
-from .scores import CATEGORIES, MISSING, ModelScore, Tally
+from .scores import MISSING, ModelScore, Tally
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -50,13 +51,13 @@ def summary_table(scores: Sequence[ModelScore]) -> Table:
 
 def judge_table(scores: Sequence[ModelScore]) -> Table:
     """The judge's categories: shares of what was judged, and how much was not. No rows if nothing was judged."""
-    header = ["model", *CATEGORIES, *(f"{name} share" for name in CATEGORIES), "judge errors", "not judged"]
+    header = ["model", *BEST_FIRST, *(f"{name} share" for name in BEST_FIRST), "judge errors", "not judged"]
     rows = []
     for score in scores:
         tally = score.overall
         if tally.judged:
-            counts = [str(tally.judged[name]) for name in CATEGORIES]
-            shares = [percent(tally.judged[name], tally.has_category) for name in CATEGORIES]
+            counts = [str(tally.judged[name]) for name in BEST_FIRST]
+            shares = [percent(tally.judged[name], tally.has_category) for name in BEST_FIRST]
             left = [str(tally.judged["judge_error"]), str(tally.total - tally.judged.total())]
             rows.append([column(score, scores), *counts, *shares, *left])
     return header, rows
@@ -119,8 +120,8 @@ def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
         row = [", ".join(agreement.annotators), str(agreement.fleiss_answers), *numbers]
         tables.append(("Agreement of all annotators", (several, [row])))
     if agreement.confusion:
-        matrix = [[f"people: {a}", *(str(agreement.confusion[a, b]) for b in CATEGORIES)] for a in CATEGORIES]
-        tables.append(("People against the judge", (["", *(f"judge: {name}" for name in CATEGORIES)], matrix)))
+        matrix = [[f"people: {a}", *(str(agreement.confusion[a, b]) for b in BEST_FIRST)] for a in BEST_FIRST]
+        tables.append(("People against the judge", (["", *(f"judge: {name}" for name in BEST_FIRST)], matrix)))
     return tables
 
 
@@ -143,7 +144,7 @@ def mark(tally: Tally | None) -> str:
         return f"{tally.passed}/{tally.total}"
     [name] = tally.counts
     verdict = MISSING if name == MISSING else MARKS[Status(name)]
-    judged = next((label for label in tally.judged if label in CATEGORIES), "")
+    judged = next((label for label in tally.judged if label in BEST_FIRST), "")
     return f"{verdict} {judged}".strip()
 
 

@@ -6,7 +6,7 @@ never their contents, so that ten thousand predictions need no more than a hundr
 
 import concurrent.futures
 import contextlib
-import datetime
+import logging
 import secrets
 import threading
 import traceback
@@ -15,31 +15,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...errors import InfraError, InputError, LMRBenchError
-from ...loader import LoadError, dataset_sha256
+from ...errors import ArgumentError, InfraError, InputError, LMRBenchError
+from ...loader import dataset_sha256, recordings_sha256
+from ...progress import Progress
+from ...rows import DatasetRow, ResultRow
 from ...text import error_line
+from ...times import now
 from ...version import __version__
 from ..decode import Frame
-from ..evaluator import Verdict, evaluate_prediction
-from ..prediction_files import BadRow
+from ..evaluator import evaluate_prediction
+from ..expected import read_expected, record_seeds
+from ..prediction_files import BadRow, Source, source_name
 from ..predictions import Prediction, read_predictions
-from ..sandbox import Limits, Sandbox, Say
-from ..tasks.record import read_expected, record_seeds
-from ..verdict import CAUSES, Cause, Status
+from ..sandbox.base import Limits, Sandbox
+from ..verdict import CAUSES, Cause, Status, Verdict
 from ..workspace import rebuild
 from .folder import Entry, RunFolder
+
+_log = logging.getLogger(__name__)
 
 #: So many jobs in a row that the machinery failed mean that it will not come back by itself.
 GIVE_UP_AFTER = 3
 
-Row = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """What a user may choose for a run."""
 
-    predictions: str
     out: Path
     dataset: str = "embedded"
     instances: Sequence[str] = ()
@@ -49,18 +51,8 @@ class Settings:
     fresh_seeds: int = 0
 
 
-class Progress:
-    """What a run tells its user; the command line draws it, tests count it."""
-
-    def start(self, jobs: int) -> None:
-        """`jobs` distinct answers will be evaluated."""
-
-    def done(self, instance_id: str, status: Status) -> None:
-        """One of them has its verdict."""
-
-
 @dataclass
-class Finished:
+class RunSummary:
     """What a run came to."""
 
     bad_rows: list[BadRow] = field(default_factory=list)
@@ -76,13 +68,18 @@ class Finished:
 
 
 def evaluate(
-    settings: Settings, rows: Sequence[Row], sandbox: Sandbox, say: Say, progress: Progress | None = None
-) -> Finished:
+    predictions: Source,
+    settings: RunSettings,
+    rows: Sequence[DatasetRow],
+    sandbox: Sandbox,
+    progress: Progress | None = None,
+) -> RunSummary:
     """Evaluate predictions against dataset rows and fill the run folder.
 
     Args:
-        rows: all rows of the dataset (see `lmrbench_data.loader.load`).
-        say: receives lines for the user.
+        predictions: what `predictions.read_predictions` takes.
+        rows: all rows of the dataset (see `lmrbench_data.loader.load_rows`).
+        progress: told of each distinct answer; the label is its status.
 
     Raises:
         InputError: the predictions cannot be read, a name is unknown, or the folder belongs to another run.
@@ -94,6 +91,7 @@ def evaluate(
     identity = {
         "dataset": settings.dataset,
         "dataset_sha256": dataset_sha256(rows),
+        "recordings_sha256": recordings_sha256(rows),
         "benchmark_version": rows[0]["benchmark_version"],
         "harness_version": __version__,
         "sandbox": sandbox.name,
@@ -103,66 +101,67 @@ def evaluate(
         "scope": {instance_id: row["category"] for instance_id, row in scope.items()},
     }
     with RunFolder.open(settings.out, identity) as folder:
-        finished = Finished()
-        every = {str(row["instance_id"]): row for row in rows}
-        entries = _take_in(read_predictions(settings.predictions, every), scope, folder, finished)
-        if not entries and not finished.bad_rows:
-            raise InputError(f"predictions {settings.predictions!r}: none for the chosen instances")
+        summary = RunSummary()
+        every = {row["instance_id"]: row for row in rows}
+        entries = _take_in(read_predictions(predictions, every), scope, folder, summary)
+        if not entries and not summary.bad_rows:
+            raise InputError(f"predictions {source_name(predictions)!r}: none for the chosen instances")
         pending = folder.pending(entries)
         jobs = folder.copy_known_results(pending)
-        finished.rows, finished.jobs = len(entries), len(jobs)
-        finished.kept = len(entries) - sum(map(len, pending.values()))
-        if finished.kept:
-            say(f"{folder.path}: {finished.kept} of {len(entries)} predictions were evaluated before; going on")
-        folder.update(predictions=settings.predictions, complete=False, limits=Limits(0, 0).as_row())
-        tags = sorted({str(scope[job.instance_id]["docker_image"]) for job in jobs})
-        images = {tag: sandbox.prepare(tag, say) for tag in tags}
+        summary.rows, summary.jobs = len(entries), len(jobs)
+        summary.kept = len(entries) - sum(map(len, pending.values()))
+        if summary.kept:
+            done = f"{summary.kept} of {len(entries)} predictions were evaluated before"
+            _log.info("%s: %s; resuming", folder.path, done)
+        folder.update(predictions=source_name(predictions), complete=False, limits=Limits(0, 0).as_row())
+        tags = sorted({scope[job.instance_id]["docker_image"] for job in jobs})
+        images = {tag: sandbox.prepare(tag) for tag in tags}
         folder.update(images={**folder.facts.get("images", {}), **images})
         progress.start(len(jobs))
         evaluator = _Evaluator(settings, scope, sandbox, images, folder)
         # Closed at once when anything goes wrong in here: sandboxes first, then the threads that wait for them.
-        with contextlib.closing(_in_parallel(evaluator, list(jobs), settings.workers, finished)) as verdicts:
+        with contextlib.closing(_in_parallel(evaluator, list(jobs), settings.workers, summary)) as verdicts:
             for job, verdict in verdicts:
                 folder.write_log(job, verdict.log)
                 for entry in jobs[job]:
                     folder.append(entry, _result(entry, scope[job.instance_id], verdict, images, folder.facts))
-                progress.done(job.instance_id, verdict.status)
-        finished.infra_errors = sum(status is Status.INFRA_ERROR for status in folder.statuses(entries))
-        complete = not finished.stopped and not finished.infra_errors
-        folder.update(complete=complete, bad_rows=[str(bad) for bad in finished.bad_rows], finished_at=_now())
-    return finished
+                progress.step(str(verdict.status))
+        summary.infra_errors = sum(status is Status.INFRA_ERROR for status in folder.statuses(entries))
+        complete = not summary.stopped and not summary.infra_errors
+        folder.update(complete=complete, bad_rows=[str(bad) for bad in summary.bad_rows], finished_at=now())
+    return summary
 
 
-def select(rows: Sequence[Row], instances: Sequence[str], categories: Sequence[str]) -> dict[str, Row]:
+def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Sequence[str]) -> dict[str, DatasetRow]:
     """The rows of a run by instance id.
 
     Raises:
-        InputError: an instance or category is unknown, or nothing is left.
+        ArgumentError: an instance or category is unknown, or nothing is left.
     """
-    known = {str(row["instance_id"]): row for row in rows}
+    known = {row["instance_id"]: row for row in rows}
     if unknown := [name for name in instances if name not in known]:
-        raise InputError(f"--instance {unknown[0]}: unknown; see `lmrbench tasks list`")
-    available = sorted({str(row["category"]) for row in rows})
+        raise ArgumentError("instances", f"{unknown[0]!r} is unknown; see `lmrbench tasks list`")
+    available = sorted({row["category"] for row in rows})
     if unknown := [name for name in categories if name not in available]:
-        raise InputError(f"--category {unknown[0]!r}: unknown; one of: {'; '.join(available)}")
+        raise ArgumentError("categories", f"{unknown[0]!r} is unknown; one of: {'; '.join(available)}")
     chosen = {
         name: row
         for name, row in known.items()
         if (not instances or name in instances) and (not categories or row["category"] in categories)
     }
     if not chosen:
-        raise InputError("--instance and --category together leave no instance")
+        raise ArgumentError("instances", "none of them is in the chosen categories")
     return chosen
 
 
 def _take_in(
-    items: Iterator[Prediction | BadRow], scope: Mapping[str, Row], folder: RunFolder, finished: Finished
+    items: Iterator[Prediction | BadRow], scope: Mapping[str, DatasetRow], folder: RunFolder, summary: RunSummary
 ) -> list[Entry]:
     """Copy the predictions of the scope into the run folder; collect bad rows."""
     with folder.predictions_writer() as write:
         for item in items:
             if isinstance(item, BadRow):
-                finished.bad_rows.append(item)
+                summary.bad_rows.append(item)
             elif item.instance_id in scope:
                 write(item)
     return folder.entries
@@ -173,8 +172,8 @@ class _Evaluator:
 
     def __init__(
         self,
-        settings: Settings,
-        scope: Mapping[str, Row],
+        settings: RunSettings,
+        scope: Mapping[str, DatasetRow],
         sandbox: Sandbox,
         images: Mapping[str, str],
         folder: RunFolder,
@@ -200,7 +199,7 @@ class _Evaluator:
             )
         except InfraError as error:
             return Verdict(CAUSES[Cause.ENGINE].status, [], "", 0.0, str(error))
-        except (LMRBenchError, LoadError):
+        except LMRBenchError:
             raise
         except Exception as error:
             detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}"
@@ -228,7 +227,7 @@ class _Evaluator:
 
 
 def _in_parallel(
-    evaluator: _Evaluator, jobs: Sequence[Entry], workers: int, finished: Finished
+    evaluator: _Evaluator, jobs: Sequence[Entry], workers: int, summary: RunSummary
 ) -> Generator[tuple[Entry, Verdict]]:
     """Yield verdicts as they come; few jobs are in flight at a time, whatever their number."""
     failures = 0
@@ -249,7 +248,7 @@ def _in_parallel(
                 failures = failures + 1 if verdict.status is Status.INFRA_ERROR else 0
                 yield flying.pop(future), verdict
                 if failures >= GIVE_UP_AFTER:
-                    finished.stopped = verdict.detail
+                    summary.stopped = verdict.detail
                     return
             fill()
     finally:
@@ -259,9 +258,9 @@ def _in_parallel(
 
 
 def _result(
-    entry: Entry, row: Row, verdict: Verdict, images: Mapping[str, str], facts: Mapping[str, Any]
-) -> dict[str, Any]:
-    """A row of results.jsonl (design: predictions and results)."""
+    entry: Entry, row: DatasetRow, verdict: Verdict, images: Mapping[str, str], facts: Mapping[str, Any]
+) -> ResultRow:
+    """A row of results.jsonl."""
     return {
         "run_id": facts["run_id"],
         "instance_id": entry.instance_id,
@@ -273,16 +272,12 @@ def _result(
         "status": str(verdict.status),
         "detail": verdict.detail,
         "cases": [case.as_row() for case in verdict.cases],
-        "judge": None,
         "duration_s": round(verdict.duration_s, 3),
         "sandbox": facts["sandbox"],
         "image_id": images[row["docker_image"]],
         "dataset": facts["dataset"],
         "dataset_sha256": facts["dataset_sha256"],
+        "recordings_sha256": facts["recordings_sha256"],
         "harness_version": facts["harness_version"],
         "started_at": facts["started_at"],
     }
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

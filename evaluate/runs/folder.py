@@ -5,25 +5,29 @@ several (an infra error that was tried again) the last counts. Totals are never 
 """
 
 import contextlib
-import datetime
-import fcntl
 import json
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
-from ...errors import InputError
+from filelock import FileLock, Timeout
+
+from ...errors import ArgumentError, InputError
+from ...files import write_atomically
+from ...rows import ResultRow
+from ...times import now
 from ..predictions import Prediction, PredictionFile
 from ..verdict import Status
-from .jsonl import parse_row, wrong_key
+from .jsonl import Line, cut_tail, parse_row, read_log, wrong_key
 
 #: What run.json and each row of results.jsonl always have, and what that is.
 _FACTS: dict[str, Any] = {
     "run_id": str,
     "dataset": str,
     "dataset_sha256": str,
+    "recordings_sha256": str,
     "benchmark_version": str,
     "harness_version": str,
     "sandbox": str,
@@ -45,7 +49,15 @@ _ROW: dict[str, Any] = {
 }
 _CASE = {"name": str, "seed": int, "status": str, "detail": str}
 #: What must agree for results of one folder to be comparable with each other.
-_IDENTITY = ("dataset_sha256", "harness_version", "sandbox", "timeout_scale", "fresh_seed_count", "scope")
+_IDENTITY = (
+    "dataset_sha256",
+    "recordings_sha256",
+    "harness_version",
+    "sandbox",
+    "timeout_scale",
+    "fresh_seed_count",
+    "scope",
+)
 
 
 class Entry(NamedTuple):
@@ -86,31 +98,31 @@ class RunFolder:
         stored = path / "run.json"
         try:
             if path.exists() and (not path.is_dir() or (not stored.is_file() and set(os.listdir(path)) - {".lock"})):
-                raise InputError(f"{path}: is not a run folder and not empty; give --out another name")
+                raise ArgumentError("out", f"{path}: is not a run folder and not empty; give another name")
             path.mkdir(parents=True, exist_ok=True)
-            lock = (path / ".lock").open("w")
+            lock = FileLock(path / ".lock")
+            lock.acquire(blocking=False)
+        except Timeout:
+            problem = f"{path}: another process is evaluating into it; wait for it, or give another name"
+            raise ArgumentError("out", problem) from None
         except OSError as error:
-            raise InputError(f"{path}: cannot be written ({error.strerror}); give --out another place") from error
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(f"{path}: another process is evaluating into it; wait for it, or give --out") from None
-            folder = cls(path, _facts(path, stored, identity))
+            problem = f"{path}: cannot be written ({error.strerror}); give another place"
+            raise ArgumentError("out", problem) from error
+        with contextlib.closing(cls(path, {})) as folder, lock:
+            folder.facts = _facts(path, stored, identity)
             folder._read_results()
             folder.update()
-            try:
-                yield folder
-            finally:
-                if folder._results:
-                    folder._results.close()
+            yield folder
+
+    def close(self) -> None:
+        """Close the file of results."""
+        if self._results:
+            self._results.close()
 
     def update(self, **facts: Any) -> None:
         """Add facts to run.json; the file is always whole."""
         self.facts.update(facts)
-        temporary = self.path / ".run.json"
-        temporary.write_text(json.dumps(self.facts, indent=2) + "\n", encoding="utf-8")
-        os.replace(temporary, self.path / "run.json")
+        write_atomically(self.path / "run.json", json.dumps(self.facts, indent=2) + "\n")
 
     @contextlib.contextmanager
     def predictions_writer(self) -> Iterator[Callable[[Prediction], None]]:
@@ -182,12 +194,11 @@ class RunFolder:
 
     def _read_results(self) -> None:
         path = self.path / "results.jsonl"
-        whole = 0
-        for start, end, row in _result_rows(path):
-            self._known[_row_key(row)] = (Status(row["status"]), start)
-            whole = end
-        if path.exists() and path.stat().st_size > whole:
-            os.truncate(path, whole)  # a row that was cut short is evaluated again
+        end = 0
+        for line in _result_lines(path):
+            self._known[_row_key(line.row)] = (Status(line.row["status"]), line.start)
+            end = line.end
+        cut_tail(path, end)  # a row that was cut short is evaluated again
 
 
 def log_path(run: Path, instance_id: str, prediction_sha256: str) -> Path:
@@ -195,7 +206,7 @@ def log_path(run: Path, instance_id: str, prediction_sha256: str) -> Path:
     return run / "logs" / instance_id / f"{prediction_sha256[:16]}.log"
 
 
-def read_results(path: Path) -> Iterator[dict[str, Any]]:
+def read_results(path: Path) -> Iterator[ResultRow]:
     """The rows of a run folder's results.jsonl that count, in order: for each prediction of the run its last one.
 
     Rows of predictions that are not (or no longer) in predictions.jsonl do not count; without that file all do.
@@ -207,12 +218,12 @@ def read_results(path: Path) -> Iterator[dict[str, Any]]:
     predictions, results = PredictionFile(path / "predictions.jsonl"), path / "results.jsonl"
     wanted = {(*item.key, item.sha256) for item in predictions} if predictions.path.exists() else None
     last: dict[tuple[str, str, str, int], int] = {}
-    for start, _, row in _result_rows(results):
-        key = _row_key(row)
+    for line in _result_lines(results):
+        key = _row_key(line.row)
         if wanted is None or key in wanted:
-            last[key[:4]] = start
+            last[key[:4]] = line.start
     counted = set(last.values())
-    yield from (row for start, _, row in _result_rows(results) if start in counted)
+    yield from (cast(ResultRow, line.row) for line in _result_lines(results) if line.start in counted)
 
 
 def read_facts(path: Path) -> dict[str, Any]:
@@ -226,7 +237,7 @@ def read_facts(path: Path) -> dict[str, Any]:
         facts = json.loads(stored.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(
-            f"{path}: no run.json ({error.strerror}); give a folder of `lmrbench evaluate --out`"
+            f"{path}: no run.json ({error.strerror}); give a folder that `lmrbench evaluate` has written"
         ) from error
     except (ValueError, RecursionError):
         facts = None
@@ -239,14 +250,15 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def _facts(path: Path, stored: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     if not stored.is_file():
-        return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now}
+        return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
     facts = read_facts(path)
     for name in _IDENTITY:
         if facts[name] != identity[name]:
             what = "selection of instances" if name == "scope" else name
-            raise InputError(f"{path}: holds a run with another {what}, which cannot be mixed; give --out another name")
+            raise ArgumentError(
+                "out", f"{path}: holds a run with another {what}, which cannot be mixed; give another name"
+            )
     return facts
 
 
@@ -259,28 +271,12 @@ def _row_key(row: Mapping[str, Any]) -> Key:
     return *names, row["sample"], row["prediction_sha256"]
 
 
-def _result_rows(path: Path) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """(start, end, row) of each row; a last one that a kill cut short is left out.
-
-    Raises:
-        InputError: a row before the last is none.
-    """
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        start = 0
-        while line := file.readline():
-            row = _parse(line)
-            if row is None:
-                if file.read(1):
-                    raise InputError(f"{path}: damaged at byte {start}; move the file away to evaluate again")
-                return
-            yield start, start + len(line), row
-            start += len(line)
+def _result_lines(path: Path) -> Iterator[Line]:
+    return read_log(path, _parse, "move the file away to evaluate again")
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """A whole result row, None for anything else."""
+    """A result row, None for anything else."""
     row = parse_row(line, _ROW)
     if row is None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
         return None

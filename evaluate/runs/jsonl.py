@@ -1,14 +1,54 @@
-"""Check the rows of the files that a run appends to: a kill may cut the last one short, a hand may damage any."""
+"""Read the files of JSON rows that a run appends to: a kill may cut the last row short, a hand may damage any."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...errors import InputError
+
+
+class Line(NamedTuple):
+    """One row of a file, and the bytes at which it starts and ends."""
+
+    start: int
+    end: int
+    row: dict[str, Any]
+
+
+def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: str) -> Iterator[Line]:
+    """The rows of a file in order; none if it is missing. A last row that was cut short is left out.
+
+    Args:
+        parse: a line's row, or None if it is malformed.
+        fix: what the user can do about a damaged file.
+
+    Raises:
+        InputError: a row before the last is malformed.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        start = 0
+        for number, line in enumerate(file, start=1):
+            row = parse(line) if line.endswith(b"\n") else None
+            if row is None:
+                if line.endswith(b"\n"):
+                    raise InputError(f"{path}:{number}: damaged; {fix}")
+                return
+            yield Line(start, start + len(line), row)
+            start += len(line)
+
+
+def cut_tail(path: Path, end: int) -> None:
+    """Remove what stands after the last whole row, which ends at byte `end`."""
+    if path.exists() and path.stat().st_size > end:
+        os.truncate(path, end)
 
 
 def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A whole line's JSON object that has the keys, with these types; None for anything else."""
-    if not line.endswith(b"\n"):
-        return None
+    """A line's JSON object that has the keys, with these types; None for anything else."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):

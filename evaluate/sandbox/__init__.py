@@ -1,152 +1,29 @@
-"""The one interface of all sandboxes: bytes in (a tar), bytes out (a stream), limits, and how it ended.
+"""Where tested code runs: `docker` is the security boundary; `local` is for machines without an engine and is none."""
 
-A sandbox knows nothing of tasks or verdicts. `docker` is the security boundary; `local` is for machines without an
-engine and is none.
-"""
-
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Protocol
+import importlib
+import logging
+import re
 
 from ...errors import InfraError, InputError
-
-Say = Callable[[str], None]
-"""How long work reports a line of progress to the user."""
-
-#: The runner's first word, said before any tested code runs.
-READY = b"ready\n"
-#: What unpacking and loading libraries may take on a busy machine, before that word.
-START_S = 120.0
-
-
-class Ended(StrEnum):
-    """How a run in a sandbox came to its end, as seen from outside."""
-
-    EXITED = "exited"
-    TIME_LIMIT = "time_limit"
-    OUT_OF_MEMORY = "out_of_memory"
-    OUTPUT_LIMIT = "output_limit"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a run may use."""
-
-    time_s: float
-    """From the runner's first word on: a slow start is not the tested code's."""
-    memory_mb: int
-    processes: int = 256
-    disk_mb: int = 256
-    output_mb: int = 64
-    log_kb: int = 256
-
-    def as_row(self) -> dict[str, int]:
-        """The limits that are the same for all instances, as run.json records them."""
-        return {
-            "processes": self.processes,
-            "disk_mb": self.disk_mb,
-            "output_mb": self.output_mb,
-            "log_kb": self.log_kb,
-        }
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came out of a sandbox."""
-
-    stdout: bytes
-    log: str
-    ended: Ended
-    duration_s: float
-    """From the runner's first word on."""
-
-
-class Clock:
-    """Measures a run: an allowance for the start, then the limit from the runner's first word on."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._since = time.monotonic()
-        self._allowed = START_S
-        self._ready = False
-
-    def hear(self, stdout: bytearray) -> None:
-        """Look for the first word in what has come so far."""
-        if not self._ready and stdout.startswith(READY):
-            self._since, self._allowed, self._ready = time.monotonic(), self._limits.time_s, True
-
-    def elapsed(self) -> float:
-        """Seconds since the first word, or since the start."""
-        return time.monotonic() - self._since
-
-    def rest(self) -> float:
-        """Seconds that are left; not positive when time is up."""
-        return self._allowed - self.elapsed()
-
-
-def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:
-    """What the runner sent after its first word.
-
-    Args:
-        problem: what is known about a runner that did not start.
-
-    Raises:
-        InfraError: the first word is missing, so no tested code has run yet and nothing can be its fault (memory apart:
-            the limit may be too low for the libraries that the tested code names).
-    """
-    if stdout.startswith(READY):
-        del stdout[: len(READY)]
-    elif ended is not Ended.OUT_OF_MEMORY:
-        raise InfraError(f"the runner did not start ({problem})")
-    return bytes(stdout)
-
-
-class Sandbox(Protocol):
-    """Where tested code runs."""
-
-    name: str
-    official: bool
-    """Whether its results may stand on a leaderboard."""
-
-    def prepare(self, tag: str, say: Say) -> str:
-        """Make the environment with this image tag available; return the identity that results record.
-
-        Raises:
-            InfraError: it cannot be had.
-        """
-        ...
-
-    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
-        """Run one workspace (see `workspace.workspace_tar`); safe to call from several threads.
-
-        Args:
-            image: what `prepare` returned.
-
-        Raises:
-            InfraError: the machinery failed; nothing is known about the tested code.
-        """
-        ...
-
-    def close(self) -> None:
-        """Stop everything that still runs and leave nothing behind; running `run` calls raise InfraError."""
-        ...
-
+from .base import Sandbox
 
 KINDS = ("auto", "docker", "local")
+_log = logging.getLogger(__name__)
 
 
-def open_sandbox(kind: str, say: Say) -> Sandbox:
-    """The sandbox of this kind; `auto` takes Docker if a daemon answers, else `local` with a warning.
+def open_sandbox(kind: str) -> Sandbox:
+    """The sandbox of this kind; use it as a context manager.
+
+    Args:
+        kind: `docker`; `local`; `auto`, which takes Docker if a daemon answers, else `local` with a warning; or the
+            import path `package.module:name` of something that is called without arguments and returns a `Sandbox`.
 
     Raises:
         InfraError: `docker` was asked for and no daemon answers.
+        InputError: no such kind, or nothing can be imported from that path.
     """
     from .local import LocalSandbox
 
-    if kind not in KINDS:
-        raise InputError(f"sandbox {kind!r}: one of {', '.join(KINDS)}")
     if kind in ("auto", "docker"):
         from .docker import DockerSandbox
 
@@ -155,8 +32,27 @@ def open_sandbox(kind: str, say: Say) -> Sandbox:
         except InfraError as error:
             if kind == "docker":
                 raise
-            say(f"warning: {error}")
-            say("warning: using the `local` sandbox: no isolation from this machine, not accepted on a leaderboard")
-    elif kind == "local":
-        say("warning: the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
-    return LocalSandbox(say)
+            _log.warning("%s", error)
+            _log.warning("using the `local` sandbox: no isolation from this machine, not accepted on a leaderboard")
+            return LocalSandbox()
+    if kind == "local":
+        _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
+        return LocalSandbox()
+    return _open_path(kind)
+
+
+def _open_path(path: str) -> Sandbox:
+    """A sandbox that somebody else wrote."""
+    if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path):
+        raise InputError(f"sandbox {path!r}: one of {', '.join(KINDS)}, or an import path `package.module:name`")
+    module, _, name = path.partition(":")
+    try:
+        sandbox: Sandbox = getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"sandbox {path!r}: cannot be imported ({error})") from error
+    missing = [part for part in ("prepare", "run", "close", "name", "official") if not hasattr(sandbox, part)]
+    if missing:
+        raise InputError(f"sandbox {path!r}: is no sandbox, it lacks {', '.join(missing)}")
+    if sandbox.official:
+        raise InputError(f"sandbox {path!r}: says it is official, which only `docker` is; set `official = False`")
+    return sandbox

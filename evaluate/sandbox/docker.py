@@ -19,8 +19,8 @@ from datetime import datetime
 from typing import Any
 
 from ...errors import InfraError
-from ..workspace import bootstrap
-from . import START_S, Clock, Ended, Limits, Outcome, Say, runner_stream
+from ..runner import bootstrap
+from .base import START_S, Clock, Ended, Limits, Outcome, Sandbox, runner_stream
 from .images import ensure_image
 
 LABEL = "lmrbench.run"
@@ -29,7 +29,7 @@ _API_TIMEOUT_S = 60
 _STDOUT = 1
 
 
-class DockerSandbox:
+class DockerSandbox(Sandbox):
     """Containers of one harness process."""
 
     name = "docker"
@@ -46,12 +46,14 @@ class DockerSandbox:
         self._closed = False
         self._reaper: subprocess.Popen[bytes] | None = None
         self._reaper_lock = threading.Lock()
+        #: Threads that need the same image wait for the one that builds it.
+        self._image_lock = threading.Lock()
         self._api()
 
-    def prepare(self, tag: str, say: Say) -> str:
+    def prepare(self, tag: str) -> str:
         """Pull or build the image if it is missing; return its content address."""
-        with _engine_errors(f"image {tag}"):
-            return ensure_image(self._api(), tag, say)
+        with _engine_errors(f"image {tag}"), self._image_lock:
+            return ensure_image(self._api(), tag)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a container of its own."""

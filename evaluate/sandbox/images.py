@@ -1,20 +1,21 @@
 """Make an environment's image available: look, pull from the configured registry, or build from our own folder."""
 
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...environments import Environment, load_environments, registry_tag
 from ...errors import InfraError
-from . import Say
 
 #: Network of build steps (`host` where the default network of builds reaches no package index).
 BUILD_NETWORK_VARIABLE = "LMRBENCH_BUILD_NETWORK"
 #: Passed on to builds when set in the environment.
 _BUILD_ARGUMENTS = ("PIP_EXTRA_INDEX_URL",)
+_log = logging.getLogger(__name__)
 
 
-def ensure_image(api: Any, tag: str, say: Say) -> str:
+def ensure_image(api: Any, tag: str) -> str:
     """The content address of the image `tag`, pulled or built first if it is missing.
 
     Raises:
@@ -25,21 +26,21 @@ def ensure_image(api: Any, tag: str, say: Say) -> str:
     environment = next((item for item in load_environments().values() if item.tag == tag), None)
     need = f" It takes about {environment.disk_mb / 1000:.1f} GB of disk." if environment else ""
     if registry_tag(tag) != tag:
-        say(f"image {tag} is missing: pulling {registry_tag(tag)}.{need}")
+        _log.info("image %s is missing: pulling %s.%s", tag, registry_tag(tag), need)
         try:
-            return pull_image(api, tag, say)
+            return pull_image(api, tag)
         except InfraError as error:
             if environment is None:
                 raise
-            say(f"warning: {error}")
+            _log.warning("%s", error)
     if environment is None:
         raise InfraError(
             f"image {tag} is not here, and this installation has no environment of that content; "
             "set LMRBENCH_REGISTRY to a registry that has it, "
             "or install the version of lmrbench-data that made the dataset"
         )
-    say(f"image {tag} is missing: building it from {environment.folder.name}/.{need}")
-    return build_image(api, environment, say)
+    _log.info("image %s is missing: building it from %s/.%s", tag, environment.folder.name, need)
+    return build_image(api, environment)
 
 
 def image_id(api: Any, tag: str) -> str | None:
@@ -52,13 +53,13 @@ def image_id(api: Any, tag: str) -> str | None:
         return None
 
 
-def pull_image(api: Any, tag: str, say: Say) -> str:
+def pull_image(api: Any, tag: str) -> str:
     """Pull from the configured registry and give the image its plain tag."""
     import docker.errors
 
     name = registry_tag(tag)
     try:
-        _follow(api.pull(name, stream=True, decode=True), say, f"pulling {name}")
+        _follow(api.pull(name, stream=True, decode=True), f"pulling {name}")
     except docker.errors.APIError as error:
         limited = " (the registry limits the rate: wait, or log in)" if "toomanyrequests" in str(error).lower() else ""
         raise InfraError(f"cannot pull {name}: {error.explanation or error}{limited}") from error
@@ -69,7 +70,6 @@ def pull_image(api: Any, tag: str, say: Say) -> str:
 def build_image(
     api: Any,
     environment: Environment,
-    say: Say,
     *,
     network: str | None = None,
     arguments: Mapping[str, str] | None = None,
@@ -93,14 +93,14 @@ def build_image(
         forcerm=True,
         decode=True,
     )
-    _follow(lines, say, f"building {environment.tag}")
+    _follow(lines, f"building {environment.tag}")
     identity = image_id(api, environment.tag)
     if identity is None:
         raise InfraError(f"building {environment.tag} ended without an image")
     return identity
 
 
-def push_image(api: Any, tag: str, say: Say) -> str:
+def push_image(api: Any, tag: str) -> str:
     """Push a local image to the configured registry; return its name there.
 
     Raises:
@@ -112,12 +112,12 @@ def push_image(api: Any, tag: str, say: Say) -> str:
     if image_id(api, tag) is None:
         raise InfraError(f"image {tag} is not here; run `lmrbench images build` first")
     api.tag(tag, *name.rsplit(":", 1))
-    _follow(api.push(name, stream=True, decode=True), say, f"pushing {name}")
+    _follow(api.push(name, stream=True, decode=True), f"pushing {name}")
     return name
 
 
-def _follow(lines: Iterable[Mapping[str, Any]], say: Say, what: str) -> None:
-    """Pass on the steps of a build, pull or push; raise what the stream reports as an error."""
+def _follow(lines: Iterable[Mapping[str, Any]], what: str) -> None:
+    """Log the steps of a build, pull or push; raise what the stream reports as an error."""
     recent: list[str] = []
     last_status = ""
     for line in lines:
@@ -126,9 +126,9 @@ def _follow(lines: Iterable[Mapping[str, Any]], say: Say, what: str) -> None:
         if text:
             recent = [*recent[-4:], text]
             if text.startswith("Step "):
-                say(f"  {text}")
+                _log.info("  %s", text)
         if status and status != last_status and not line.get("id"):
-            say(f"  {status}")
+            _log.info("  %s", status)
         last_status = status or last_status
         if "error" in line:
             raise InfraError(f"{what} failed: {line['error']} (before it: {' | '.join(recent)[-400:]})")

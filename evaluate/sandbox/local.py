@@ -6,6 +6,7 @@ and for quick work on tasks one trusts; results say `local` and no leaderboard t
 
 import contextlib
 import json
+import logging
 import os
 import platform
 import selectors
@@ -21,26 +22,26 @@ from pathlib import Path
 
 from ...environments import load_environments
 from ...errors import InfraError
-from ..workspace import bootstrap
-from . import Clock, Ended, Limits, Outcome, Say, runner_stream
+from ..runner import bootstrap
+from .base import Clock, Ended, Limits, Outcome, Sandbox, runner_stream
 
 #: Carried in the environment of everything that a run starts, so that stragglers can be found.
 _MARK = "LMRBENCH_LOCAL_SANDBOX"
+_log = logging.getLogger(__name__)
 
 
-class LocalSandbox:
+class LocalSandbox(Sandbox):
     """Child processes of one harness process."""
 
     name = "local"
     official = False
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
+    def __init__(self) -> None:
         self._running: set[str] = set()
         self._lock = threading.Lock()
         self._closed = False
 
-    def prepare(self, tag: str, say: Say) -> str:
+    def prepare(self, tag: str) -> str:
         """Check that this Python has the environment's packages; return their versions as the identity."""
         name = tag.partition("/")[2].partition(":")[0]
         environment = load_environments().get(name)
@@ -63,7 +64,7 @@ class LocalSandbox:
                 "run `pip install 'lmrbench-data[local]'` or start Docker"
             )
         if other:
-            say(f"warning: this Python has {', '.join(other)}; results may differ from the image's")
+            _log.warning("this Python has %s; results may differ from the image's", ", ".join(other))
         return "; ".join(found)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:

@@ -7,20 +7,23 @@ that comes out otherwise than it should is run again alone, and that verdict cou
 import ast
 import concurrent.futures
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...build import Recorder, build_rows
+from ...build import build_rows
+from ...checked import record_checked
 from ...errors import InfraError, InputError
 from ...loader import File
+from ...progress import Progress
+from ...rows import DatasetRow
 from ...source import block_end, find_function, first_line, split_lines
 from ...tasks import Implementation, Task
-from ..evaluator import Verdict, evaluate_batch, evaluate_prediction
+from ..evaluator import evaluate_batch, evaluate_prediction
 from ..predictions import Prediction
-from ..sandbox import Sandbox, Say
-from ..verdict import Status
+from ..sandbox.base import Sandbox
+from ..verdict import Status, Verdict
 from .mutants import make_mutants
 from .stability import MANY_RUNS, stability
 
@@ -73,62 +76,54 @@ class Finding:
 
 def check_tasks(
     tasks: Sequence[Task],
-    recorder: Recorder,
     sandbox: Sandbox,
-    say: Say,
     *,
     workers: int = 2,
     mutants: bool = False,
     most: int | None = None,
-    on_start: Callable[[int], None] = lambda count: None,
-    on_row: Callable[[dict[str, Any]], None] = lambda row: None,
+    progress: Progress | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding for each probe, as they come.
+    """Yield a finding for each probe, as they come; after the last, rows without fault count as checked.
 
     Args:
         mutants: also try every mutant of the reference (`mutants.py`): the cases have to notice it, or it is listed in
             the task as equivalent and they do not.
         most: a quick look: at most so many variants of a kind, spread over all of them, and no repetitions of the
             reference. Everything by default.
-        on_start: told how many probes will run.
-        on_row: given each dataset row that is checked.
 
     Raises:
         InfraError: the machinery failed, so that nothing can be said.
     """
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, DatasetRow] = {}
     references: dict[str, Mapping[str, File]] = {}
     probes: list[Probe] = []
-
-    def record(task: Task, implementation: Implementation) -> dict[str, Any] | InputError:
+    bad: set[str] = set()
+    pairs = [(task, item) for task in tasks for item in task.implementations]
+    for task, implementation in pairs:
+        instance = implementation.instance_id
+        faults = list(read_faults(task, implementation))
+        bad |= {fault.instance_id for fault in faults}
+        yield from faults
         try:
-            [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))], recorder)
+            [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))])
         except InputError as error:
-            return error
-        return row
-
-    pairs = [(task, implementation) for task in tasks for implementation in task.implementations]
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        recorded = pool.map(record, *zip(*pairs, strict=True)) if pairs else ()
-        for (task, implementation), row in zip(pairs, recorded, strict=True):
-            instance = implementation.instance_id
-            yield from read_faults(task, implementation)
-            if isinstance(row, InputError):
-                yield Finding(instance, "golden", False, str(row), str(Status.ERROR))
-                continue
-            on_row(row)
-            rows[instance], references[instance] = row, task.repo
-            probes += _probes(task, implementation, most)
-            if mutants:
-                tried = list(_mutant_probes(task, implementation))
-                probes += tried
-                yield from _unknown_equivalents(implementation, tried)
+            yield Finding(instance, "recording", False, str(error))
+            continue
+        rows[instance], references[instance] = row, task.repo
+        probes += _probes(task, implementation, most)
+        if mutants:
+            tried = list(_mutant_probes(task, implementation))
+            probes += tried
+            gone = list(_unknown_equivalents(implementation, tried))
+            bad |= {fault.instance_id for fault in gone}
+            yield from gone
     repeated = list(rows) if most is None else []
-    on_start(len(probes) + 2 * len(repeated))
-    images = {tag: sandbox.prepare(tag, say) for tag in {str(row["docker_image"]) for row in rows.values()}}
+    progress = progress or Progress()
+    progress.start(len(probes) + 2 * len(repeated))
+    images = {tag: sandbox.prepare(tag) for tag in {row["docker_image"] for row in rows.values()}}
 
     def image_of(instance: str) -> str:
-        return images[str(rows[instance]["docker_image"])]
+        return images[rows[instance]["docker_image"]]
 
     def run(batch: Sequence[Probe]) -> list[Finding]:
         instance = batch[0].instance_id
@@ -144,10 +139,18 @@ def check_tasks(
         jobs += [pool.submit(repeat, instance) for instance in repeated]
         try:
             for job in concurrent.futures.as_completed(jobs):
-                yield from job.result()
+                for finding in job.result():
+                    progress.step("ok" if finding.ok else "bad")
+                    if not finding.ok:
+                        bad.add(finding.instance_id)
+                    yield finding
         finally:
             for job in jobs:
                 job.cancel()
+    if most is None:
+        for instance, row in rows.items():
+            if instance not in bad:
+                record_checked(row, sandbox.name)
 
 
 def _batches(probes: Sequence[Probe]) -> Iterator[list[Probe]]:
@@ -164,7 +167,7 @@ def _batches(probes: Sequence[Probe]) -> Iterator[list[Probe]]:
             yield group[start : start + BATCH]
 
 
-def _run_batch(batch: Sequence[Probe], row: Mapping[str, Any], sandbox: Sandbox, image: str) -> list[Finding]:
+def _run_batch(batch: Sequence[Probe], row: DatasetRow, sandbox: Sandbox, image: str) -> list[Finding]:
     def alone(probe: Probe) -> Verdict:
         return evaluate_prediction(row, probe.prediction, sandbox, image)
 

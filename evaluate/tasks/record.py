@@ -1,157 +1,128 @@
-"""Record the expected outputs of a task: run its reference in the sandbox, keep what the cases return.
+"""Record references: run each in the sandbox and keep what its cases return beside the task.
 
-Recordings are cached by the content of everything that they depend on, so a rebuild with nothing changed runs nothing.
+A recording that still agrees within the tolerances of its cases is left as it is: last bits that another CPU gives do
+not rewrite files that nobody changed.
 """
 
-import gzip
-import hashlib
+import concurrent.futures
 import json
-import os
-import tempfile
-import zlib
-from collections.abc import Mapping, Sequence
+import platform
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from ...archive import gzip_bytes
-from ...build import Recorded
-from ...environments import load_environments
 from ...errors import InputError
-from ...paths import cache_folder
+from ...recordings import Recording, image_tag, last_recording, read_recording, write_recording
+from ...rows import DeclaredCase
 from ...tasks import Implementation, Task
-from ..compare import ATOL, CHECKERS, RTOL
+from ..compare import ATOL, CHECKERS, RTOL, Comparison, first_difference
 from ..decode import Frame, StreamError, decode, read_frames, read_json, write_frame
-from ..sandbox import Ended, Limits, Sandbox, Say
-from ..workspace import runner_sha256, workspace_tar
+from ..expected import unpack_frames
+from ..sandbox.base import Ended, Limits, Sandbox
+from ..workspace import workspace_tar
 
 
-@dataclass
-class Recorder:
-    """Records references in one sandbox; hand it to `lmrbench_data.build.build_rows`.
+class State(StrEnum):
+    """What became of the recording of an instance."""
 
-    Attributes:
-        sandbox: where references run.
-        say: receives progress of image builds.
-        cache: folder of recordings; None records everything anew and keeps nothing.
-    """
-
-    sandbox: Sandbox
-    say: Say
-    cache: Path | None = None
-
-    def __call__(self, task: Task, implementation: Implementation) -> Recorded:
-        """The recording of one instance, from the cache if nothing it depends on has changed.
-
-        Raises:
-            InputError: the reference raised, timed out or returned something that cannot be recorded.
-        """
-        where = f"{task.folder / implementation.tests.file}: {implementation.instance_id}"
-        tag = load_environments(task.folder.parent)[task.environment].tag
-        image = self.sandbox.prepare(tag, self.say)
-        # An image is named by its tag, which is the hash of what it is built from; other machines have other digests.
-        place = tag if self.sandbox.official else image
-        tests = implementation.tests
-        workspace = workspace_tar(
-            task.repo, task.cases(implementation), runs=None, seeds=tests.seeds, limit_s=tests.timeout_s
-        )
-        key = hashlib.sha256(b"\0".join([workspace, runner_sha256().encode(), place.encode()])).hexdigest()
-        stored = self.cache / f"{key}.bin" if self.cache else None
-        frames = _read_stored(stored) if stored else []
-        if frames:
-            return _recorded(frames, tests.seeds, where)
-        frames = self._run(image, workspace, implementation, where)
-        recorded = _recorded(frames, tests.seeds, where)
-        if stored:
-            _write_atomically(stored, _pack(frames))
-        return recorded
-
-    def _run(self, image: str, workspace: bytes, implementation: Implementation, where: str) -> list[Frame]:
-        tests = implementation.tests
-        outcome = self.sandbox.run(image, workspace, Limits(tests.timeout_s, tests.memory_mb))
-        if outcome.ended is not Ended.EXITED:
-            limits = "raise tests.timeout_s or tests.memory_mb"
-            raise InputError(f"{where}: the reference ended with {outcome.ended}; {limits}")
-        try:
-            frames = list(read_frames(outcome.stdout))
-        except StreamError as error:
-            raise InputError(f"{where}: the reference wrote into the runner's stream ({error})") from error
-        for frame in frames:
-            if frame.kind not in ("raised", "died"):
-                continue
-            place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
-            facts = read_json(frame.payload)
-            said = f"raised {facts.get('type')}: {facts.get('message')}"
-            what = said if frame.kind == "raised" else f"ended its process ({facts})"
-            raise InputError(f"{where}: {place}: the reference {' '.join(what.split())[:500]}")
-        return frames
+    UP_TO_DATE = "up to date"
+    AGREES = "agrees"
+    """The task changed, its outputs did not: the recorded ones stay."""
+    RECORDED = "recorded"
 
 
-def default_recorder(sandbox: Sandbox, say: Say) -> Recorder:
-    """A recorder that caches in the user's cache folder."""
-    return Recorder(sandbox, say, cache_folder() / "expected")
+@dataclass(frozen=True)
+class Recorded:
+    """One instance whose recording is now that of the task as it is."""
+
+    instance_id: str
+    state: State
+    size: int
+    """Bytes of its recorded outputs."""
 
 
-def record_seeds(
-    row: Mapping[str, Any],
-    golden_repo: Mapping[str, Any],
-    sandbox: Sandbox,
-    image: str,
-    seeds: Sequence[int],
-    *,
-    timeout_scale: float = 1.0,
-    threads: int = 1,
-) -> list[Frame]:
-    """Outputs of a row's golden file on these seeds: others than the published ones for `--fresh-seeds`.
+def record_tasks(
+    tasks: Sequence[Task], sandbox: Sandbox, *, workers: int = 2, force: bool = False
+) -> Iterator[Recorded]:
+    """Bring the recordings of tasks up to date; yield each instance when it is.
 
     Args:
-        timeout_scale: multiplies the row's time limit, which also grows with the number of seeds.
-        threads: of numerical libraries.
+        force: run references whose recording is up to date as well, and replace outputs that agree.
 
     Raises:
-        InputError: the golden file did not return an output for each case and seed.
+        InputError: a reference raised, timed out or returned something that cannot be recorded.
+        InfraError: the machinery failed.
     """
-    cases = [case["name"] for case in row["tests"]["cases"]]
-    runs = [(case, seed) for case in cases for seed in seeds]
-    limit = row["tests"]["timeout_s"] * timeout_scale * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
-    workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit, threads=threads)
-    outcome = sandbox.run(image, workspace, Limits(limit, row["tests"]["memory_mb"]))
+
+    def work(task: Task, implementation: Implementation) -> Recorded:
+        recording = None if force else _up_to_date(task, implementation)
+        state = State.UP_TO_DATE
+        if recording is None:
+            state, recording = _refresh(task, implementation, sandbox, force)
+        return Recorded(implementation.instance_id, state, len(recording.outputs))
+
+    pool = concurrent.futures.ThreadPoolExecutor(workers)
+    try:
+        jobs = [pool.submit(work, task, item) for task in tasks for item in task.implementations]
+        for job in concurrent.futures.as_completed(jobs):
+            yield job.result()
+    finally:  # after an error the caller closes the sandbox, which ends what still runs
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _refresh(task: Task, implementation: Implementation, sandbox: Sandbox, force: bool) -> tuple[State, Recording]:
+    new = record(task, implementation, sandbox)
+    old = last_recording(task, implementation)
+    agrees = old is not None and not force and _agree(old, new)
+    kept = old if old is not None and agrees else new
+    write_recording(task, implementation, kept)
+    return State.AGREES if agrees else State.RECORDED, kept
+
+
+def _up_to_date(task: Task, implementation: Implementation) -> Recording | None:
+    try:
+        return read_recording(task, implementation)
+    except InputError:  # missing, damaged or older than the task
+        return None
+
+
+def record(task: Task, implementation: Implementation, sandbox: Sandbox) -> Recording:
+    """Run the reference of one instance and return what its cases return.
+
+    Raises:
+        InputError: it raised, timed out or returned something that cannot be recorded.
+        InfraError: the machinery failed.
+    """
+    where = f"{task.folder / implementation.tests.file}: {implementation.instance_id}"
+    tests, tag = implementation.tests, image_tag(task)
+    workspace = workspace_tar(
+        task.repo, task.cases(implementation), runs=None, seeds=tests.seeds, limit_s=tests.timeout_s
+    )
+    outcome = sandbox.run(sandbox.prepare(tag), workspace, Limits(tests.timeout_s, tests.memory_mb))
+    if outcome.ended is not Ended.EXITED:
+        raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
     try:
         frames = list(read_frames(outcome.stdout))
-    except StreamError:
-        frames = []
-    if [(frame.case, frame.seed) for frame in frames] != runs or any(frame.kind != "output" for frame in frames):
-        where = f"{row['instance_id']}: the golden file"
-        how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
-        raise InputError(f"{where} does not return on every one of the seeds {list(seeds)}: {how}; mend the task")
-    return frames
+    except StreamError as error:
+        raise InputError(f"{where}: the reference wrote into the runner's stream ({error})") from error
+    for frame in frames:
+        if frame.kind in ("raised", "died"):
+            raise InputError(f"{where}: {_what_happened(frame)}")
+    return _recording(frames, tests.seeds, where, tag, sandbox.name)
 
 
-def row_cases(row: Mapping[str, Any]) -> bytes:
-    """The source of a row's cases."""
-    from ...loader import read_archive
-
-    return read_archive(row["tests_archive"])["cases.py"].data
-
-
-def read_expected(row: Mapping[str, Any]) -> list[Frame]:
-    """The recorded outputs of a row, in the order in which the cases run."""
-    return list(read_frames(gzip.decompress(row["expected"])))
+def _what_happened(frame: Frame) -> str:
+    place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
+    facts = read_json(frame.payload)
+    said = f"raised {facts.get('type')}: {facts.get('message')}"
+    what = said if frame.kind == "raised" else f"ended its process ({facts})"
+    return f"{place}: the reference {' '.join(what.split())[:500]}"
 
 
-def _pack(frames: Sequence[Frame]) -> bytes:
-    return gzip_bytes(b"".join(map(write_frame, frames)))
-
-
-def _read_stored(path: Path) -> list[Frame]:
-    """A recording of the cache; a damaged one counts as none."""
-    try:
-        return list(read_frames(gzip.decompress(path.read_bytes())))
-    except (OSError, EOFError, zlib.error, StreamError):
-        return []
-
-
-def _recorded(frames: Sequence[Frame], seeds: Sequence[int], where: str) -> Recorded:
+def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str) -> Recording:
     if not frames or frames[0].kind != "listing":
         raise InputError(f"{where}: the cases could not be listed")
     cases = [_comparison(declared, where) for declared in json.loads(frames[0].payload)]
@@ -166,10 +137,36 @@ def _recorded(frames: Sequence[Frame], seeds: Sequence[int], where: str) -> Reco
             decode(frame.payload)  # what is published can be read back
         except StreamError as error:
             raise InputError(f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}") from error
-    return Recorded(cases=cases, expected=_pack(outputs))
+    packed = gzip_bytes(b"".join(map(write_frame, outputs)))
+    return Recording([dict(case) for case in cases], packed, tag, sandbox, cpu_model())
 
 
-def _comparison(declared: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _agree(old: Recording, new: Recording) -> bool:
+    """Whether two recordings have the same cases and seeds, and outputs that are equal within the tolerances."""
+    if list(old.cases) != list(new.cases) or old.sandbox != new.sandbox:
+        return False
+    how = {case["name"]: Comparison(case) for case in new.cases}
+    try:
+        before, after = unpack_frames(old.outputs), unpack_frames(new.outputs)
+        return [(a.case, a.seed) for a in before] == [(b.case, b.seed) for b in after] and not any(
+            first_difference(decode(a.payload), decode(b.payload), how[a.case])
+            for a, b in zip(before, after, strict=True)
+        )
+    except StreamError:
+        return False
+
+
+def cpu_model() -> str:
+    """What this machine's processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return named or platform.processor() or platform.machine()
+
+
+def _comparison(declared: Mapping[str, Any], where: str) -> DeclaredCase:
     """A case's comparison with its defaults spelled out, as the row publishes it."""
     checker = declared.get("checker")
     if checker is not None and checker not in CHECKERS:
@@ -184,10 +181,3 @@ def _comparison(declared: Mapping[str, Any], where: str) -> dict[str, Any]:
         "sign_invariant": bool(declared.get("sign_invariant")),
         "checker": checker or "",
     }
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    os.replace(file.name, path)

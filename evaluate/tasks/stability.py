@@ -4,14 +4,14 @@ One that does not would fail honest answers at random.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...errors import InputError
 from ...loader import File
+from ...rows import DatasetRow
 from ..compare import Comparison, first_difference
 from ..decode import Frame, decode
-from ..sandbox import Sandbox
-from .record import record_seeds
+from ..expected import record_seeds
+from ..sandbox.base import Sandbox
 
 #: Runs that have to agree where a task is checked in depth.
 MANY_RUNS = 10
@@ -20,7 +20,7 @@ _THREADED_SCALE = 5.0
 
 
 def stability(
-    row: Mapping[str, Any], reference: Mapping[str, File], sandbox: Sandbox, image: str, runs: int
+    row: DatasetRow, reference: Mapping[str, File], sandbox: Sandbox, image: str, runs: int
 ) -> dict[str, str]:
     """What is wrong with the reference's repetition, "" where nothing is: `repeated` and `two threads`.
 

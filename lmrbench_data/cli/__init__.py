@@ -11,7 +11,7 @@ import typer
 
 from ..text import one_line
 from . import dataset, evaluate, images, judge, report, submit, tasks
-from .output import flush, prepare_streams, put, say
+from .output import flush, prepare_streams, put, say, say_what_is_logged
 
 app = typer.Typer(
     name="lmrbench",
@@ -29,6 +29,10 @@ app.command("judge")(judge.judge)
 app.command("report")(report.report)
 app.command("submit")(submit.submit)
 app.command("verify")(submit.verify)
+
+
+#: Arguments of the Python API whose flag has another name.
+_FLAGS = {"instances": "instance", "categories": "category", "requests_per_minute": "rpm", "timeout_s": "timeout"}
 
 
 def _version(shown: bool) -> None:
@@ -50,19 +54,22 @@ def options(
 
 def main() -> None:
     """Run the command line; every foreseen error is one line on stderr."""
-    from ..errors import LMRBenchError
-    from ..loader import LoadError
+    from ..errors import ArgumentError, LMRBenchError
 
     prepare_streams()
+    say_what_is_logged()
     try:
         try:
             app()
         finally:
             flush()
-    except (LMRBenchError, LoadError) as error:
+    except ArgumentError as error:
+        flag = _FLAGS.get(error.argument, error.argument.replace("_", "-"))
+        _fail(f"--{flag}: {error.problem}", error.exit_code)
+    except LMRBenchError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:
-        # A place that cannot be read or written is the user's to mend. A disk that is full or broken is the machine's,
+        # A place that cannot be read or written is the user's to fix. A disk that is full or broken is the machine's,
         # and so is what network libraries raise, which has no number.
         machine = error.errno in (None, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         reason = error.strerror or str(error) or type(error).__name__

@@ -1,63 +1,89 @@
-"""`lmrbench dataset`: build the dataset, check that its tasks are sound, compare two builds, publish one."""
+"""`lmrbench dataset`: record references, build the dataset, check its tasks, compare two builds, publish one."""
 
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import Json, Workers, print_json, print_table, progress_bar, put, say
+from .output import Json, Workers, print_json, print_table, progress_bar, put
 
 if TYPE_CHECKING:
     from ..evaluate.tasks.check import Finding
 
-app = typer.Typer(help="Build, check, compare and publish the dataset.", no_args_is_help=True)
+app = typer.Typer(help="Record, build, check, compare and publish the dataset.", no_args_is_help=True)
 
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Where references run: auto, docker or local.")]
 BenchmarkFolder = Annotated[
     Path | None,
     typer.Option("--benchmark", help="Folder of tasks; the installed one by default.", exists=True, file_okay=False),
 ]
+Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")]
 
 
 @app.command()
 def build(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("lmr-bench"),
-    sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
-    workers: Workers = 2,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Run every reference anew.")] = False,
     as_json: Json = False,
 ) -> None:
     """Build the dataset folder that `load_dataset` takes as it stands.
 
-    References run in the sandbox to record the expected outputs; with nothing changed they come from a cache.
+    Nothing is run: the expected outputs are those that `lmrbench dataset record` has put beside each task.
+
+    Example: lmrbench dataset build --out lmr-bench
     """
     from ..build import build_rows, load_benchmark, write_dataset
-    from ..evaluate.sandbox import open_sandbox
-    from ..evaluate.tasks.record import Recorder, default_recorder
+    from ..loader import recordings_sha256
     from ..tasks import load_tasks
 
     tasks = load_tasks(benchmark=benchmark)
-    place = open_sandbox(sandbox, say)
-    recorder = Recorder(place, say) if no_cache else default_recorder(place, say)
-    try:
-        with progress_bar("building", shown=not as_json) as bar:
-            bar.total(sum(len(task.implementations) for task in tasks))
-            rows = build_rows(tasks, recorder, lambda _: bar.step(), workers=workers)
-    finally:
-        place.close()
-    sha256 = write_dataset(rows, out, load_benchmark(benchmark))
+    with progress_bar("building", shown=not as_json) as progress:
+        rows = build_rows(tasks, progress)
+    sha256, recordings = write_dataset(rows, out, load_benchmark(benchmark)), recordings_sha256(rows)
     if as_json:
-        print_json({"folder": str(out), "rows": len(rows), "sha256": sha256})
+        print_json({"folder": str(out), "rows": len(rows), "sha256": sha256, "recordings": recordings})
     else:
-        put(f"{out}: {len(rows)} rows, content {sha256[:12]}; load_dataset({str(out)!r}, split='test')")
+        put(f"{out}: {len(rows)} rows, content {sha256[:12]}, recordings {recordings[:12]}")
+        put(f"load it with load_dataset({str(out)!r}, split='test')")
+
+
+@app.command()
+def record(
+    names: Names = None,
+    sandbox: Sandbox = "auto",
+    benchmark: BenchmarkFolder = None,
+    workers: Workers = 2,
+    force: Annotated[bool, typer.Option("--force", help="Run every reference, and replace what still agrees.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run references whose task has changed, and write what their cases return beside the task, to be committed.
+
+    Example: lmrbench dataset record dpo-preference-loss --sandbox docker
+    """
+    from ..evaluate.sandbox import open_sandbox
+    from ..evaluate.tasks.record import record_tasks
+    from ..tasks import load_tasks
+
+    tasks = load_tasks(names or (), benchmark)
+    done = []
+    with open_sandbox(sandbox) as place, progress_bar("recording", shown=not as_json) as progress:
+        progress.start(sum(len(task.implementations) for task in tasks))
+        for recorded in record_tasks(tasks, place, workers=workers, force=force):
+            done.append(recorded)
+            progress.step(str(recorded.state))
+    done.sort(key=lambda item: item.instance_id)
+    if as_json:
+        print_json([vars(item) for item in done])
+    else:
+        rows = [[item.instance_id, str(item.state), f"{item.size / 1000:.1f} kB"] for item in done]
+        print_table(("instance", "recording", "size"), rows)
 
 
 @app.command()
 def check(
-    names: Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")] = None,
+    names: Names = None,
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
@@ -65,29 +91,17 @@ def check(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show why each wrong variant fails.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Prove that tasks are sound: golden passes, masked fails, valid variants pass, wrong ones fail."""
-    from ..checked import record_checked
+    """Prove that tasks are sound: golden passes, masked fails, valid variants pass, wrong ones fail.
+
+    Example: lmrbench dataset check 01-dpo --sandbox docker
+    """
     from ..evaluate.sandbox import open_sandbox
     from ..evaluate.tasks.check import check_tasks
-    from ..evaluate.tasks.record import default_recorder
     from ..tasks import load_tasks
 
     tasks = load_tasks(names or (), benchmark)
-    place = open_sandbox(sandbox, say)
-    findings = []
-    rows: list[dict[str, Any]] = []
-    try:
-        with progress_bar("checking", shown=not as_json) as bar:
-            recorder = default_recorder(place, say)
-            for finding in check_tasks(
-                tasks, recorder, place, say, workers=workers, mutants=mutants, on_start=bar.total, on_row=rows.append
-            ):
-                findings.append(finding)
-                bar.step()
-    finally:
-        place.close()
-    bad = {finding.instance_id for finding in findings if not finding.ok}
-    record_checked([row for row in rows if row["instance_id"] not in bad], place.name)
+    with open_sandbox(sandbox) as place, progress_bar("checking", shown=not as_json) as progress:
+        findings = list(check_tasks(tasks, place, workers=workers, mutants=mutants, progress=progress))
     findings.sort(key=lambda finding: (finding.instance_id, finding.name))
     if as_json:
         print_json([finding.as_row() for finding in findings])
@@ -97,7 +111,7 @@ def check(
                 mark = "ok " if finding.ok else "BAD"
                 put(f"{mark} {finding.instance_id}  {finding.name}  {finding.status}  {finding.message}")
         _print_counts(findings, mutants)
-    if bad:
+    if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 
 
@@ -120,7 +134,10 @@ def diff(
     new: Annotated[str, typer.Argument(help="The same.")],
     as_json: Json = False,
 ) -> None:
-    """Show which rows changed between two builds, and what in them."""
+    """Show which rows changed between two builds, and what in them.
+
+    Example: lmrbench dataset diff org/lmr-bench@v0.1.0 embedded
+    """
     from ..diff import diff_rows
     from ..loader import load_rows
 
@@ -150,6 +167,8 @@ def push(
 
     Refuses what `dataset check` has not proved in Docker, what is not exactly what this version builds, and what would
     overwrite a newer version. The token comes from HF_TOKEN or `hf auth login`.
+
+    Example: lmrbench dataset push org/lmr-bench --dry-run
     """
     from ..build import load_benchmark
     from ..hub import open_hub

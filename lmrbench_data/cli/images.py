@@ -13,7 +13,10 @@ Names = Annotated[list[str] | None, typer.Argument(help="Environments; all by de
 
 @app.command("list")
 def list_images(as_json: Json = False) -> None:
-    """List the environments, their content-hashed tags, their size, and whether the image is here."""
+    """List the environments, their content-hashed tags, their size, and whether the image is here.
+
+    Example: lmrbench images list
+    """
     from ..environments import load_environments
     from ..errors import InfraError
     from ..evaluate.sandbox.images import image_id
@@ -50,7 +53,10 @@ def build(
     build_arg: Annotated[list[str] | None, typer.Option("--build-arg", metavar="NAME=VALUE")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build images from the installed environments."""
+    """Build images from the installed environments.
+
+    Example: lmrbench images build torch-cpu
+    """
     from ..errors import InputError
     from ..evaluate.sandbox.images import build_image
 
@@ -64,17 +70,20 @@ def build(
     api = _connect()
     for environment in _chosen(names):
         say(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
-        built[environment.tag] = build_image(api, environment, say, network=network, arguments=arguments)
+        built[environment.tag] = build_image(api, environment, network=network, arguments=arguments)
     _report(built, as_json)
 
 
 @app.command()
 def push(names: Names = None, as_json: Json = False) -> None:
-    """Push images to the registry that LMRBENCH_REGISTRY names."""
+    """Push images to the registry that LMRBENCH_REGISTRY names.
+
+    Example: LMRBENCH_REGISTRY=ghcr.io/org lmrbench images push
+    """
     from ..evaluate.sandbox.images import push_image
 
     api = _connect()
-    _report({environment.tag: push_image(api, environment.tag, say) for environment in _chosen(names)}, as_json)
+    _report({environment.tag: push_image(api, environment.tag) for environment in _chosen(names)}, as_json)
 
 
 def _chosen(names: list[str] | None) -> list[Any]:

@@ -1,8 +1,9 @@
 """`lmrbench judge`: a language model says how far the answers of a run are right in logic and code."""
 
+import contextlib
 import signal
 import sys
-from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +12,11 @@ import typer
 
 from ..errors import LMRBenchError
 from ..text import one_line
-from .output import Bar, Json, print_json, print_table, progress_bar, put, say
+from .output import Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
-    from ..evaluate.judge.run import Finished, Progress, Settings
+    from ..api import Run
+    from ..evaluate.judge.run import JudgeSummary
 
 
 def judge(
@@ -28,7 +30,8 @@ def judge(
         Path | None, typer.Option("--prices", help="YAML: model -> {input_per_mtok, output_per_mtok} in US dollars.")
     ] = None,
     max_cost: Annotated[
-        float | None, typer.Option("--max-cost", min=0, help="Stop when this run's judgements cost so many US dollars.")
+        float | None,
+        typer.Option("--max-cost", min=0, help="Stop when this run's judgements have cost so many US dollars."),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Questions at a time.")] = 4,
     rpm: Annotated[
@@ -52,15 +55,32 @@ def judge(
 
     The key is read from OPENAI_API_KEY; a local server needs none. Judgements go to RUN/judgements.jsonl one by one,
     and the same command again asks only for those that are missing.
-    """
-    from ..evaluate.judge.cache import Cache
-    from ..evaluate.judge.client import Endpoint
-    from ..evaluate.judge.run import Settings
 
-    endpoint = Endpoint(model, base_url, retries, timeout, max_tokens, rpm)
-    cache = Cache(None) if no_cache else Cache.of_user()
-    settings = Settings(run, endpoint, votes, workers, prices, max_cost, dataset, instance or (), cache)
-    judged = Judged(settings, _run(settings, None, as_json))
+    Example: lmrbench judge runs/mine --model gpt-5 --votes 3
+    """
+    from .. import api
+
+    folder = api.open_run(run)
+    with _interruptible(run), progress_bar("judging", shown=not as_json) as progress:
+        summary = api.judge(
+            folder,
+            model,
+            base_url=base_url,
+            votes=votes,
+            workers=workers,
+            prices=prices,
+            max_cost=max_cost,
+            requests_per_minute=rpm,
+            retries=retries,
+            timeout_s=timeout,
+            max_tokens=max_tokens,
+            instances=instance or (),
+            dataset=dataset,
+            use_cache=not no_cache,
+            progress=progress,
+        ).judging
+    assert summary is not None
+    judged = Judged(folder, summary, instance or (), votes)
     if as_json:
         print_json(judged.as_dict())
     else:
@@ -69,38 +89,52 @@ def judge(
         raise typer.Exit(status)
 
 
-def judge_evaluated(folder: Path, model: str, base_url: str | None, rows: Any, quiet: bool) -> "Judged":
+def judge_and_keep_going(run: "Run", model: str, base_url: str | None, quiet: bool) -> "Judged":
     """Judge a run that has just been evaluated; a judge that fails does not take the evaluation's report away.
 
     Args:
-        rows: the run's dataset.
         quiet: no progress bar.
     """
-    from ..evaluate.judge.client import Endpoint
-    from ..evaluate.judge.run import Settings
+    from .. import api
 
-    settings = Settings(folder, Endpoint(model, base_url))
     try:
-        return Judged(settings, _run(settings, rows, quiet))
+        with _interruptible(run.path), progress_bar("judging", shown=not quiet) as progress:
+            summary = api.judge(run, model, base_url=base_url, progress=progress).judging
     except LMRBenchError as error:
-        return Judged(settings, error)
+        return Judged(run, error)
+    assert summary is not None
+    return Judged(run, summary)
+
+
+@contextlib.contextmanager
+def _interruptible(run: Path) -> Iterator[None]:
+    """Let an interrupt or a polite kill stop the judging in good order."""
+    # The event loop knows how to handle Ctrl-C: requests dropped, judgements kept. SIGTERM becomes one.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped; judgements so far are in {run}/judgements.jsonl, and the same command asks for the others")
+        sys.exit(130)
 
 
 @dataclass
 class Judged:
     """What came of judging a run, and how it is shown."""
 
-    settings: "Settings"
-    outcome: "Finished | LMRBenchError"
+    run: "Run"
+    outcome: "JudgeSummary | LMRBenchError"
+    instances: Sequence[str] = ()
+    votes: int = 1
 
     def as_dict(self) -> dict[str, Any]:
         """What --json prints."""
         from ..evaluate.judge.summary import as_dict, summarise
 
         if isinstance(self.outcome, LMRBenchError):
-            return {"run": str(self.settings.run), "complete": False, "error": str(self.outcome)}
-        models = summarise(self.settings.run, self.outcome, self.settings.instances)
-        return {"run": str(self.settings.run), **as_dict(models, self.outcome)}
+            return {"run": str(self.run.path), "complete": False, "error": str(self.outcome)}
+        models = summarise(self.run.path, self.outcome, self.instances)
+        return {"run": str(self.run.path), **as_dict(models, self.outcome)}
 
     def print_table(self) -> None:
         """The categories by model, and what they took."""
@@ -108,8 +142,8 @@ class Judged:
 
         if isinstance(self.outcome, LMRBenchError):
             return
-        done, votes = self.outcome, self.settings.votes
-        models = summarise(self.settings.run, done, self.settings.instances)
+        done, votes = self.outcome, self.votes
+        models = summarise(self.run.path, done, self.instances)
         voted = f", {votes} votes" if votes > 1 else ""
         print_table(
             *table(models, votes), title=f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
@@ -117,7 +151,7 @@ class Judged:
         cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
         put(f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}")
         put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} were there before")
-        put(f"judgements: {self.settings.run}/judgements.jsonl")
+        put(f"judgements: {self.run.path}/judgements.jsonl")
 
     def say_what_is_missing(self) -> int:
         """Tell why not every answer is judged, and how to go on; the exit status that follows."""
@@ -135,34 +169,3 @@ class Judged:
             say(f"incomplete: {done.errors} {what} could not be had ({done.first_error})")
             say("the same command asks for those that are missing, and only for them")
         return 0 if done.complete else 3
-
-
-def _run(settings: "Settings", rows: Any, quiet: bool) -> "Finished":
-    from ..evaluate.judge.run import judge
-
-    # A polite kill ends like Ctrl-C, which the event loop knows how to handle: requests dropped, judgements kept.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        with progress_bar("judging", shown=not quiet) as bar:
-            return judge(settings, say, _progress(bar), rows)
-    except KeyboardInterrupt:
-        say(f"stopped; judgements so far are in {settings.run}/judgements.jsonl, the same command goes on from there")
-        sys.exit(130)
-
-
-def _progress(bar: Bar) -> "Progress":
-    """Draws progress with counts by outcome."""
-    from ..evaluate.judge.run import Progress
-
-    class Drawn(Progress):
-        def __init__(self) -> None:
-            self.counts: Counter[str] = Counter()
-
-        def start(self, jobs: int) -> None:
-            bar.total(jobs)
-
-        def done(self, outcome: str) -> None:
-            self.counts[outcome] += 1
-            bar.step(self.counts)
-
-    return Drawn()

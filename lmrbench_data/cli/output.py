@@ -3,13 +3,16 @@
 import contextlib
 import io
 import json
+import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
+from ..progress import Progress
 from ..text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
@@ -31,6 +34,26 @@ def say(line: str) -> None:
     # Nobody can be told that stderr is gone.
     with contextlib.suppress(OSError):
         print(visible(line), file=sys.stderr, flush=True)
+
+
+class _Said(logging.Handler):
+    """What the package logs, said to the user."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = record.getMessage()
+        except Exception:
+            self.handleError(record)
+            return
+        say(f"warning: {text}" if record.levelno >= logging.WARNING else text)
+
+
+def say_what_is_logged() -> None:
+    """Show the package's log, from INFO on, as lines on stderr."""
+    logger = logging.getLogger(__package__.partition(".")[0])
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    logger.handlers = [_Said()]
 
 
 def put(text: str) -> None:
@@ -92,38 +115,34 @@ def _to_stdout() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def progress_bar(description: str, *, shown: bool = True) -> Iterator["Bar"]:
-    """A progress bar on stderr, if that is a terminal and `shown`."""
+def progress_bar(description: str, *, shown: bool = True) -> Iterator[Progress]:
+    """A progress bar on stderr, with counts by label, if that is a terminal and `shown`."""
     if not (shown and sys.stderr.isatty()):
-        yield Bar()
+        yield Progress()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     counts = TextColumn("{task.fields[counts]}", markup=False)
-    with Progress(*columns, counts, console=Console(stderr=True)) as progress:
-        task = progress.add_task(description, total=None, counts="")
-        yield _RichBar(progress, task)
+    with RichProgress(*columns, counts, console=Console(stderr=True)) as bars:
+        yield _Bar(bars, bars.add_task(description, total=None, counts=""))
 
 
-class Bar:
-    """A progress bar that nobody sees."""
+class _Bar(Progress):
+    """One bar of the terminal."""
 
-    def total(self, count: int) -> None:
-        """How many steps there will be."""
+    def __init__(self, bars: Any, task: Any) -> None:
+        self._bars, self._task = bars, task
+        self._labels: Counter[str] = Counter()
 
-    def step(self, counts: Mapping[str, int] | None = None) -> None:
-        """One step done; `counts` are shown behind the bar."""
+    def start(self, total: int) -> None:
+        self._bars.update(self._task, total=total)
 
-
-class _RichBar(Bar):
-    def __init__(self, progress: Any, task: Any) -> None:
-        self._progress, self._task = progress, task
-
-    def total(self, count: int) -> None:
-        self._progress.update(self._task, total=count)
-
-    def step(self, counts: Mapping[str, int] | None = None) -> None:
-        shown = " ".join(f"{name} {count}" for name, count in (counts or {}).items())
-        self._progress.update(self._task, advance=1, counts=shown)
+    def step(self, label: str = "") -> None:
+        self._labels[label] += 1
+        # Names of instances occur once each and would fill the line; statuses and categories are few.
+        counts = {label: count for label, count in self._labels.items() if label}
+        shown = " ".join(f"{label} {count}" for label, count in counts.items()) if len(counts) <= 8 else ""
+        self._bars.update(self._task, advance=1, counts=shown)

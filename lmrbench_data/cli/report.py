@@ -1,13 +1,13 @@
 """`lmrbench report`: runs side by side, for the terminal, as Markdown, JSON, CSV or an HTML page."""
 
 import enum
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import Json, print_table, put, say
+from ..files import write_atomically
+from .output import Json, print_json, print_table, put, say
 
 if TYPE_CHECKING:
     from ..evaluate.reports.report import Report
@@ -42,55 +42,36 @@ def report(
     """Compare runs: accuracy with intervals by model, category and instance, recomputed from the result rows.
 
     With several runs or models also McNemar's test for each pair; with --human the agreement of people and judge.
-    """
-    from ..evaluate.reports.annotations import read_annotations
-    from ..evaluate.reports.report import make_report
 
-    annotations, bad = read_annotations(human) if human else (None, [])
-    made = make_report(runs, judge_model=judge_model, annotations=annotations, bad_annotations=bad)
-    for row in bad[:20]:
-        say(f"bad row: {row}")
-    if len(bad) > 20:
-        say(f"... and {len(bad) - 20} more bad rows")
+    Example: lmrbench report runs/a runs/b --html report.html
+    """
+    from .. import api
+
+    made = api.report(*runs, judge_model=judge_model, human=human)
     if as_json:
         form = Format.JSON
-    if form is Format.TEXT:
-        print_report(made)
-    else:
-        put(render(made, form).rstrip("\n"))
-    for path in [path for path in (out, html) if path]:
-        page = path is html or path.suffix == ".html"
-        kind = {".json": Format.JSON, ".csv": Format.CSV}.get(path.suffix, Format.MD)
-        content = render_page(made) if page else render(made, kind)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-        say(f"written: {path}")
-    if bad:
+    match form:
+        case Format.TEXT:
+            print_report(made)
+        case Format.JSON:
+            print_json(made.to_dict())
+        case _:
+            put((made.to_csv() if form is Format.CSV else made.to_markdown()).rstrip("\n"))
+    if out:
+        say(f"written: {made.save(out)}")
+    if html:
+        write_atomically(html, made.to_html())
+        say(f"written: {html}")
+    if made.bad_annotations:
         raise typer.Exit(1)
 
 
 def print_report(report: "Report") -> None:
     """The tables of a report on stdout."""
-    from ..evaluate.reports.report import tables
+    from ..evaluate.reports.sections import tables
 
     if not report.scores:
         put("no results yet")
         return
     for title, table in tables(report):
         print_table(*table, title=title)
-
-
-def render(report: "Report", form: Format) -> str:
-    """A report as text of some format."""
-    from ..evaluate.reports.report import render_csv, render_markdown, report_dict
-
-    if form is Format.JSON:
-        return json.dumps(report_dict(report), indent=2) + "\n"
-    return render_csv(report) if form is Format.CSV else render_markdown(report)
-
-
-def render_page(report: "Report") -> str:
-    """A report as a self-contained HTML page."""
-    from ..evaluate.reports.html import render_html
-
-    return render_html(report)

@@ -12,7 +12,10 @@ app = typer.Typer(help="Look at the benchmark's tasks.", no_args_is_help=True)
 
 @app.command("list")
 def list_tasks(as_json: Json = False) -> None:
-    """List all instances: category, paper, goal function, size of the repository, files that a solution has to know."""
+    """List all instances: category, paper, goal function, size of the repository, files that a solution has to know.
+
+    Example: lmrbench tasks list --json
+    """
     from ..overview import task_facts
     from ..tasks import load_tasks
 
@@ -32,7 +35,10 @@ def page(
         Path | None, typer.Option("--benchmark", help="Folder of tasks.", exists=True, file_okay=False)
     ] = None,
 ) -> None:
-    """Write benchmark/README.md, the page about all tasks, and its picture."""
+    """Write benchmark/README.md, the page about all tasks, and its picture.
+
+    Example: lmrbench tasks page --check
+    """
     from ..errors import InputError
     from ..overview import PAGE, PICTURE, draw_picture, render_page
     from ..paths import benchmark_folder
@@ -54,7 +60,10 @@ def page(
 def show(
     instance: Annotated[str, typer.Argument(help="Instance id or task folder.", metavar="ID")], as_json: Json = False
 ) -> None:
-    """Show an instance as a model sees it: instruction, paper, masked goal file."""
+    """Show an instance as a model sees it: instruction, paper, masked goal file.
+
+    Example: lmrbench tasks show dpo-preference-loss
+    """
     from ..tasks import load_tasks
 
     shown: list[dict[str, Any]] = [

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ....text import visible
 from ...verdict import Status
-from ..report import notes, tables
 from ..scores import MISSING
+from ..sections import notes, tables
 from ..tables import column, mark
 from .answers import collect
 from .plots import draw_plots

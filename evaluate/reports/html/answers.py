@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import LMRBenchError
-from ....loader import LoadError, dataset_sha256, load_rows
+from ....loader import dataset_sha256, load_rows
+from ....rows import CaseRow, DatasetRow, ResultRow
 from ....text import error_line
-from ...extract import MalformedAnswer
 from ...judge.store import Judgement, read_judgements
 from ...predictions import Prediction, PredictionFile
 from ...runs.folder import log_path, read_results
@@ -26,8 +26,6 @@ MAX_DIFF_LINES = 400
 MAX_LOG_CHARACTERS = 6000
 MAX_CASES = 6
 
-Row = Mapping[str, Any]
-
 
 @dataclass
 class Shown:
@@ -36,7 +34,7 @@ class Shown:
     model: str
     status: str
     detail: str = ""
-    cases: list[dict[str, Any]] = field(default_factory=list)
+    cases: list[CaseRow] = field(default_factory=list)
     """Those that did not pass, the first ones."""
     more_cases: int = 0
     passed_cases: int = 0
@@ -54,7 +52,7 @@ class Instance:
 
     instance_id: str
     category: str
-    row: Row | None
+    row: DatasetRow | None
     """Of the dataset; None if the dataset of the run is not at hand."""
     answers: list[Shown]
 
@@ -62,7 +60,7 @@ class Instance:
 def collect(report: "Report") -> tuple[list[Instance], list[str]]:
     """The instances of a report in order of their names, and what a reader must be warned of."""
     warnings: list[str] = []
-    datasets: dict[str, dict[str, Row]] = {}
+    datasets: dict[str, dict[str, DatasetRow]] = {}
     for facts in report.runs:
         if not facts.get("complete"):
             warnings.append(f"Run {facts['run_id']} is incomplete: its numbers are not final.")
@@ -76,7 +74,7 @@ def collect(report: "Report") -> tuple[list[Instance], list[str]]:
     if len({facts["dataset_sha256"] for facts in report.runs}) > 1:
         warnings.append("The runs are on different datasets: their numbers cannot be compared.")
     scope: dict[str, str] = {}
-    known: dict[str, Row] = {}
+    known: dict[str, DatasetRow] = {}
     for facts in reversed(report.runs):
         scope |= facts["scope"]
         known |= datasets[facts["dataset_sha256"]]
@@ -91,15 +89,15 @@ def collect(report: "Report") -> tuple[list[Instance], list[str]]:
     return [Instance(name, scope[name], known.get(name), shown[name]) for name in sorted(scope)], warnings
 
 
-def _dataset(facts: Row) -> tuple[dict[str, Row], str]:
+def _dataset(facts: Mapping[str, Any]) -> tuple[dict[str, DatasetRow], str]:
     """The rows of a run's dataset by instance id, or why they are not at hand."""
     try:
         rows = load_rows(facts["dataset"])
-    except (LMRBenchError, LoadError, OSError) as error:
+    except (LMRBenchError, OSError) as error:
         return {}, f"its dataset cannot be loaded ({error_line(error)})"
     if dataset_sha256(rows) != facts["dataset_sha256"]:
         return {}, f"{facts['dataset']} has changed since"
-    return {str(row["instance_id"]): row for row in rows}, ""
+    return {row["instance_id"]: row for row in rows}, ""
 
 
 #: (model, setting, instance) of a first sample.
@@ -111,7 +109,7 @@ class _Run:
     """What a run folder has on the first sample of each model and instance, read once for all of its models."""
 
     path: Path
-    results: dict[_First, dict[str, Any]]
+    results: dict[_First, ResultRow]
     predictions: dict[_First, Prediction]
     judgements: dict[tuple[str, str], Judgement]
 
@@ -136,7 +134,7 @@ class _Run:
         return cls(path, results, predictions, read_judgements(path, judge_model))
 
 
-def _shown(score: "ModelScore", name: str, instance: str, row: Row | None, run: _Run) -> Shown:
+def _shown(score: "ModelScore", name: str, instance: str, row: DatasetRow | None, run: _Run) -> Shown:
     key = score.model, score.setting, instance
     result = run.results.get(key)
     if result is None:
@@ -158,11 +156,11 @@ def _shown(score: "ModelScore", name: str, instance: str, row: Row | None, run: 
     )
 
 
-def _diff(row: Row, prediction: Prediction) -> Iterator[tuple[str, str]]:
+def _diff(row: DatasetRow, prediction: Prediction) -> Iterator[tuple[str, str]]:
     """From the reference's goal file to the candidate's; what cannot be applied is shown as it came."""
     try:
         candidate = rebuild(row, prediction)[row["goal_file"]].data.decode("utf-8", "replace")
-    except (MalformedAnswer, LMRBenchError) as error:
+    except LMRBenchError as error:
         yield "note", f"cannot be applied: {error}"
         lines: Sequence[str] = [f" {line}" for line in prediction.content.splitlines()]
     else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....text import visible
-from ..scores import CATEGORIES
+from ...judge.category import BEST_FIRST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Stand-ins that matplotlib draws with, and the variables of style.css that take their place.
 _TEXT, _GRID, _BACK = "#010203", "#020304", "#030405"
 _SERIES = [f"#0a0b{number:02x}" for number in range(12)]
-_JUDGED = {name: f"#0c0d{number:02x}" for number, name in enumerate(CATEGORIES)}
+_JUDGED = {name: f"#0c0d{number:02x}" for number, name in enumerate(BEST_FIRST)}
 _VARIABLES = {
     _TEXT: "var(--text)",
     _GRID: "var(--line)",
@@ -97,7 +97,7 @@ def _judge(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | None:
     axes = _axes(len(judged))
     places = list(range(len(judged) - 1, -1, -1))
     left = [0.0] * len(judged)
-    for category in CATEGORIES:
+    for category in BEST_FIRST:
         shares = [100 * score.overall.judged[category] / score.overall.has_category for score, _ in judged]
         axes.barh(places, shares, 0.62, left=left, color=_JUDGED[category], label=category)
         for place, start, width in zip(places, left, shares, strict=True):
@@ -105,7 +105,7 @@ def _judge(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | None:
                 axes.text(start + width / 2, place, f"{width:.0f}", ha="center", va="center", color=_BACK)
         left = [start + width for start, width in zip(left, shares, strict=True)]
     _finish(axes, [name for _, name in reversed(judged)], "Judge's categories, % of judged answers")
-    _legend(axes, len(CATEGORIES))
+    _legend(axes, len(BEST_FIRST))
     return Plot("Judge", "Shares of CC, LC and LI for each model; the numbers stand in the table.", _svg(axes))
 
 

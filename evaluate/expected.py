@@ -1,0 +1,69 @@
+"""What outputs of a candidate are compared with: the recorded ones of a row, and those of fresh seeds, made now."""
+
+import gzip
+import zlib
+from collections.abc import Mapping, Sequence
+
+from ..errors import InputError
+from ..loader import File, read_archive
+from ..rows import DatasetRow
+from .decode import Frame, StreamError, read_frames
+from .sandbox.base import Limits, Sandbox
+from .workspace import workspace_tar
+
+
+def row_cases(row: DatasetRow) -> bytes:
+    """The source of a row's cases."""
+    return read_archive(row["tests_archive"])["cases.py"].data
+
+
+def read_expected(row: DatasetRow) -> list[Frame]:
+    """The recorded outputs of a row, in the order in which the cases run."""
+    return unpack_frames(row["expected"])
+
+
+def unpack_frames(outputs: bytes) -> list[Frame]:
+    """The frames of a recording.
+
+    Raises:
+        StreamError: they were damaged.
+    """
+    try:
+        return list(read_frames(gzip.decompress(outputs)))
+    except (OSError, EOFError, zlib.error) as error:
+        raise StreamError(f"not a recording ({error})") from error
+
+
+def record_seeds(
+    row: DatasetRow,
+    golden_repo: Mapping[str, File],
+    sandbox: Sandbox,
+    image: str,
+    seeds: Sequence[int],
+    *,
+    timeout_scale: float = 1.0,
+    threads: int = 1,
+) -> list[Frame]:
+    """Outputs of a row's golden file on these seeds: others than the published ones for `--fresh-seeds`.
+
+    Args:
+        timeout_scale: multiplies the row's time limit, which also grows with the number of seeds.
+        threads: of numerical libraries.
+
+    Raises:
+        InputError: the golden file did not return an output for each case and seed.
+    """
+    cases = [case["name"] for case in row["tests"]["cases"]]
+    runs = [(case, seed) for case in cases for seed in seeds]
+    limit = row["tests"]["timeout_s"] * timeout_scale * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
+    workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit, threads=threads)
+    outcome = sandbox.run(image, workspace, Limits(limit, row["tests"]["memory_mb"]))
+    try:
+        frames = list(read_frames(outcome.stdout))
+    except StreamError:
+        frames = []
+    if [(frame.case, frame.seed) for frame in frames] != runs or any(frame.kind != "output" for frame in frames):
+        where = f"{row['instance_id']}: the golden file"
+        how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
+        raise InputError(f"{where} does not return on every one of the seeds {list(seeds)}: {how}; fix the task")
+    return frames

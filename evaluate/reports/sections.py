@@ -1,0 +1,79 @@
+"""What a report says, whatever it is written as: its tables, its notes, and what did not pass."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...rows import ResultRow
+from ..runs.folder import read_results
+from ..verdict import Status
+from .tables import (
+    Table,
+    agreement_tables,
+    category_table,
+    instance_table,
+    judge_table,
+    pair_table,
+    summary_table,
+)
+
+if TYPE_CHECKING:
+    from .report import Report
+
+
+def tables(report: "Report") -> list[tuple[str, Table]]:
+    """Titles and tables of the report, those with nothing to say left out."""
+    found = [
+        ("Unit-test accuracy", summary_table(report.scores)),
+        ("Judge", judge_table(report.scores)),
+        ("By category", category_table(report.scores)),
+        ("By instance", instance_table(report.scores)),
+        ("Paired comparison", pair_table(report.pairs)),
+        *(agreement_tables(report.agreement) if report.agreement else []),
+    ]
+    optional = ("Judge", "Paired comparison")
+    return [(title, table) for title, table in found if title not in optional or table[1]]
+
+
+def notes(report: "Report") -> list[str]:
+    """What a reader has to know to read the tables."""
+    lines = [
+        "Accuracy is the share of all instances in the scope whose every case passed; an instance without prediction "
+        "counts as not passed. Of graded leaves out missing predictions and infra errors. Intervals are Wilson's."
+    ]
+    if any(score.samples > 1 for score in report.scores):
+        lines.append(
+            "With several samples, accuracy is their mean, the interval's n is the number of instances, and pass@k is "
+            "the unbiased estimate."
+        )
+    if any(score.overall.judged for score in report.scores):
+        lines.append(
+            "Judge: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares are of the "
+            "answers that have a category."
+        )
+    if report.pairs:
+        lines.append(
+            "p is of McNemar's exact test on the instances that both models could be graded on (the first sample of "
+            "each); Holm's adjusts it for the number of comparisons."
+        )
+    if report.agreement and report.agreement.without_majority:
+        lines.append(f"People are split evenly on {report.agreement.without_majority} answers, left out of majorities.")
+    if report.agreement and report.agreement.unknown:
+        lines.append(f"{report.agreement.unknown} annotations are of answers that these runs do not have.")
+    if report.bad_annotations:
+        lines.append(f"{len(report.bad_annotations)} rows of annotations could not be read.")
+    return lines
+
+
+def failures(path: Path) -> Iterator[list[str]]:
+    """For each result that did not pass: instance, model, status and the first thing that went wrong."""
+    for row in read_results(path):
+        if row["status"] != Status.PASSED:
+            reason = first_reason(row).partition("\n")[0][:200]
+            yield [row["instance_id"], row["model_name_or_path"], row["status"], reason]
+
+
+def first_reason(row: ResultRow) -> str:
+    """The first thing that went wrong in a result row: the case that decided its status, with its difference."""
+    case = next((case for case in row["cases"] if case["status"] == row["status"]), None)
+    return f"{case['name']}, seed {case['seed']}: {case['detail']}" if case else str(row["detail"])

@@ -1,0 +1,112 @@
+"""The rows that parts hand to each other, as types: of the dataset, of predictions, of results."""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+
+class DeclaredCase(TypedDict):
+    """How the outputs of one case are compared (`evaluate/compare.py`)."""
+
+    name: str
+    rtol: float
+    atol: float
+    exact: bool
+    unordered: bool
+    sign_invariant: bool
+    checker: str
+
+
+class Tests(TypedDict):
+    """How an instance is tested."""
+
+    seeds: list[int]
+    timeout_s: int
+    memory_mb: int
+    cases: list[DeclaredCase]
+
+
+class RecordingFacts(TypedDict):
+    """Where the expected outputs of a row come from."""
+
+    sha256: str
+    image: str
+    sandbox: str
+    cpu: str
+
+
+class DatasetRow(TypedDict):
+    """One instance of the benchmark: a row of the dataset (the card describes the columns)."""
+
+    instance_id: str
+    category: str
+    paper_title: str
+    paper_url: str
+    arxiv_id: str
+    venue: str
+    year: int
+    upstream_repo: str
+    instruction: str
+    paper_text: str
+    repo_name: str
+    repo_archive: bytes
+    repo_sha256: str
+    goal_file: str
+    goal_function: str
+    class_name: str
+    context_files: list[str]
+    golden_file: str
+    tests_archive: bytes
+    expected: bytes
+    recording: RecordingFacts
+    tests: Tests
+    test_protocol: str
+    docker_image: str
+    benchmark_version: str
+    license: str
+    canary: str
+    row_sha256: str
+
+
+class PredictionRow(TypedDict):
+    """One answer of one model: exactly one of `function`, `goal_file` and `model_patch` is there."""
+
+    instance_id: str
+    model_name_or_path: str
+    function: NotRequired[str]
+    goal_file: NotRequired[str]
+    model_patch: NotRequired[str]
+    sample: NotRequired[int]
+    setting: NotRequired[str]
+    metadata: NotRequired[Mapping[str, Any]]
+
+
+class CaseRow(TypedDict):
+    """The verdict on one case and seed."""
+
+    name: str
+    seed: int
+    status: str
+    detail: str
+
+
+class ResultRow(TypedDict):
+    """One row of results.jsonl: the verdict on one prediction row."""
+
+    run_id: str
+    instance_id: str
+    category: str
+    model_name_or_path: str
+    setting: str
+    sample: int
+    prediction_sha256: str
+    status: str
+    detail: str
+    cases: list[CaseRow]
+    duration_s: float
+    sandbox: str
+    image_id: str
+    dataset: str
+    dataset_sha256: str
+    recordings_sha256: str
+    harness_version: str
+    started_at: str
