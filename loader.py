@@ -166,8 +166,7 @@ def _embedded() -> pyarrow.Table:
     try:
         from lmrbench_data.build import build_table
     except ImportError as error:
-        reason = _reason(error)
-        raise LoadError(f"dataset 'embedded' needs the package: pip install lmrbench-data ({reason})") from error
+        raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data") from error
     return build_table()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from .loader import read_archive
 
 #: Columns that follow from others; a change in them alone is not worth a line.
-_DERIVED = {"row_sha256", "repo_sha256"}
+_DERIVED = {"row_sha256", "repo_sha256", "recording"}
 _CONTEXT = 2
 
 
@@ -32,7 +32,7 @@ def diff_rows(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
             yield Change(instance_id, "", "removed")
         elif instance_id not in before:
             yield Change(instance_id, "", "added")
-        elif before[instance_id]["row_sha256"] != after[instance_id]["row_sha256"]:
+        else:
             yield from _row_changes(instance_id, before[instance_id], after[instance_id])
 
 

@@ -16,5 +16,7 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     try:
         temporary.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
         os.replace(temporary, path)
+    except OSError as error:  # about the file that the caller knows
+        raise type(error)(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .extras import need
 from .tasks import Task
 
 PAGE, PICTURE = "README.md", "categories.svg"
@@ -75,6 +76,7 @@ def _page(facts: Sequence[dict[str, Any]], categories: Counter[str], papers: int
 
 def draw_picture(tasks: Sequence[Task], path: Path) -> None:
     """The distribution of instances over categories as SVG, text kept as text."""
+    need("report", "the picture of the categories")
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

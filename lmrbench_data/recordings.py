@@ -110,7 +110,7 @@ def _read(task: Task, implementation: Implementation) -> tuple[Recording, str]:
         made_from, sha256 = str(facts["inputs_sha256"]), facts["outputs_sha256"]
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {_command(implementation)}") from None
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: damaged ({type(error).__name__}); {_command(implementation)}") from error
     if recording.sha256 != sha256:
         raise InputError(f"{outputs}: is not the file that {path.name} names; {_command(implementation)}")

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from lmrbench_data.evaluate.expected import read_expected, row_cases
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.tasks.record import read_expected, row_cases
-from lmrbench_data.evaluate.workspace import bootstrap, rebuild, workspace_tar
+from lmrbench_data.evaluate.runner import bootstrap
+from lmrbench_data.evaluate.workspace import rebuild, workspace_tar
 from lmrbench_data.loader import load_rows
 
 WORKERS = 2

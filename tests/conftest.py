@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lmrbench_data.build import build_rows
-from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
+from lmrbench_data.evaluate.evaluator import evaluate_prediction
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
-from lmrbench_data.evaluate.tasks.record import Recorder
+from lmrbench_data.evaluate.tasks.record import record_tasks
+from lmrbench_data.evaluate.verdict import Verdict
 from lmrbench_data.loader import read_archive
 from lmrbench_data.paths import benchmark_folder
+from lmrbench_data.rows import DatasetRow
 from lmrbench_data.tasks import load_tasks
 
 if TYPE_CHECKING:
@@ -132,6 +134,13 @@ def write_toy_benchmark(folder: Path) -> Path:
     return folder
 
 
+def recorded_rows(folder: Path, sandbox: Sandbox) -> list[DatasetRow]:
+    """The dataset rows of a benchmark whose recordings are brought up to date first."""
+    tasks = load_tasks(benchmark=folder)
+    list(record_tasks(tasks, sandbox))
+    return build_rows(tasks)
+
+
 def patch_that_writes(row: Mapping[str, Any], files: Mapping[str, str]) -> str:
     """A unified diff against the masked repository of `row` that writes these files."""
     before = {name: file.data.decode() for name, file in read_archive(row["repo_archive"]).items()}
@@ -161,7 +170,7 @@ def toy_benchmark(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def local_sandbox() -> Iterator[Sandbox]:
-    sandbox = LocalSandbox(lambda line: None)
+    sandbox = LocalSandbox()
     yield sandbox
     sandbox.close()
 
@@ -183,10 +192,10 @@ def docker_sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="session")
-def toy_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> dict[str, Any]:
+def toy_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
     """The dataset row of the toy task."""
     folder = write_toy_benchmark(tmp_path_factory.mktemp("toy") / "benchmark")
-    return build_rows(load_tasks(benchmark=folder), Recorder(local_sandbox, lambda line: None))[0]
+    return recorded_rows(folder, local_sandbox)[0]
 
 
 @pytest.fixture
@@ -198,7 +207,7 @@ def try_in_docker(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> Callable[
 
     def attempt(content: str, form: str = "goal_file", **tests: Any) -> Verdict:
         row = {**toy_row, "tests": {**toy_row["tests"], **tests}}
-        image = docker_sandbox.prepare(row["docker_image"], print)
+        image = docker_sandbox.prepare(row["docker_image"])
         return evaluate_prediction(row, Prediction("toy-scale", "test", form, content), docker_sandbox, image)
 
     return attempt

@@ -12,17 +12,18 @@ from hypothesis import strategies as st
 from test_report import command, result, write_run
 
 from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.judge.category import BEST_FIRST
 from lmrbench_data.evaluate.reports.agreement import measure_agreement
 from lmrbench_data.evaluate.reports.annotations import Annotation, read_annotations
-from lmrbench_data.evaluate.reports.scores import CATEGORIES, Answer, ModelScore
+from lmrbench_data.evaluate.reports.scores import ModelScore, ScoredAnswer
 
 ANSWERS = [f"task-{number}" for number in range(6)]
-labels = st.dictionaries(st.sampled_from(ANSWERS), st.sampled_from(CATEGORIES))
+labels = st.dictionaries(st.sampled_from(ANSWERS), st.sampled_from(BEST_FIRST))
 
 
 def score(judged: dict[str, str]) -> ModelScore:
     """A run in which every instance has an answer of model m, and the judge has spoken on some."""
-    answers = {name: [Answer(0, "passed", "x", judged.get(name))] for name in ANSWERS}
+    answers = {name: [ScoredAnswer(0, "passed", "x", judged.get(name))] for name in ANSWERS}
     return ModelScore("run", Path("run"), "m", "", dict.fromkeys(ANSWERS, "Alpha"), answers, True)
 
 

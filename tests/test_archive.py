@@ -1,7 +1,6 @@
 """Archives: the same files give the same bytes everywhere; a hostile archive is refused before anything is written."""
 
 import gzip
-import hashlib
 import io
 import os
 import struct
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from lmrbench_data.archive import pack, read_tree, tar_bytes
 from lmrbench_data.errors import InputError
-from lmrbench_data.loader import File, LoadError, read_archive, unpack
+from lmrbench_data.loader import File, LoadError, archive_sha256, read_archive, unpack
 
 PARTS = st.text("abcé数.-_ 'ß🎉", min_size=1, max_size=60).filter(lambda part: part not in (".", ".."))
 PATHS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
@@ -206,7 +205,7 @@ HOSTILE_BYTES: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("name", [*HOSTILE_BYTES, *HOSTILE_TARS])
 def test_a_hostile_archive_is_refused_and_nothing_is_written(name: str, tmp_path: Path) -> None:
     archive = HOSTILE_BYTES[name]() if name in HOSTILE_BYTES else gzip.compress(HOSTILE_TARS[name])
-    row = {"instance_id": "x", "repo_archive": archive, "repo_sha256": hashlib.sha256(archive).hexdigest()}
+    row = {"instance_id": "x", "repo_archive": archive, "repo_sha256": archive_sha256(archive)}
     with pytest.raises(LoadError) as caught:
         unpack(row, tmp_path / "out" / "repo")
     assert "\n" not in str(caught.value)
@@ -224,7 +223,7 @@ def test_an_ordinary_tar_with_folders_is_read() -> None:
 def test_unpack_writes_the_files_only_into_an_empty_folder(tmp_path: Path) -> None:
     files = {"a/run.sh": File(b"#!/bin/sh\n", True), "b.txt": File(b"\xff\0")}
     archive = pack(files)
-    row = {"instance_id": "x", "repo_archive": archive, "repo_sha256": hashlib.sha256(archive).hexdigest()}
+    row = {"instance_id": "x", "repo_archive": archive, "repo_sha256": archive_sha256(archive)}
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "new" / "deep"):
         assert unpack(row, folder) == folder

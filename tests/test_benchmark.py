@@ -9,10 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from lmrbench_data.build import build_rows
-from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.tasks.check import check_tasks
-from lmrbench_data.evaluate.tasks.record import Recorder, default_recorder
+from lmrbench_data.evaluate.tasks.proved import unproved
 from lmrbench_data.loader import File, write_files
 from lmrbench_data.overview import PAGE, PICTURE, render_page, task_facts
 from lmrbench_data.paths import benchmark_folder
@@ -20,33 +19,20 @@ from lmrbench_data.tasks import Task, load_tasks
 
 TASKS = load_tasks()
 Done = subprocess.CompletedProcess[str]
-#: Checked with all their variants in every run of the tests, and how many variants of a kind of the others.
-IN_DEPTH = {"09-gdp-zero", "13-decision-boundary", "28-spin"}
-SAMPLED = 2
-
-
-@pytest.fixture(scope="module")
-def recorder(request: pytest.FixtureRequest, docker_sandbox: Sandbox) -> Recorder:
-    """Its cache holds the recordings of all tasks that are tested: several references run at a time for it."""
-    recorder = default_recorder(docker_sandbox, print)
-    tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
-    tasks = [item.callspec.params["task"] for item in tests if "recorder" in item.fixturenames]
-    build_rows(tasks, recorder, workers=os.cpu_count() or 1)
-    return recorder
 
 
 @pytest.mark.docker
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_task_is_sound(task: Task, docker_sandbox: Sandbox, recorder: Recorder) -> None:
+def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
     """Golden passes, masked fails, valid variants pass, wrong ones fail, nothing leaks.
 
-    A sample of tasks in depth: all variants, and the reference repeats itself. Some variants of each kind of others:
-    everything takes too long for that: it is `lmrbench dataset check`, or LMRBENCH_IN_DEPTH=1 here.
+    A task that changed since `lmrbench dataset check --lock` proved it is checked whole; of all others the golden
+    function and the masked one still run. LMRBENCH_IN_DEPTH=1 (`make test-all`) checks everything.
     """
-    in_depth = os.environ.get("LMRBENCH_IN_DEPTH") or task.name in IN_DEPTH
-    findings = list(check_tasks([task], recorder, docker_sandbox, print, most=None if in_depth else SAMPLED))
-    assert len(findings) >= len(task.implementations) * (2 + SAMPLED + SAMPLED)
+    whole = os.environ.get("LMRBENCH_IN_DEPTH") or unproved([task])
+    findings = list(check_tasks([task], docker_sandbox, most=None if whole else 0))
+    assert len(findings) >= 2 * len(task.implementations)
     assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []
 
 

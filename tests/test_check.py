@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from conftest import TOY_ANSWER
 
-from lmrbench_data.errors import InfraError
+from lmrbench_data.errors import InfraError, InputError
 from lmrbench_data.evaluate.evaluator import evaluate_batch
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
 from lmrbench_data.evaluate.tasks.check import check_tasks, read_faults
-from lmrbench_data.evaluate.tasks.record import Recorder
+from lmrbench_data.evaluate.tasks.record import record_tasks
 from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.tasks import load_tasks
 
@@ -31,13 +31,19 @@ LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 def check(folder: Path, sandbox: Sandbox) -> dict[str, str]:
     """What is not ok in the toy benchmark: finding → message. Variants are left out, so that it is quick."""
     shutil.rmtree(folder / TASK / "variants")
-    findings = check_tasks(load_tasks(benchmark=folder), Recorder(sandbox, print), sandbox, print)
+    tasks = load_tasks(benchmark=folder)
+    list(record_tasks(tasks, sandbox))
+    findings = check_tasks(tasks, sandbox)
     return {item.name: item.message for item in findings if not item.ok and item.name not in ("valid", "wrong")}
 
 
 def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    line = [LMRBENCH, "dataset", "check", "--benchmark", str(folder), "--sandbox", "local", *more]
-    return subprocess.run(line, capture_output=True, text=True, timeout=120)
+    """Record, then check, as a maintainer does."""
+    for verb in ("record", "check"):
+        line = [LMRBENCH, "dataset", verb, "--benchmark", str(folder), "--sandbox", "local"]
+        options = more if verb == "check" else ()
+        done = subprocess.run([*line, *options], capture_output=True, text=True, timeout=120)
+    return done
 
 
 def edit(folder: Path, name: str, old: str, new: str) -> None:
@@ -171,10 +177,10 @@ BAD_REFERENCES = {
 def test_a_reference_that_does_not_return_is_reported(body: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     edit(toy_benchmark, "repo/scale.py", BODY, body)
     edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
-    found = check(toy_benchmark, local_sandbox)
-    assert found.keys() == {"golden"}
-    assert f"unit_test/cases.py: toy-scale: {BAD_REFERENCES[body]}" in found["golden"]
-    assert "\n" not in found["golden"]
+    with pytest.raises(InputError) as caught:
+        check(toy_benchmark, local_sandbox)
+    assert f"unit_test/cases.py: toy-scale: {BAD_REFERENCES[body]}" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 CASES_HEAD = "from scale import scale\n"
@@ -192,9 +198,9 @@ BAD_CASES = {
 @pytest.mark.parametrize("cases", BAD_CASES)
 def test_cases_that_do_not_work_are_reported(cases: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     (toy_benchmark / TASK / "unit_test" / "cases.py").write_text(CASES_HEAD + cases)
-    found = check(toy_benchmark, local_sandbox)
-    assert found.keys() == {"golden"}
-    assert BAD_CASES[cases] in found["golden"]
+    with pytest.raises(InputError) as caught:
+        check(toy_benchmark, local_sandbox)
+    assert BAD_CASES[cases] in str(caught.value)
 
 
 @pytest.mark.parametrize("noise", ["int.from_bytes(__import__('os').urandom(2), 'big')", "hash('text')"])
@@ -224,24 +230,29 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
     shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-copy")
     path = toy_benchmark / "91-copy" / "task.yaml"
     path.write_text(path.read_text().replace("toy-scale", "toy-copy"))
+    list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
     edit(toy_benchmark, "repo/scale.py", BODY, "raise RuntimeError")
-    tasks = load_tasks(benchmark=toy_benchmark)
-    findings = list(check_tasks(tasks, Recorder(local_sandbox, print), local_sandbox, print))
-    assert [item.name for item in findings if item.instance_id == "toy-scale"] == ["golden"]
+    findings = list(check_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    [stale] = [item for item in findings if item.instance_id == "toy-scale"]
+    assert (stale.name, stale.ok) == ("recording", False)
+    assert "recorded before the task changed; run `lmrbench dataset record toy-scale`" in stale.message
     assert [item.name for item in findings if item.instance_id == "toy-copy" and item.ok] != []
 
 
 def test_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -> None:
-    sandbox = LocalSandbox(print)
+    tasks = load_tasks(benchmark=toy_benchmark)
+    sandbox = LocalSandbox()
+    list(record_tasks(tasks, sandbox))
     sandbox.close()
-    with pytest.raises(InfraError):
-        list(check_tasks(load_tasks(benchmark=toy_benchmark), Recorder(sandbox, print), sandbox, print))
+    for work in (check_tasks(tasks, sandbox), record_tasks(tasks, sandbox, force=True)):
+        with pytest.raises(InfraError):
+            list(work)
 
 
 def test_answers_of_a_batch_find_their_libraries_loaded(toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
     """Each case would load them anew otherwise, which takes minutes where an alternative needs torch."""
     source = f"import sys\nassert 'numpy' in sys.modules\nimport numpy\n{TOY_ANSWER}"
     batch = [Prediction("toy-scale", "test", "goal_file", text) for text in (source, TOY_ANSWER, source + "#\n")]
-    image = local_sandbox.prepare(toy_row["docker_image"], print)
+    image = local_sandbox.prepare(toy_row["docker_image"])
     verdicts = evaluate_batch(toy_row, batch, local_sandbox, image, seeds=[0])
     assert [verdict.status for verdict in verdicts] == [Status.PASSED] * 3, verdicts

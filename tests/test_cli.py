@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import write_toy_benchmark
+from conftest import recorded_rows, write_toy_benchmark
 
 from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.evaluate.sandbox.base import Sandbox
 
 PROGRAM = [sys.executable, "-c", "from lmrbench_data.cli import main; main()"]
 HEAVY = [
@@ -48,14 +49,14 @@ def lmrbench(
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any]) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], local_sandbox: Sandbox) -> Path:
     """A folder with a dataset, a finished run, a benchmark, an empty folder and a file."""
     folder = tmp_path_factory.mktemp("place")
     write_dataset([toy_row], folder / "toy", load_benchmark())
     (folder / "empty").mkdir()
     (folder / "file").write_text("text\n")
     (folder / "name\n\x1b[2Jwith escapes.txt").write_text("")
-    write_toy_benchmark(folder / "benchmark")
+    recorded_rows(write_toy_benchmark(folder / "benchmark"), local_sandbox)
     done = lmrbench("evaluate", "gold", "--dataset", "toy", "--sandbox", "local", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
@@ -128,8 +129,8 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     ([*TOY, "--out", "file"], 1, "file: is not a run folder", {}),
     ([*TOY, "--out", "toy"], 1, "toy: is not a run folder and not empty", {}),
     ([*TOY, "--out", "x" * 300], 1, "cannot be written", {}),
-    ([*TOY, "--instance", "absent"], 1, "--instance absent: unknown", {}),
-    ([*TOY, "--category", "absent"], 1, "--category 'absent': unknown; one of: Evaluation Metrics", {}),
+    ([*TOY, "--instance", "absent"], 1, "--instance: 'absent' is unknown", {}),
+    ([*TOY, "--category", "absent"], 1, "--category: 'absent' is unknown; one of: Evaluation Metrics", {}),
     (["evaluate", "name\n\x1b[2Jwith escapes.txt", "--dataset", "toy", *LOCAL], 1, "none for the chosen", {}),
     (["report", "absent"], 1, r"absent: no run\.json", {}),
     (["report", "run", "empty"], 1, r"empty: no run\.json", {}),
@@ -137,9 +138,9 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null", {}),
     (["report", "run", "--out", "empty"], 1, "empty: Is a directory", {}),
     (["tasks", "show", "absent"], 1, "unknown task or instance: absent", {}),
-    (["dataset", "build", "--benchmark", "empty", *LOCAL], 1, "no task folders", {}),
-    (["dataset", "build", "--benchmark", "benchmark", "--out", "run", *LOCAL], 1, "run: has other content", {}),
-    (["dataset", "build", "--benchmark", "benchmark", "--out", "/dev/null/x", *LOCAL], 1, "/dev/null", {}),
+    (["dataset", "build", "--benchmark", "empty"], 1, "no task folders", {}),
+    (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: has other content", {}),
+    (["dataset", "build", "--benchmark", "benchmark", "--out", "/dev/null/x"], 1, "/dev/null", {}),
     (["dataset", "check", "absent", *LOCAL], 1, "unknown task or instance: absent", {}),
     (["dataset", "diff", "toy", "absent"], 1, "'absent': no such folder", {}),
     (["images", "build", "absent"], 1, "unknown environment absent|no Docker daemon", {}),
@@ -233,14 +234,15 @@ def test_json_output_is_json_and_nothing_else(place: Path) -> None:
         "tasks show dpo-preference-loss",
         "dataset diff toy toy",
         "evaluate gold --dataset toy --sandbox local --out json-run",
-        "dataset build --benchmark benchmark --out built --sandbox local",
+        "dataset record --benchmark benchmark --sandbox local",
+        "dataset build --benchmark benchmark --out built",
     ):
         done = lmrbench(*command.split(), "--json", cwd=place)
         assert done.returncode == 0, done.stderr
         json.loads(done.stdout)
 
 
-def test_interrupting_a_build_ends_it_quietly(tmp_path: Path) -> None:
+def test_interrupting_a_recording_ends_it_quietly(tmp_path: Path) -> None:
     """Also outside `evaluate`, Ctrl-C means: stop, clean up, status 130, no traceback."""
     benchmark = write_toy_benchmark(tmp_path / "benchmark")
     cases = benchmark / "90-toy" / "unit_test" / "cases.py"
@@ -249,13 +251,11 @@ def test_interrupting_a_build_ends_it_quietly(tmp_path: Path) -> None:
         [
             *PROGRAM,
             "dataset",
-            "build",
+            "record",
             "--benchmark",
             str(benchmark),
             "--sandbox",
             "local",
-            "--out",
-            str(tmp_path / "out"),
         ],
         stderr=subprocess.PIPE,
         text=True,
@@ -269,4 +269,4 @@ def test_interrupting_a_build_ends_it_quietly(tmp_path: Path) -> None:
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in stderr
-    assert not (tmp_path / "out").exists()
+    assert not (benchmark / "90-toy" / "recorded").exists()

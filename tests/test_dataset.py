@@ -13,16 +13,25 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import yaml
+from datasets import Features
 
-import lmrbench_data
 from lmrbench_data.archive import pack
-from lmrbench_data.build import Benchmark, build_rows, load_benchmark, write_dataset
+from lmrbench_data.build import Benchmark, build_rows, load_benchmark, schema, write_dataset
 from lmrbench_data.diff import diff_rows
-from lmrbench_data.errors import InfraError, InputError
-from lmrbench_data.evaluate.sandbox import Sandbox
-from lmrbench_data.evaluate.sandbox.local import LocalSandbox
-from lmrbench_data.evaluate.tasks.record import Recorder
-from lmrbench_data.loader import DATA_FILE, File, LoadError, dataset_sha256, load, load_rows, row_sha256, unpack
+from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.sandbox.base import Sandbox
+from lmrbench_data.evaluate.tasks.record import State, record_tasks
+from lmrbench_data.loader import (
+    DATA_FILE,
+    File,
+    LoadError,
+    dataset_sha256,
+    load,
+    load_rows,
+    recordings_sha256,
+    row_sha256,
+    unpack,
+)
 from lmrbench_data.tasks import load_tasks
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
@@ -50,8 +59,14 @@ def edit(folder: Path, name: str, old: str, new: str) -> None:
     (folder / TASK / name).write_text(text.replace(old, new))
 
 
-def rows_of(folder: Path, sandbox: Sandbox, cache: Path | None = None) -> list[Row]:
-    return build_rows(load_tasks(benchmark=folder), Recorder(sandbox, print, cache))
+def rows_of(folder: Path) -> list[Row]:
+    return build_rows(load_tasks(benchmark=folder))
+
+
+def record(folder: Path, sandbox: Sandbox, **options: bool) -> State:
+    """Bring the toy's recording up to date."""
+    [done] = record_tasks(load_tasks(benchmark=folder), sandbox, **options)
+    return done.state
 
 
 @pytest.fixture(scope="session")
@@ -82,13 +97,14 @@ def rewrite(folder: Path, rows: Sequence[Row]) -> None:
 
 def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, local_sandbox: Sandbox) -> None:
     """One in this process, one by the command line in another, from a copy elsewhere, with another umask."""
+    record(toy_benchmark, local_sandbox)
     copy = shutil.copytree(toy_benchmark, tmp_path / "elsewhere" / "b")
     for path in copy.rglob("*"):
         os.utime(path, (10**9, 10**9))
     first, second = tmp_path / "1" / "lmr-bench", tmp_path / "2" / "lmr-bench"
-    identity = write_dataset(rows_of(toy_benchmark, local_sandbox), first, load_benchmark(toy_benchmark))
-    command = [LMRBENCH, "dataset", "build", "--benchmark", str(copy), "--out", str(second), "--no-cache"]
-    done = subprocess.run([*command, "--sandbox", "local"], capture_output=True, text=True, timeout=120, umask=0o077)
+    identity = write_dataset(rows_of(toy_benchmark), first, load_benchmark(toy_benchmark))
+    command = [LMRBENCH, "dataset", "build", "--benchmark", str(copy), "--out", str(second)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, umask=0o077)
     assert done.returncode == 0, done.stderr
     assert contents(first) == contents(second)
     assert contents(first).keys() == {"README.md", "eval.yaml", "loader.py", DATA_FILE}
@@ -96,32 +112,70 @@ def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, loca
     assert identity == dataset_sha256(load_rows(first))
 
 
-def test_a_rebuild_with_nothing_changed_runs_no_sandbox(
-    toy_benchmark: Path, tmp_path: Path, local_sandbox: Sandbox
-) -> None:
-    built = rows_of(toy_benchmark, local_sandbox, tmp_path)
-    closed = LocalSandbox(print)
-    closed.close()  # any run in it is an error from now on
-    assert rows_of(toy_benchmark, closed, tmp_path) == built
+def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    with pytest.raises(InputError, match=r"toy-scale\.json: missing; run `lmrbench dataset record toy-scale`"):
+        rows_of(toy_benchmark)
+    assert record(toy_benchmark, local_sandbox) is State.RECORDED
+    built = rows_of(toy_benchmark)
     edit(toy_benchmark, "task.yaml", "same order", "same sequence")  # nothing that the reference depends on
-    assert rows_of(toy_benchmark, closed, tmp_path)[0]["expected"] == built[0]["expected"]
+    assert rows_of(toy_benchmark)[0]["expected"] == built[0]["expected"]
+    edit(toy_benchmark, "task.yaml", "same sequence", "same order")
+    assert record(toy_benchmark, local_sandbox) is State.UP_TO_DATE
     for name, old, new in (
         ("repo/helpers.py", "0.0", "0.5"),
         ("unit_test/cases.py", "3.0", "4.0"),
         ("task.yaml", "[0, 1]", "[0, 1, 2]"),
-        ("task.yaml", "timeout_s: 20", "timeout_s: 21"),
+        ("task.yaml", "environment: torch-cpu", "environment: other"),
     ):
+        if new.endswith("other"):
+            environments = toy_benchmark / "environments"
+            shutil.copytree(environments / "torch-cpu", environments / "other")
         edit(toy_benchmark, name, old, new)
-        with pytest.raises(InfraError, match="closed"):
-            rows_of(toy_benchmark, closed, tmp_path)
+        with pytest.raises(InputError, match="recorded before the task changed"):
+            rows_of(toy_benchmark)
         edit(toy_benchmark, name, new, old)
-    for path in tmp_path.glob("*.bin"):
-        path.write_bytes(path.read_bytes()[:-20])  # a damaged recording is made anew
-    with pytest.raises(InfraError, match="closed"):
-        rows_of(toy_benchmark, closed, tmp_path)
-    edit(toy_benchmark, "task.yaml", "same sequence", "same order")
-    assert rows_of(toy_benchmark, local_sandbox, tmp_path) == built
-    assert rows_of(toy_benchmark, closed, tmp_path) == built
+    assert rows_of(toy_benchmark) == built
+
+
+def test_outputs_that_still_agree_are_not_replaced(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    """Last bits that another CPU gives must not rewrite files that nobody changed."""
+    record(toy_benchmark, local_sandbox)
+    [before] = rows_of(toy_benchmark)
+    edit(toy_benchmark, "repo/helpers.py", "0.0", "1e-12")
+    assert record(toy_benchmark, local_sandbox) is State.AGREES
+    [after] = rows_of(toy_benchmark)
+    assert after["expected"] == before["expected"]
+    assert after["row_sha256"] != before["row_sha256"]
+    assert record(toy_benchmark, local_sandbox, force=True) is State.RECORDED
+    assert rows_of(toy_benchmark)[0]["expected"] != before["expected"]
+    edit(toy_benchmark, "repo/helpers.py", "1e-12", "1.0")
+    assert record(toy_benchmark, local_sandbox) is State.RECORDED
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", lambda data: b"[" * 100_000])
+@pytest.mark.parametrize("suffix", ["json", "frames.gz"])
+def test_a_damaged_recording_is_one_clear_line(
+    suffix: str, damage: Callable[[bytes], bytes], toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    record(toy_benchmark, local_sandbox)
+    built = rows_of(toy_benchmark)
+    path = toy_benchmark / TASK / "recorded" / f"toy-scale.{suffix}"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match=r"run `lmrbench dataset record toy-scale`$"):
+        rows_of(toy_benchmark)
+    assert record(toy_benchmark, local_sandbox) is State.RECORDED
+    assert rows_of(toy_benchmark) == built
+
+
+def test_identity_is_that_of_the_content_not_of_a_machine(toy_row: Row) -> None:
+    """Neither zlib's version nor the CPU that recorded changes it; a byte in an archive does."""
+    squeezed = {name: repack(toy_row[name]) for name in ("repo_archive", "tests_archive")}
+    assert squeezed["repo_archive"] != toy_row["repo_archive"]
+    recording = {**toy_row["recording"], "cpu": "another", "sha256": "0" * 64}
+    assert row_sha256({**toy_row, **squeezed, "expected": b"?", "recording": recording}) == toy_row["row_sha256"]
+    assert row_sha256({**toy_row, "repo_archive": pack({"a": File(b"a")})}) != toy_row["row_sha256"]
+    assert dataset_sha256([toy_row]) == dataset_sha256([{**toy_row, "recording": recording}])
+    assert recordings_sha256([toy_row]) != recordings_sha256([{**toy_row, "recording": recording}])
 
 
 FOREIGN: dict[str, list[str]] = {
@@ -268,13 +322,12 @@ def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
 
 
 def test_load_returns_the_built_rows_with_their_features(dataset: Path, tmp_path: Path) -> None:
-    from lmrbench_data.build import features
-
+    features = Features.from_arrow_schema(schema())
     rows = load(dataset)
-    assert rows.features == features()
+    assert rows.features == features
     assert list(rows) == load_rows(dataset) == load_rows_of(dataset)
     odd = shutil.copytree(dataset, tmp_path / "year=1999" / "lmr-bench")  # a name that Parquet readers take for data
-    assert load(odd).features == features()
+    assert load(odd).features == features
 
 
 def changed(rows: Sequence[Row], **values: Any) -> list[Row]:
@@ -374,62 +427,12 @@ def test_loader_alone_needs_nothing_of_the_package(dataset: Path, tmp_path: Path
     assert (tmp_path / "work" / "repo" / "scale.py").read_text() == text
 
 
-# --- embedded -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def installation(tmp_path: Path, toy_benchmark: Path) -> Path:
-    """The package as a wheel lays it out, with the toy benchmark inside; a folder for PYTHONPATH."""
-    package = Path(lmrbench_data.__file__).parent
-    ignore = shutil.ignore_patterns("__pycache__", "evaluate")
-    site = shutil.copytree(package, tmp_path / "site" / "lmrbench_data", ignore=ignore)
-    for name in ("evaluate", "cards"):
-        shutil.copytree(package.parent / name, site / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.move(toy_benchmark, site / "benchmark")
-    return tmp_path / "site"
-
-
-EMBEDDED = """
-    import lmrbench_data.loader, sys, time
-    from lmrbench_data.embedded import ensure_embedded
-    started = time.monotonic()
-    lines = []
-    ensure_embedded("local", lines.append)
-    [row] = lmrbench_data.loader.load_rows("embedded")
-    heavy = {"datasets", "docker", "torch", "openai", "pymupdf"} & sys.modules.keys()
-    print(row["row_sha256"], "built" if any("building" in line for line in lines) else "cached", *sorted(heavy))
-"""
-
-
-def test_embedded_is_built_once_by_one_of_many_processes_and_anew_when_anything_changes(
-    installation: Path, tmp_path: Path
-) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(installation), "LMRBENCH_CACHE": str(tmp_path / "cache")}
-    command = [sys.executable, "-c", textwrap.dedent(EMBEDDED)]
-    processes = [
-        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)
-    ]
-    printed = [process.communicate(timeout=120)[0].split() for process in processes]
-    assert sorted(words[1] for words in printed) == ["built", "cached"]
-    sha256 = printed[0][0]
-    again = python(EMBEDDED, cwd=tmp_path, env=environment)
-    assert again == f"{sha256} cached", "and nothing heavy was imported for it"
-    for name, old, new in (
-        ("benchmark/90-toy/task.yaml", "same order", "same sequence"),
-        ("archive.py", "else 0o644", "else 0o640"),
-        ("cards/dataset_card.md", "## Why", "## Why not"),
-    ):
-        path = installation / "lmrbench_data" / name
-        assert old in path.read_text()
-        path.write_text(path.read_text().replace(old, new))
-        assert python(EMBEDDED, cwd=tmp_path, env=environment).split()[1] == "built"
-
-
 # --- diff -----------------------------------------------------------------------------------------------------------
 
 
 def test_diff_names_each_change_and_nothing_else(toy_benchmark: Path, local_sandbox: Sandbox, tmp_path: Path) -> None:
-    [old] = rows_of(toy_benchmark, local_sandbox, tmp_path)
+    record(toy_benchmark, local_sandbox)
+    [old] = rows_of(toy_benchmark)
     assert list(diff_rows([old], [old])) == []
     edit(toy_benchmark, "task.yaml", "in the same order", "in the given order")
     edit(toy_benchmark, "task.yaml", "year: 2026", "year: 2025")
@@ -438,7 +441,8 @@ def test_diff_names_each_change_and_nothing_else(toy_benchmark: Path, local_sand
     (toy_benchmark / TASK / "repo" / "new.txt").write_text("new\n")
     (toy_benchmark / TASK / "repo" / "README.md").unlink()
     (toy_benchmark / TASK / "repo" / "scale.py").chmod(0o755)
-    [new] = rows_of(toy_benchmark, local_sandbox, tmp_path)
+    record(toy_benchmark, local_sandbox)
+    [new] = rows_of(toy_benchmark)
     changes = {change.column: change for change in diff_rows([old], [new])}
     assert {name: change.summary for name, change in changes.items()} == {
         "instruction": "text changed",

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.evaluator import Verdict
-from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome
+from lmrbench_data.evaluate.sandbox.base import Ended, Limits, Outcome
 from lmrbench_data.evaluate.sandbox.docker import LABEL, DockerSandbox, connect
+from lmrbench_data.evaluate.verdict import Verdict
 from lmrbench_data.evaluate.workspace import workspace_tar
 from lmrbench_data.loader import File
 
@@ -149,7 +149,7 @@ def _until(condition: Callable[[], bool], seconds: float = 15) -> bool:
 
 @pytest.fixture
 def image(docker_sandbox: DockerSandbox, toy_row: dict[str, Any]) -> str:
-    return docker_sandbox.prepare(toy_row["docker_image"], print)
+    return docker_sandbox.prepare(toy_row["docker_image"])
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_an_image_that_cannot_run_is_no_fault_of_the_code(own_sandbox: DockerSan
 
 HARNESS = """
 import sys
-from lmrbench_data.evaluate.sandbox import Limits
+from lmrbench_data.evaluate.sandbox.base import Limits
 from lmrbench_data.evaluate.sandbox.docker import DockerSandbox
 
 sandbox = DockerSandbox()

@@ -1,5 +1,6 @@
 """Images: content-hashed tags, building, and a round trip through a real registry on this machine."""
 
+import logging
 import shutil
 import socket
 import subprocess
@@ -13,7 +14,7 @@ from conftest import IN_CI
 
 from lmrbench_data.environments import Environment, load_environments
 from lmrbench_data.errors import InfraError
-from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.docker import connect
 from lmrbench_data.evaluate.sandbox.images import build_image, ensure_image, image_id, push_image
 
@@ -74,41 +75,45 @@ def test_tag_follows_every_byte_of_the_folder(tiny: Environment) -> None:
 
 @pytest.mark.docker
 def test_round_trip_through_a_registry(
-    api: Any, tiny: Environment, registry: str, monkeypatch: pytest.MonkeyPatch
+    api: Any,
+    tiny: Environment,
+    registry: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """What was pushed is pulled on first use, under its plain tag, and is the same image."""
     monkeypatch.setenv("LMRBENCH_REGISTRY", f"{registry}/org/")
-    said: list[str] = []
-    built = build_image(api, tiny, said.append)
-    name = push_image(api, tiny.tag, said.append)
+    caplog.set_level(logging.INFO)
+    built = build_image(api, tiny)
+    name = push_image(api, tiny.tag)
     assert name == f"{registry}/org/{tiny.tag}"
     for tag in (name, tiny.tag):
         api.remove_image(tag, force=True)
     assert image_id(api, tiny.tag) is None
 
-    assert ensure_image(api, tiny.tag, said.append) == built
-    assert any("pulling" in line for line in said)
+    assert ensure_image(api, tiny.tag) == built
+    assert any("pulling" in line for line in caplog.messages)
     api.remove_image(tiny.tag, force=True)
 
 
 @pytest.mark.docker
 def test_unknown_image_is_the_machinerys_fault_and_says_what_to_do(api: Any) -> None:
     with pytest.raises(InfraError, match="LMRBENCH_REGISTRY"):
-        ensure_image(api, "lmrbench/torch-cpu:000000000000", lambda line: None)
+        ensure_image(api, "lmrbench/torch-cpu:000000000000")
 
 
 @pytest.mark.docker
 def test_push_without_a_registry_or_an_image(api: Any, tiny: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LMRBENCH_REGISTRY", raising=False)
     with pytest.raises(InfraError, match="set LMRBENCH_REGISTRY"):
-        push_image(api, tiny.tag, lambda line: None)
+        push_image(api, tiny.tag)
     monkeypatch.setenv("LMRBENCH_REGISTRY", "localhost:1/org")
     with pytest.raises(InfraError, match="images build"):
-        push_image(api, tiny.tag, lambda line: None)
+        push_image(api, tiny.tag)
 
 
 @pytest.mark.docker
 def test_a_build_that_fails_says_at_which_step(api: Any, tiny: Environment) -> None:
     (tiny.folder / "Dockerfile").write_text("FROM scratch\nCOPY missing /missing\n")
     with pytest.raises(InfraError, match="missing"):
-        build_image(api, tiny, lambda line: None)
+        build_image(api, tiny)

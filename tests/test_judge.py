@@ -28,7 +28,7 @@ from lmrbench_data.evaluate.judge.cache import Cache
 from lmrbench_data.evaluate.judge.category import Category
 from lmrbench_data.evaluate.judge.client import Endpoint
 from lmrbench_data.evaluate.judge.prompt import prompt_version
-from lmrbench_data.evaluate.judge.run import Finished, Settings, judge
+from lmrbench_data.evaluate.judge.run import JudgeSettings, JudgeSummary, judge
 from lmrbench_data.evaluate.judge.store import judges, read_judgements
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
@@ -130,11 +130,10 @@ class Judging:
     def judge(self, *options: str) -> Done:
         return self.lmrbench("judge", "run", "--model", "judge-1", "--retries", "1", *options)
 
-    def here(self, **options: Any) -> Finished:
+    def here(self, **options: Any) -> JudgeSummary:
         """Judge in this process."""
         endpoint = {"model": "judge-1", "base_url": self.server.base_url, "retries": 2, **options.pop("endpoint", {})}
-        said: list[str] = []
-        return judge(Settings(self.run, Endpoint(**endpoint), **{"cache": Cache(None), **options}), said.append)
+        return judge(JudgeSettings(self.run, Endpoint(**endpoint), **{"cache": Cache(None), **options}))
 
     def rows(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.file.read_text().splitlines()]
@@ -355,9 +354,9 @@ def test_a_dead_server_is_given_up(judging: Judging, server: Server) -> None:
     ("options", "env", "said"),
     [
         ((), {"OPENAI_BASE_URL": ""}, "no OPENAI_API_KEY"),
-        (("--base-url", "localhost:8000"), {}, "base URL"),
+        (("--base-url", "localhost:8000"), {}, "is no address"),
         ((), {"OPENAI_API_KEY": "sk-ünï"}, "OPENAI_API_KEY holds"),
-        (("--max-cost", "1"), {}, "--max-cost needs --prices"),
+        (("--max-cost", "1"), {}, "--max-cost: needs prices"),
         (("--prices", "none.yaml"), {}, "no such file"),
         (("--prices", "other.yaml"), {}, "no price for 'judge-1'; it has other"),
         (("--prices", "bad.yaml"), {}, "must be a number of US dollars"),
@@ -395,7 +394,7 @@ def test_a_stopped_run_goes_on(number: signal.Signals, judging: Judging, server:
     _, stderr = process.communicate(timeout=10)
     if number != signal.SIGKILL:
         assert (process.returncode, stderr.count("\n")) == (130, 1)
-        assert "the same command goes on" in stderr
+        assert "the same command asks for the others" in stderr
     kept = judging.file.read_bytes()
     judging.file.write_bytes(kept[:-20])  # as if the last row had been cut short
     server.judge, asked = verdict, len(server.requests)
@@ -412,7 +411,7 @@ def test_a_limit_of_costs_stops_cleanly(judging: Judging, server: Server) -> Non
     (judging.folder / "prices.yaml").write_text(PRICES)
     done = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006", "--workers", "1", "--json")
     assert done.returncode == 3
-    assert "0.0070 USD are spent on this run's judgements; a --max-cost above 0.006 goes on" in done.stderr
+    assert "0.0070 USD are spent on this run's judgements; a limit above 0.006 continues" in done.stderr
     assert [row["cost_usd"] for row in judging.rows()] == [0.0035, 0.0035]
     assert json.loads(done.stdout)["cost_usd"] == pytest.approx(0.007)
     again = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006")

@@ -17,7 +17,8 @@ from lmrbench_data.errors import InfraError, InputError
 from lmrbench_data.evaluate.decode import decode, read_frames
 from lmrbench_data.evaluate.evaluator import evaluate_prediction
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.sandbox import Ended, Limits, Outcome, Sandbox, open_sandbox
+from lmrbench_data.evaluate.sandbox import open_sandbox
+from lmrbench_data.evaluate.sandbox.base import Ended, Limits, Outcome, Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
 from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.evaluate.workspace import workspace_tar
@@ -99,7 +100,7 @@ def test_no_process_is_left(pause: int, ended: Ended, local_sandbox: Sandbox, ow
 
 
 def test_close_ends_what_runs(own_folder: Path) -> None:
-    sandbox = LocalSandbox(print)
+    sandbox = LocalSandbox()
     failures: list[Exception] = []
 
     def run() -> None:
@@ -128,12 +129,12 @@ def test_no_process_of_an_ordinary_user_is_left(docker_sandbox: Sandbox, toy_row
         for name, folder in (("lmrbench_data", package), ("lmrbench_data/evaluate", (package / "evaluate").resolve()))
         for path in folder.rglob("*.py")
     }
-    image = docker_sandbox.prepare(toy_row["docker_image"], print)
+    image = docker_sandbox.prepare(toy_row["docker_image"])
     nested = f"""
     import glob, os
-    from lmrbench_data.evaluate.sandbox import Limits
+    from lmrbench_data.evaluate.sandbox.base import Limits
     from lmrbench_data.evaluate.sandbox.local import LocalSandbox
-    LocalSandbox(print).run("", {_workspace(STRAGGLER.format(pause=60))!r}, Limits(2, 256))
+    LocalSandbox().run("", {_workspace(STRAGGLER.format(pause=60))!r}, Limits(2, 256))
     states = [open(path).read().rsplit(")", 1)[1].split()[0] for path in glob.glob("/proc/[0-9]*/stat")]
     return os.getuid(), len(states), sum(state != "Z" for state in states)
     """
@@ -148,22 +149,46 @@ def test_a_runner_that_cannot_start_is_no_fault_of_the_code(own_folder: Path, lo
         local_sandbox.run("", tar_bytes({"repo/scale.py": File(b"")}), Limits(30, 256))
 
 
-def test_it_is_announced_and_not_official(capsys: pytest.CaptureFixture[str]) -> None:
-    said: list[str] = []
-    sandbox = open_sandbox("local", said.append)
+def test_it_is_announced_and_not_official(caplog: pytest.LogCaptureFixture) -> None:
+    sandbox = open_sandbox("local")
     assert not sandbox.official
-    assert any("does not isolate" in line for line in said)
+    assert any("does not isolate" in line for line in caplog.messages)
     with pytest.raises(InputError, match="auto, docker, local"):
-        open_sandbox("podman", said.append)
+        open_sandbox("podman")
 
 
-def test_auto_falls_back_with_a_warning_and_docker_does_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_auto_falls_back_with_a_warning_and_docker_does_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
-    said: list[str] = []
-    assert open_sandbox("auto", said.append).name == "local"
-    assert "no Docker daemon answers" in said[0]
+    assert open_sandbox("auto").name == "local"
+    assert "no Docker daemon answers" in caplog.messages[0]
     with pytest.raises(InfraError, match="DOCKER_HOST"):
-        open_sandbox("docker", said.append)
+        open_sandbox("docker")
+
+
+class Foreign(LocalSandbox):
+    """A sandbox that somebody else wrote."""
+
+    name = "foreign"
+
+
+class Boaster(Foreign):
+    official = True
+
+
+def test_a_sandbox_opens_by_its_import_path() -> None:
+    with open_sandbox(f"{__name__}:Foreign") as sandbox:
+        assert sandbox.name == "foreign"
+    for path, problem in {
+        f"{__name__}:Boaster": "says it is official, which only `docker` is",
+        f"{__name__}:nothing": "cannot be imported",
+        "no.such.module:Sandbox": "cannot be imported",
+        f"{__name__}:Path": "is no sandbox, it lacks prepare, run",
+        "pathlib:Path.cwd": "one of auto, docker, local, or an import path",
+    }.items():
+        with pytest.raises(InputError, match=problem):
+            open_sandbox(path)
 
 
 def _processes_below(folder: Path) -> list[str]:

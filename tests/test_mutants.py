@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.tasks.check import check_tasks
 from lmrbench_data.evaluate.tasks.mutants import make_mutants
-from lmrbench_data.evaluate.tasks.record import Recorder
+from lmrbench_data.evaluate.tasks.record import record_tasks
 from lmrbench_data.masking import mask_function
 from lmrbench_data.tasks import Implementation, Task, load_tasks
 
@@ -73,7 +73,8 @@ def test_helpers_that_are_masked_too_are_mutated() -> None:
 def test_survivors_are_reported_and_equivalents_are_left_out(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     def survivors() -> list[str]:
         tasks = load_tasks(benchmark=toy_benchmark)
-        findings = check_tasks(tasks, Recorder(local_sandbox, print), local_sandbox, print, mutants=True)
+        list(record_tasks(tasks, local_sandbox))
+        findings = check_tasks(tasks, local_sandbox, mutants=True)
         return [finding.name for finding in findings if not finding.ok]
 
     # OFFSET is 0, so adding and subtracting it come to the same, and so does leaving it out.

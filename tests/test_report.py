@@ -21,10 +21,9 @@ from markdown_it import MarkdownIt
 
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
-from lmrbench_data.evaluate.reports.report import MAX_REASONS, make_report
-from lmrbench_data.evaluate.reports.report import render_markdown as as_markdown
-from lmrbench_data.evaluate.reports.report import report_dict as as_dict
+from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.evaluate.reports.scores import ModelScore, score_runs
+from lmrbench_data.evaluate.reports.text import MAX_REASONS
 from lmrbench_data.evaluate.verdict import Status
 
 SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}
@@ -60,11 +59,11 @@ def write_run(folder: Path, rows: Sequence[dict[str, Any]], **facts: Any) -> Pat
 
 
 def report_dict(paths: Sequence[Path]) -> dict[str, Any]:
-    return as_dict(make_report(paths))
+    return make_report(paths).to_dict()
 
 
 def render_markdown(paths: Sequence[Path]) -> str:
-    return as_markdown(make_report(paths))
+    return make_report(paths).to_markdown()
 
 
 def score_run(path: Path) -> list[ModelScore]:

@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TOY_ANSWER, write_toy_benchmark
+from conftest import TOY_ANSWER, recorded_rows, write_toy_benchmark
 
-from lmrbench_data.build import build_rows, load_benchmark, write_dataset
-from lmrbench_data.evaluate.runs.evaluate import Settings, evaluate
+from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.evaluate.runs.evaluate import RunSettings, evaluate
 from lmrbench_data.evaluate.runs.folder import read_facts, read_results
-from lmrbench_data.evaluate.sandbox import Limits, Outcome, Sandbox
+from lmrbench_data.evaluate.sandbox.base import Limits, Outcome, Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
-from lmrbench_data.evaluate.tasks.record import Recorder
-from lmrbench_data.tasks import load_tasks
 
 pytestmark = pytest.mark.docker
 
@@ -37,8 +35,8 @@ def toy_dataset(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox
     """A dataset folder with the toy instance; its image is here."""
     folder = tmp_path_factory.mktemp("run")
     benchmark = write_toy_benchmark(folder / "benchmark")
-    rows = build_rows(load_tasks(benchmark=benchmark), Recorder(local_sandbox, print))
-    docker_sandbox.prepare(rows[0]["docker_image"], print)
+    rows = recorded_rows(benchmark, local_sandbox)
+    docker_sandbox.prepare(rows[0]["docker_image"])
     write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
     return folder / "lmr-bench"
 
@@ -53,7 +51,7 @@ def toy_pair(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -
     task = benchmark / "91-toy" / "task.yaml"
     text = task.read_text().replace("toy-scale", "toy-other")
     task.write_text(text.replace("Evaluation Metrics", "Training Objectives & Optimization"))
-    rows = build_rows(load_tasks(benchmark=benchmark), Recorder(local_sandbox, print))
+    rows = recorded_rows(benchmark, local_sandbox)
     write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
     return folder / "lmr-bench"
 
@@ -402,10 +400,9 @@ def test_nothing_in_an_answer_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]
     hostile = TOY_ANSWER.replace("return", "# provokes\n    return")
     rows = [{**good, "sample": n, "function": hostile if n == 1 else TOY_ANSWER} for n in range(3)]
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    sandbox = Fragile(lambda line: None)
-    finished = evaluate(Settings(str(predictions), tmp_path / "run"), [toy_row], sandbox, lambda line: None)
-    sandbox.close()
-    assert (finished.rows, finished.jobs, finished.infra_errors) == (3, 2, 1)
+    with Fragile() as sandbox:
+        summary = evaluate(predictions, RunSettings(tmp_path / "run"), [toy_row], sandbox)
+    assert (summary.rows, summary.jobs, summary.infra_errors) == (3, 2, 1)
     statuses = {row["sample"]: (row["status"], row["detail"]) for row in read_results(tmp_path / "run")}
     assert statuses[0] == statuses[2] == ("passed", "")
     assert statuses[1] == ("infra_error", "a bug in lmrbench, please report it: ZeroDivisionError: a bug")

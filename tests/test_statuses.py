@@ -18,11 +18,11 @@ from conftest import IN_CI, TOY_ANSWER
 
 from lmrbench_data.errors import InfraError
 from lmrbench_data.evaluate import verdict as verdict_module
-from lmrbench_data.evaluate.evaluator import Verdict, evaluate_prediction
+from lmrbench_data.evaluate.evaluator import evaluate_prediction
 from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, DockerSandbox, connect
-from lmrbench_data.evaluate.verdict import CAUSES, Cause, Status, worst
+from lmrbench_data.evaluate.verdict import CAUSES, Cause, Status, Verdict, worst
 
 BASE_IMAGE = "python:3.11-slim"
 
@@ -85,7 +85,7 @@ def test_provoked_for_real(name: str, try_in_docker: Callable[..., Verdict]) -> 
 def arrays_row(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> dict[str, Any]:
     """The toy with a case that returns an array, recorded from the right answer."""
     from lmrbench_data.archive import pack
-    from lmrbench_data.evaluate.tasks.record import record_seeds
+    from lmrbench_data.evaluate.expected import record_seeds
     from lmrbench_data.evaluate.workspace import rebuild
     from lmrbench_data.loader import File
 
@@ -93,7 +93,7 @@ def arrays_row(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> dict[str, An
     tests = {**toy_row["tests"], "cases": [{"name": "array"}], "seeds": [0]}
     row = {**toy_row, "tests_archive": pack({"cases.py": File(cases.encode())}), "tests": tests}
     answer = Prediction("toy-scale", "gold", "function", "def scale(values, factor):\n    return values * factor\n")
-    image = docker_sandbox.prepare(row["docker_image"], print)
+    image = docker_sandbox.prepare(row["docker_image"])
     row["frames"] = record_seeds(row, rebuild(row, answer), docker_sandbox, image, [0])
     return row
 
@@ -115,7 +115,7 @@ def test_arrays(
     expression: str, status: Status, reason: str, arrays_row: dict[str, Any], docker_sandbox: Sandbox
 ) -> None:
     prediction = Prediction("toy-scale", "test", "function", f"def scale(values, factor):\n    return {expression}\n")
-    image = docker_sandbox.prepare(arrays_row["docker_image"], print)
+    image = docker_sandbox.prepare(arrays_row["docker_image"])
     verdict = evaluate_prediction(arrays_row, prediction, docker_sandbox, image, expected=arrays_row["frames"])
     assert verdict.status is status
     assert reason in verdict.reason()
@@ -149,7 +149,7 @@ def test_image_missing(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> None
     assert verdict.status is Status.INFRA_ERROR
     assert "no such image" in verdict.reason().lower()
     with pytest.raises(InfraError, match=r"lmrbench/nowhere:000000000000 is not here.*LMRBENCH_REGISTRY"):
-        docker_sandbox.prepare("lmrbench/nowhere:000000000000", print)
+        docker_sandbox.prepare("lmrbench/nowhere:000000000000")
 
 
 class SecondDaemon:
@@ -224,7 +224,7 @@ def test_daemon_stopped_mid_run(
     """An infra error with a clear reason; once the daemon is back, answers pass again and no container is left."""
     monkeypatch.setenv("DOCKER_HOST", second_daemon.host)
     sandbox = DockerSandbox()
-    image = sandbox.prepare(BASE_IMAGE, print)
+    image = sandbox.prepare(BASE_IMAGE)
     sleeping = "import time\ndef scale(values, factor):\n    time.sleep(20)\n"
     verdicts: list[Verdict] = []
 
@@ -292,7 +292,7 @@ def test_only_equal_output_passes_and_only_the_engine_is_infra() -> None:
     assert [cause for cause, policy in CAUSES.items() if policy.status is Status.PASSED] == [Cause.EQUAL]
     for cause, policy in CAUSES.items():
         is_engine = cause is Cause.ENGINE
-        assert (policy.status is Status.INFRA_ERROR) is policy.retry is (not policy.graded) is is_engine
+        assert (policy.status is Status.INFRA_ERROR) is policy.retry is is_engine
     assert {policy.status for policy in CAUSES.values()} == set(Status)
 
 

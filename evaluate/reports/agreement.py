@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...extras import need
 from ..judge.category import BEST_FIRST
 from .annotations import Annotation
 from .scores import ModelScore
@@ -57,7 +58,11 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
 
     An annotation belongs to the answer with its instance, model, setting and sample; of several runs that have such an
     answer the first counts.
+
+    Raises:
+        InputError: the extra `report` is not installed.
     """
+    need("report", "agreement of people and judge")
     judged: dict[AnswerRow, str | None] = {}
     for score in scores:
         for instance, answers in score.answers.items():

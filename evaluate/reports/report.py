@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...errors import ArgumentError
 from ...files import write_atomically
 from ..prediction_files import BadRow
 from ..runs.folder import read_facts
@@ -66,16 +65,10 @@ class Report:
         return render_html(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the report as what the name ends in: .md, .json, .csv or .html.
-
-        Raises:
-            InputError: another ending.
-        """
+        """Write the report as what the name ends in: .json, .csv or .html; as Markdown otherwise."""
         path = Path(path)
-        forms = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html, ".json": self._to_json}
-        if path.suffix not in forms:
-            raise ArgumentError("out", f"{path}: the name must end in {', '.join(forms)}")
-        write_atomically(path, forms[path.suffix]())
+        forms = {".csv": self.to_csv, ".html": self.to_html, ".json": self._to_json}
+        write_atomically(path, forms.get(path.suffix, self.to_markdown)())
         return path
 
     def _to_json(self) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from statistics import NormalDist
 
 
@@ -34,16 +35,22 @@ def pass_at_k(samples: int, passed: int, k: int) -> float:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Two-sided p of McNemar's exact test, from how many instances only the one and only the other side passed."""
-    from statsmodels.stats.contingency_tables import mcnemar as test
+    """Two-sided p of McNemar's exact test, from how many instances only the one and only the other side passed.
 
-    return min(1.0, float(test([[0, only_first], [only_second, 0]], exact=True).pvalue))
+    Under the null hypothesis each of the n instances that differ falls to either side with probability 1/2, so p is
+    twice the lower tail of a binomial distribution (Fay 2010), at most 1.
+    """
+    n, least = only_first + only_second, min(only_first, only_second)
+    # Exact until the last step: 2**n is too large for a float from n = 1024 on.
+    tail = Fraction(sum(math.comb(n, k) for k in range(least + 1)), 2**n)
+    return min(1.0, float(2 * tail))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P values adjusted for so many comparisons at once (Holm 1979)."""
-    if not p_values:
-        return []
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(p) for p in multipletests(p_values, method="holm")[1]]
+    """P values adjusted for so many comparisons at once (Holm 1979): step down from the smallest."""
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted

@@ -27,7 +27,6 @@ _FACTS: dict[str, Any] = {
     "run_id": str,
     "dataset": str,
     "dataset_sha256": str,
-    "recordings_sha256": str,
     "benchmark_version": str,
     "harness_version": str,
     "sandbox": str,
@@ -254,7 +253,7 @@ def _facts(path: Path, stored: Path, identity: Mapping[str, Any]) -> dict[str, A
         return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
     facts = read_facts(path)
     for name in _IDENTITY:
-        if facts[name] != identity[name]:
+        if facts.get(name) != identity[name]:
             what = "selection of instances" if name == "scope" else name
             raise ArgumentError(
                 "out", f"{path}: holds a run with another {what}, which cannot be mixed; give another name"

@@ -89,17 +89,25 @@ def check(
     workers: Workers = 2,
     mutants: Annotated[bool, typer.Option("--mutants", help="Also try small mutations of each reference.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show why each wrong variant fails.")] = False,
+    lock: Annotated[
+        bool, typer.Option("--lock", help="Note in proved.json what was proved, so that `make test` need not.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Prove that tasks are sound: golden passes, masked fails, valid variants pass, wrong ones fail.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
+    from ..errors import ArgumentError
     from ..evaluate.sandbox import open_sandbox
     from ..evaluate.tasks.check import check_tasks
+    from ..evaluate.tasks.proved import write_proofs
+    from ..paths import benchmark_folder
     from ..tasks import load_tasks
 
     tasks = load_tasks(names or (), benchmark)
+    if lock and sandbox != "docker":
+        raise ArgumentError("lock", "only a check in Docker proves a task; add --sandbox docker")
     with open_sandbox(sandbox) as place, progress_bar("checking", shown=not as_json) as progress:
         findings = list(check_tasks(tasks, place, workers=workers, mutants=mutants, progress=progress))
     findings.sort(key=lambda finding: (finding.instance_id, finding.name))
@@ -111,7 +119,11 @@ def check(
                 mark = "ok " if finding.ok else "BAD"
                 put(f"{mark} {finding.instance_id}  {finding.name}  {finding.status}  {finding.message}")
         _print_counts(findings, mutants)
-    if not all(finding.ok for finding in findings):
+    bad = {finding.instance_id for finding in findings if not finding.ok}
+    if lock:
+        proved = [task for task in tasks if bad.isdisjoint(item.instance_id for item in task.implementations)]
+        say(f"written: {write_proofs(proved, benchmark or benchmark_folder())}")
+    if bad:
         raise typer.Exit(1)
 
 

@@ -163,7 +163,7 @@ class Judged:
             what = "malformed answer is" if count == 1 else "malformed answers are"
             say(f"{count} {what} left out: without a candidate function there is nothing to judge")
         if done.stopped:
-            say(f"incomplete: {done.stopped}; judgements so far are kept, the same command goes on")
+            say(f"incomplete: {done.stopped}; judgements so far are kept, and the same command asks for the others")
         if done.errors:
             what = "judgement" if done.errors == 1 else "judgements"
             say(f"incomplete: {done.errors} {what} could not be had ({done.first_error})")

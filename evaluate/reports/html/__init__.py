@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ....extras import need
 from ....text import visible
 from ...verdict import Status
 from ..scores import MISSING
@@ -27,8 +28,9 @@ def render_html(report: "Report") -> str:
     """The page.
 
     Raises:
-        InputError: a run folder is damaged.
+        InputError: a run folder is damaged, or the extra `report` is not installed.
     """
+    need("report", "the HTML report")
     import jinja2
 
     environment = jinja2.Environment(
