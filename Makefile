@@ -5,7 +5,11 @@ BIN    := $(VENV)/bin
 # Says whether a Docker daemon answers; without one the demo needs the libraries of the tasks themselves.
 DOCKER := $(shell docker version --format '{{.Server.Version}}' >/dev/null 2>&1 && echo yes)
 
-.PHONY: demo test lint bench clean
+# Tests at a time. The harness starts processes of its own, so a few more than cores pay.
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+PYTEST := $(BIN)/pytest -n $(JOBS)
+
+.PHONY: demo test test-fast test-all lint layers docs bench clean
 
 demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	@echo "== the golden files: every instance must pass"
@@ -15,13 +19,30 @@ demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	@echo "== both side by side"
 	$(BIN)/lmrbench report runs/demo-gold runs/demo-examples --out runs/demo-report.md
 
+# Everything; of the benchmark's own tasks, those that changed since they were proved are checked whole.
 test: lint
-	$(BIN)/pytest
+	$(PYTEST)
 
-lint: $(VENV)/dev.installed
+# Without Docker, in about three minutes.
+test-fast: $(VENV)/dev.installed
+	$(PYTEST) -m "not docker"
+
+# Every task whole, with all its variants: about an hour.
+test-all: lint
+	LMRBENCH_IN_DEPTH=1 $(PYTEST)
+
+lint: $(VENV)/dev.installed layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The linter of layers follows no links: it reads the package as a wheel lays it out.
+layers: $(VENV)/dev.installed
+	@rm -rf build/layout && mkdir -p build/layout && cp -RL lmrbench_data build/layout/
+	cd build/layout && PYTHONPATH=. ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache --no-logo
+
+docs: $(VENV)/docs.installed
+	$(BIN)/mkdocs build --strict --site-dir build/site
 
 bench: $(VENV)/dev.installed
 	$(BIN)/python tests/bench.py
@@ -37,10 +58,14 @@ $(VENV)/base.installed: $(BIN)/python pyproject.toml
 	$(BIN)/pip install --quiet -e .
 	@touch $@
 
+$(VENV)/docs.installed: $(BIN)/python pyproject.toml
+	$(BIN)/pip install --quiet -e '.[docs]'
+	@touch $@
+
 $(VENV)/local.installed: $(BIN)/python pyproject.toml
 	$(BIN)/pip install --quiet -e '.[local]'
 	@touch $@
 
 $(VENV)/dev.installed: $(BIN)/python pyproject.toml
-	$(BIN)/pip install --quiet -e '.[local,dev]'
+	$(BIN)/pip install --quiet -e '.[dev]'
 	@touch $@

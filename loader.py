@@ -156,7 +156,9 @@ def _read_verified(spec: str | Path) -> pyarrow.Table:
         # This one file; `read_table` may take folders above it that are named `key=value` for columns.
         table = pyarrow.parquet.ParquetFile(data).read()
     except (pyarrow.ArrowException, OSError) as error:
-        raise LoadError(f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); get it anew") from error
+        raise LoadError(
+            f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); download or build it again"
+        ) from error
     _verify(table, stamp, where)
     return table
 
@@ -219,13 +221,15 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
             identity = {name: row.get(name) for name in names}
             recorded = (identity["recording"] or {}).get("sha256")
             if row_sha256(row) != identity["row_sha256"] or hashlib.sha256(row["expected"]).hexdigest() != recorded:
-                raise LoadError(f"{where}: row {identity['instance_id']!r} was changed after the build; get it anew")
+                raise LoadError(
+                    f"{where}: row {identity['instance_id']!r} was changed after the build; download or build it again"
+                )
             if identity["benchmark_version"] != stamp["version"]:
                 version = identity["benchmark_version"]
                 raise LoadError(f"{where}: rows of version {version}, where the card says {stamp['version']}")
             identities.append(identity)
     if (dataset_sha256(identities), recordings_sha256(identities)) != (stamp["sha256"], stamp["recordings"]):
-        raise LoadError(f"{where}: the rows are not those of the card; get both anew")
+        raise LoadError(f"{where}: the rows are not those of the card; download or build both again")
 
 
 def _reason(error: Exception) -> str:
@@ -312,7 +316,7 @@ def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, byte
     """(header, path, content) of each file and folder, in order.
 
     `tarfile` reads single headers only. Its own walk follows sizes and extension records wherever they lead (some back
-    to the start, for ever) and takes a damaged header for the end, so that other readers see other files.
+    to the start, without end) and takes a damaged header for the end, so that other readers see other files.
     """
     position, long_path = 0, ""
     for _ in range(most + 1):
@@ -334,7 +338,9 @@ def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, byte
             long_path = _pax_path(data)
             continue
         if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE):
-            raise LoadError(f"archive: {member.name[:100]!r} is no plain file (links, devices, extensions are refused)")
+            raise LoadError(
+                f"archive: {member.name[:100]!r} is not a plain file (links, devices, extensions are refused)"
+            )
         yield member, long_path or member.name, data
         long_path = ""
     raise LoadError(f"archive: more than {most} members")

@@ -153,7 +153,7 @@ def _containers(expected: Any, actual: Any, comparison: Comparison, path: str) -
     want = {_key(item if form == "set" else item[0]): item for item in expected[form]}
     got = {_key(item if form == "set" else item[0]): item for item in actual[form]}
     if len(actual[form]) != len(got):
-        return f"{path}: got a {form} in which something stands twice"
+        return f"{path}: got a {form} with a duplicate"
     if want.keys() != got.keys():
         what = "items" if form == "set" else "keys"
         return f"{path}: got {what} {_show(sorted(got))}, expected {_show(sorted(want))}"

@@ -82,7 +82,7 @@ def read_frames(stream: bytes) -> Iterator[Frame]:
     """The frames of a stream, in order.
 
     Raises:
-        StreamError: at the first place that is no frame (frames before it were already yielded).
+        StreamError: at the first malformed frame (frames before it were already yielded).
     """
     position = count = 0
     while position < len(stream):
@@ -227,13 +227,13 @@ class _Reader:
     def _take(self, number: Any) -> np.ndarray:
         """An array by its number; each is used once, so that many values cannot be made from one."""
         if type(number) is not int:
-            raise StreamError("the number of an array is no number")
+            raise StreamError("an array's number is not a number")
         return self.arrays.pop(number)
 
     def _tensor(self, node: dict[str, Any]) -> Array:
         array, dtype = self._take(node["tensor"]), node["dtype"]
         if not isinstance(dtype, str):
-            raise StreamError("dtype is no text")
+            raise StreamError("dtype is not text")
         if dtype == "bfloat16":
             if array.dtype != np.int16:
                 raise StreamError("bfloat16 comes as 16-bit integers")
@@ -244,5 +244,5 @@ class _Reader:
 
     def _series(self, value: dict[str, Any]) -> tuple[str, Any, Any]:
         if not isinstance(value["dtype"], str):
-            raise StreamError("dtype is no text")
+            raise StreamError("dtype is not text")
         return value["dtype"], self.node(value["name"]), self.node(value["values"])

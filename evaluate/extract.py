@@ -8,7 +8,7 @@ from typing import get_args
 from ..source import FunctionNode, SourceError, indentation, parse, split_lines
 
 MAX_ANSWER_BYTES = 1_000_000
-#: How often an answer may be parsed: at most so often, and so many characters in all.
+#: Limits on parsing one answer: attempts, and characters in all.
 _MAX_PARSES = 100
 _PARSE_BUDGET = 3_000_000
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
@@ -57,7 +57,7 @@ def extract_code(answer: str, goal_function: str) -> str:
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:
-    """The contents of fenced blocks, as CommonMark reads them: one that is never closed goes on to the end."""
+    """The contents of fenced blocks, as CommonMark reads them: one that is never closed runs to the end."""
     fence, indent, block = "", 0, list[str]()
     for line in split_lines(text):
         found = _FENCE.match(line)
@@ -107,7 +107,7 @@ class _Parser:
                     reason = SourceError(str(error).replace(f"line {error.line}", f"line {error.line - 1}", 1))
                     reason.line = error.line - 1
                 continue
-            # What else parses there is no class but a function whose indentation went wrong.
+            # Anything else that parses is not a class: it is a function whose indentation went wrong.
             if all(isinstance(item, kinds) for node in wrappers(tree) for item in (*node.body, *node.decorator_list)):
                 return variant
         raise reason

@@ -1,6 +1,6 @@
 """Read predictions: rows of a file or a Hub dataset, checked against the contract, or the words `gold` and `masked`.
 
-A bad row never stops a run: it comes out as a `BadRow` with its place and reason, and the good ones go on.
+A bad row never stops a run: it becomes a `BadRow` with its place and reason, and the good ones are evaluated.
 """
 
 import difflib
@@ -95,13 +95,13 @@ def _own_file(row: DatasetRow, word: str) -> str:
 def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
     """A prediction, if the row keeps to the contract."""
     if not isinstance(raw, dict):
-        return BadRow(place, f"a row is a JSON object, not {_kind(raw)}")
+        return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
     instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")
     for name, value in (("instance_id", instance_id), ("model_name_or_path", model)):
         if value is None:
             return BadRow(place, f"missing key {name!r}")
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
-            return BadRow(place, f"{name} must be a printable text of 1 to {MAX_NAME} characters")
+            return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
     if instance_id not in known:
         near = difflib.get_close_matches(str(instance_id), known, n=1)
         return BadRow(place, f"unknown instance {instance_id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))

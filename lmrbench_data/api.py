@@ -106,7 +106,7 @@ def open_run(path: str | Path) -> Run:
     """A run folder that is there.
 
     Raises:
-        InputError: it is none, or damaged.
+        InputError: not a run folder, or a damaged one.
     """
     read_facts(Path(path))
     return Run(Path(path))
@@ -138,7 +138,7 @@ def evaluate(
         workers: how many sandboxes run at a time.
         sandbox: `auto`, `docker`, `local`, or the import path `package.module:name` of one of your own.
         timeout_scale: multiplies the time limits, for slow machines.
-        fresh_seeds: also test on so many seeds that were never published.
+        fresh_seeds: number of unpublished seeds to test on as well.
         progress: told of each verdict.
 
     Raises:
@@ -208,8 +208,8 @@ def judge(
         votes: judgements of each answer; most votes win.
         workers: questions at a time.
         prices: YAML file, model -> {input_per_mtok, output_per_mtok}, in US dollars.
-        max_cost: stop when the run's judgements have cost so many US dollars; needs `prices`.
-        requests_per_minute: start at most so many.
+        max_cost: stop when the run's judgements have cost this much, in US dollars; needs `prices`.
+        requests_per_minute: limit on requests started.
         retries, timeout_s: of each request; seconds.
         max_tokens: limit of one answer of the judge.
         instances: only these.

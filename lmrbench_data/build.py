@@ -190,7 +190,7 @@ def write_dataset(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark
         The dataset's content hash.
 
     Raises:
-        InputError: `folder` holds something that is no build of ours.
+        InputError: `folder` holds something other than an earlier build.
     """
     from datasets import Features
 

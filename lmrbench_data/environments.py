@@ -58,7 +58,7 @@ def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
     """
     parent = (benchmark or benchmark_folder()) / "environments"
     if not parent.is_dir():
-        raise InputError(f"{parent}: missing; it holds one folder an image")
+        raise InputError(f"{parent}: missing; it holds one folder for each image")
     found = {}
     for folder in sorted(filter(Path.is_dir, parent.iterdir())):
         for name in ("Dockerfile", "requirements.txt", "environment.yaml"):

@@ -6,6 +6,7 @@ lost, this module looks whether it has happened before it tries again, so that a
 
 import contextlib
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
 
 T = TypeVar("T")
-#: Seconds before each further attempt.
-BACKOFF_S = (1.0, 3.0, 9.0)
+#: Seconds before each further attempt. The variable is for tests, which meet every fault.
+_SCALE = float(os.environ.get("LMRBENCH_BACKOFF_SCALE", "1"))
+BACKOFF_S = (1.0 * _SCALE, 3.0 * _SCALE, 9.0 * _SCALE)
 #: The longest Retry-After that is waited for.
 MAX_WAIT_S = 60.0
 #: So many of the newest commits are looked through for one whose answer was lost.
@@ -63,7 +65,7 @@ def hub_errors(what: str) -> Iterator[None]:
     Raises:
         Conflict: 409 or 412, somebody else was faster.
         LostAnswer: the network, a server error or a rate limit.
-        InputError: everything that the user has to mend: token, rights, names.
+        InputError: everything that the user has to fix: token, rights, names.
     """
     from huggingface_hub import errors
 
@@ -146,7 +148,7 @@ def commit_once(
     """Commit to main or another branch, or open a pull request, exactly once.
 
     Args:
-        operations: makes them anew for each attempt: the client marks them as used.
+        operations: makes new ones for each attempt: the client marks them as used.
         title: of the commit or pull request. It must tell it from every other one, by a hash of its content, say:
             it is what is looked for after a lost answer, and before a pull request is opened.
         parent_commit: the commit of the branch that the changes are meant for.

@@ -69,8 +69,8 @@ def plan_push(api: "HfApi", repo_id: str, folder: Path, benchmark: Benchmark) ->
     published = tags(api, repo_id)
     if plan.tag in published:
         if _remote_sha256(repo_id, published[plan.tag]) != plan.sha256:
-            mend = "raise `version` in benchmark.yaml and build again"
-            raise InputError(f"{repo_id}: {plan.tag} is published with other content; {mend}")
+            fix = "raise `version` in benchmark.yaml and build again"
+            raise InputError(f"{repo_id}: {plan.tag} is published with other content; {fix}")
         plan.done = True
         return plan
     newest = max((match for tag in published if (match := _VERSION_TAG.fullmatch(tag))), key=_numbers, default=None)
@@ -131,7 +131,7 @@ def _clean_rows(folder: Path, benchmark: Benchmark) -> list[DatasetRow]:
     present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
     stray = sorted(name for name in present - set(FILES) if "__pycache__" not in name)
     if stray:
-        raise InputError(f"{folder}: dirty, holds {stray[0]}; take it away, or {build} into a new folder")
+        raise InputError(f"{folder}: dirty, holds {stray[0]}; remove it, or {build} into a new folder")
     with tempfile.TemporaryDirectory() as name:
         fresh = Path(name) / "lmr-bench"
         write_dataset(rows, fresh, benchmark)
@@ -145,7 +145,7 @@ def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
     try:
         return load_rows(f"{repo_id}@{revision}")
     except LoadError as error:
-        raise InputError(f"{error}; mend or move what is there first") from error
+        raise InputError(f"{error}; fix or move what is there first") from error
 
 
 def _remote_sha256(repo_id: str, revision: str) -> str:

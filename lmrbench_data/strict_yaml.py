@@ -1,4 +1,4 @@
-"""Read YAML files that people write, strictly: a key twice, an unknown key or a number in place of text is an error.
+"""Read YAML files that people write, strictly: a duplicate key, an unknown key or a number in place of text is an error.
 
 Every error is one line that names file, key and what to do.
 """
@@ -17,7 +17,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file.
 
     Raises:
-        InputError: missing, not YAML, no mapping at the top, or a key stands twice in one mapping.
+        InputError: missing, not YAML, no mapping at the top, or a duplicate key in one mapping.
     """
     import yaml
 
@@ -25,7 +25,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if repeated := next(_repeated_keys(node), None):
-            raise InputError(f"{path}: line {repeated.start_mark.line + 1}: key {repeated.value} stands twice")
+            raise InputError(f"{path}: line {repeated.start_mark.line + 1}: duplicate key {repeated.value}")
         data = yaml.safe_load(text)
     except FileNotFoundError:
         raise InputError(f"{path}: missing; see CONTRIBUTING.md") from None

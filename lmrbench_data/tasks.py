@@ -95,7 +95,7 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None) -> list
         benchmark: the folder that holds them; the installed one if None.
 
     Raises:
-        InputError: a task is malformed, an instance id stands twice, or a name is unknown.
+        InputError: a task is malformed, a duplicate instance id, or a name is unknown.
     """
     benchmark = benchmark or benchmark_folder()
     folders = sorted(path.parent for path in benchmark.glob("*/task.yaml"))
@@ -125,7 +125,7 @@ def load_task(folder: Path) -> Task:
     """Load and validate one task folder.
 
     Raises:
-        InputError: naming file, key and mend.
+        InputError: naming file, key and fix.
     """
     path = folder / "task.yaml"
     data = read_yaml(path)
@@ -140,7 +140,7 @@ def load_task(folder: Path) -> Task:
     )
     for index, item in enumerate(implementations):
         if any(item.instance_id == other.instance_id for other in implementations[:index]):
-            raise InputError(f"{path}: implementations[{index}].instance_id: {item.instance_id!r} stands twice")
+            raise InputError(f"{path}: implementations[{index}].instance_id: duplicate {item.instance_id!r}")
         _check_files(task, item, f"{path}: {item.instance_id}")
     return task
 

@@ -1,4 +1,4 @@
-"""The time as it stands in every file that is written."""
+"""The time, as all files write it."""
 
 import datetime
 

@@ -159,6 +159,7 @@ def _own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LMRBENCH_CACHE", str(folder / "lmrbench"))
         patch.setenv("HF_HOME", str(folder / "huggingface"))
+        patch.setenv("LMRBENCH_BACKOFF_SCALE", "0.05")
         yield
 
 

@@ -59,8 +59,8 @@ class World:
     def publish(self) -> None:
         """Check, build and push the toy benchmark as v0.1.0."""
         benchmark = write_toy_benchmark(self.folder / "benchmark")
-        self.ok("dataset", "check", "--benchmark", benchmark, "--sandbox", "docker")
         self.ok("dataset", "record", "--benchmark", benchmark, "--sandbox", "docker")
+        self.ok("dataset", "check", "--benchmark", benchmark, "--sandbox", "docker")
         self.ok("dataset", "build", "--benchmark", benchmark)
         self.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")
 

@@ -4,20 +4,22 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.tasks.check import check_tasks
 from lmrbench_data.evaluate.tasks.proved import unproved
-from lmrbench_data.loader import File, write_files
+from lmrbench_data.loader import write_files
 from lmrbench_data.overview import PAGE, PICTURE, render_page, task_facts
 from lmrbench_data.paths import benchmark_folder
 from lmrbench_data.tasks import Task, load_tasks
 
 TASKS = load_tasks()
+IN_DEPTH = bool(os.environ.get("LMRBENCH_IN_DEPTH"))
+#: Checked whole: all with `make test-all`, else those that changed since `lmrbench dataset check --lock`, and one more.
+TO_PROVE = [task for task in TASKS if IN_DEPTH or task.name == "14-emoji-prompt" or unproved([task])]
 Done = subprocess.CompletedProcess[str]
 
 
@@ -27,49 +29,35 @@ Done = subprocess.CompletedProcess[str]
 def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
     """Golden passes, masked fails, valid variants pass, wrong ones fail, nothing leaks.
 
-    A task that changed since `lmrbench dataset check --lock` proved it is checked whole; of all others the golden
-    function and the masked one still run. LMRBENCH_IN_DEPTH=1 (`make test-all`) checks everything.
+    Of tasks that are not checked whole, the golden function and the masked one still run.
     """
-    whole = os.environ.get("LMRBENCH_IN_DEPTH") or unproved([task])
-    findings = list(check_tasks([task], docker_sandbox, most=None if whole else 0))
+    findings = list(check_tasks([task], docker_sandbox, most=None if task in TO_PROVE else 0))
     assert len(findings) >= 2 * len(task.implementations)
     assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[tuple[str, str], Future[Done]]]:
-    """By (task, `demo` or `smoke`): the task's README command and its smoke tests, run beside each other."""
-
-    def start(command: Sequence[str], files: Mapping[str, File]) -> Done:
-        folder = tmp_path_factory.mktemp("repo")
-        write_files(files, folder)
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-
-    smoke = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
-    pool = ThreadPoolExecutor(os.cpu_count())
-    yield {
-        (task.name, kind): pool.submit(start, [sys.executable, *arguments], task.repo)
-        for task in TASKS
-        for kind, arguments in (("demo", task.demo_command.split()[1:]), ("smoke", smoke))
-    }
-    pool.shutdown(cancel_futures=True)
+def start(task: Task, folder: Path, *arguments: str) -> Done:
+    """Run Python on a task's reference repository."""
+    write_files(task.repo, folder)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_readme_command_runs(task: Task, started: Mapping[tuple[str, str], Future[Done]]) -> None:
+@pytest.mark.parametrize("task", TO_PROVE, ids=lambda task: task.name)
+def test_readme_command_runs(task: Task, tmp_path: Path) -> None:
     """The command of the task's README works on the reference, prints something, and is the one in task.yaml."""
     assert task.demo_command in task.repo["README.md"].data.decode()
-    done = started[task.name, "demo"].result()
+    done = start(task, tmp_path / "repo", *task.demo_command.split()[1:])
     assert done.returncode == 0, done.stderr[-2000:]
     assert len(done.stdout.splitlines()) >= 3
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_smoke_tests_of_the_repository_pass(task: Task, started: Mapping[tuple[str, str], Future[Done]]) -> None:
+@pytest.mark.parametrize("task", TO_PROVE, ids=lambda task: task.name)
+def test_smoke_tests_of_the_repository_pass(task: Task, tmp_path: Path) -> None:
     """With what the environment has: no pytest in it."""
     assert not any(b"import pytest" in file.data for file in task.repo.values())
-    done = started[task.name, "smoke"].result()
+    done = start(task, tmp_path / "repo", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
     assert done.returncode == 0, done.stdout[-2000:]
 
 

@@ -354,7 +354,7 @@ def test_a_dead_server_is_given_up(judging: Judging, server: Server) -> None:
     ("options", "env", "said"),
     [
         ((), {"OPENAI_BASE_URL": ""}, "no OPENAI_API_KEY"),
-        (("--base-url", "localhost:8000"), {}, "is no address"),
+        (("--base-url", "localhost:8000"), {}, "is not an address"),
         ((), {"OPENAI_API_KEY": "sk-ünï"}, "OPENAI_API_KEY holds"),
         (("--max-cost", "1"), {}, "--max-cost: needs prices"),
         (("--prices", "none.yaml"), {}, "no such file"),
@@ -423,7 +423,7 @@ def test_a_limit_of_costs_stops_cleanly(judging: Judging, server: Server) -> Non
     server.judge = lambda request: Reply(body=completion(verdict(request), usage=None))
     blind = judging.judge("--prices", "prices.yaml", "--max-cost", "1", "--no-cache", "--votes", "3", "--workers", "1")
     assert blind.returncode == 3
-    assert "--max-cost cannot be kept" in blind.stderr
+    assert "max_cost cannot be kept" in blind.stderr
     assert len(server.requests) == 7
 
 

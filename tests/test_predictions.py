@@ -45,9 +45,9 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "UTF-16": (bad().decode().encode("utf-16"), "not UTF-8"),
     "nested without end": (b'{"a":' * 100_000, "not JSON"),
     "brackets without end": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
-    "a list": (b"[1, 2]", "a row is a JSON object, not a list"),
-    "null": (b"null", "a row is a JSON object, not null"),
-    "a number": (b"7", "a row is a JSON object, not a number"),
+    "a list": (b"[1, 2]", "a row must be a JSON object, not a list"),
+    "null": (b"null", "a row must be a JSON object, not null"),
+    "a number": (b"7", "a row must be a JSON object, not a number"),
     "empty object": (b"{}", "missing key 'instance_id'"),
     "no instance": (bad(instance_id=...), "missing key 'instance_id'"),
     "no model": (bad(model_name_or_path=...), "missing key 'model_name_or_path'"),
@@ -164,14 +164,14 @@ def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
     path = tmp_path / "preds.json"
     path.write_text(json.dumps([SWE, 7, {**SWE, "model_patch": None}, SWE]))
     assert [str(item) for item in read(path)[1:]] == [
-        f"{path}[1]: a row is a JSON object, not a number",
+        f"{path}[1]: a row must be a JSON object, not a number",
         f"{path}[2]: exactly one of function, goal_file, model_patch is needed, found none",
         f"{path}[3]: duplicate of {path}[0] (same instance, model, setting and sample)",
     ]
     path.write_text(json.dumps({"toy-scale": SWE, "nope": {"model_name_or_path": "m", "function": CODE}, "x": 1}))
     assert [str(item) for item in read(path)[1:]] == [
         f"{path}['nope']: unknown instance 'nope'",
-        f"{path}['x']: a row is a JSON object, not a number",
+        f"{path}['x']: a row must be a JSON object, not a number",
     ]
 
 

@@ -88,14 +88,13 @@ def build(lmrbench: Command, benchmark: Path, *, version: str = "0.1.0", checked
     path.write_text(
         "".join(f"version: {version}\n" if "version:" in s else s for s in path.read_text().splitlines(True))
     )
-    done = lmrbench("dataset", "record", "--benchmark", benchmark, "--sandbox", "local")
-    done = lmrbench("dataset", "build", "--benchmark", benchmark)
-    assert done.returncode == 0, done.stderr
+    for verb, *options in (("record", "--sandbox", "local"), ("build",)):
+        done = lmrbench("dataset", verb, "--benchmark", benchmark, *options)
+        assert done.returncode == 0, done.stderr
     if checked:
         code = "from lmrbench_data.checked import *; from lmrbench_data.loader import *;"
-        assert (
-            lmrbench(program=code + "[record_checked(row, 'docker') for row in load_rows('lmr-bench')]").returncode == 0
-        )
+        code += "[record_checked(row, 'docker') for row in load_rows('lmr-bench')]"
+        assert lmrbench(program=code).returncode == 0
 
 
 def push(lmrbench: Command, benchmark: Path, *options: str, token: str = "writer") -> tuple[int, str]:

@@ -162,7 +162,7 @@ def test_interrupt_leaves_no_container(number: signal.Signals, bench: Bench) -> 
     os.killpg(process.pid, number)
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert b"same command goes on" in stderr
+    assert b"same command resumes the run" in stderr
     assert b"Traceback" not in stderr
     assert_no_container(run_id)
     kept = bench.results.read_bytes()
@@ -288,7 +288,7 @@ def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path)
     assert scope("--instance", "toy-other") == ({"toy-other"}, {"passed": 1})
     assert scope("--category", "Evaluation Metrics") == ({"toy-scale"}, {"passed": 1})
     for options, reason in {
-        ("--instance", "nope"): "--instance nope: unknown",
+        ("--instance", "nope"): "--instance: 'nope' is unknown",
         ("--category", "Nope"): "one of: Evaluation Metrics; Training Objectives & Optimization",
         ("--instance", "toy-other", "--category", "Evaluation Metrics"): "leave no instance",
     }.items():
@@ -338,8 +338,8 @@ def test_damaged_folders_are_one_line(bench: Bench) -> None:
         (facts, whole[facts][:-30], "damaged"),
         (facts, b"[" * 100_000, "damaged"),
         (facts, scope, "damaged (scope)"),
-        (rows, b"\0\n" + whole[rows], "damaged at byte 0"),
-        (rows, no_model + whole[rows], "damaged at byte 0"),
+        (rows, b"\0\n" + whole[rows], "results.jsonl:1: damaged"),
+        (rows, no_model + whole[rows], "results.jsonl:1: damaged"),
         (rows, whole[rows] + b"[]\n" + whole[rows], f"damaged at byte {len(whole[rows])}"),
     ]:
         path.write_bytes(damaged)

@@ -58,7 +58,7 @@ def test_a_run_is_submitted_verified_and_merged(world: World) -> None:
     assert done.returncode == 0, done.stderr
     assert f"opened: {hub.endpoint}/datasets/{RESULTS}/discussions/1" in done.stderr
     again = world.submit("--to", RESULTS)
-    assert (again.returncode, "is open already" in again.stderr) == (0, True)
+    assert (again.returncode, "is already open" in again.stderr) == (0, True)
     assert list(hub.repo(RESULTS).pull_requests) == [1]
     assert not [name for name in hub.files(RESULTS) if name.startswith("data/")], "nothing counts before it is verified"
 
@@ -100,7 +100,7 @@ def test_scores_for_a_model_repository(world: World) -> None:
 #: Changes to a run folder, and why it is then refused.
 REFUSED_RUNS: dict[str, tuple[dict[str, Any], str]] = {
     "incomplete": ({"complete": False}, "it is not complete; run the same `lmrbench evaluate` again"),
-    "not isolated": ({"sandbox": "local", "official_sandbox": False}, "evaluate with --sandbox docker"),
+    "not isolated": ({"sandbox": "local", "official_sandbox": False}, "evaluate in docker"),
     "more time": ({"timeout_scale": 2.0}, "its time limits were scaled by 2.0"),
     "other dataset": ({"dataset_sha256": "0" * 64}, "no tag has the dataset of this run (000000000000)"),
     "own files": ({"predictions": "gold"}, "not a model"),
@@ -125,7 +125,7 @@ def test_runs_that_cannot_be_published(name: str, world: World) -> None:
 
 
 FAULTS: dict[str, tuple[list[Fault], int, str]] = {
-    "lost answer to the pull request": ([Fault(r"POST .*/commit/main\?create_pr", "lose")], 0, "is open already"),
+    "lost answer to the pull request": ([Fault(r"POST .*/commit/main\?create_pr", "lose")], 0, "is already open"),
     "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 0, "opened"),
     "rate limit": ([Fault(r"POST .*/commit/main", 429, headers={"Retry-After": "1"})], 0, "opened"),
     "failed upload": ([Fault("POST .*/preupload/", 503)], 0, "opened"),
@@ -201,7 +201,7 @@ def test_claimed_scores_are_not_believed(world: World) -> None:
 
 def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
     """Files of a pull request, and why it is refused."""
-    yield {f"verified/{run_id}.json": b"{}"}, f"adds verified/{run_id}.json, which is no file of run"
+    yield {f"verified/{run_id}.json": b"{}"}, f"adds verified/{run_id}.json, which does not belong to run"
     yield {"README.md": b"<script>"}, "adds README.md"
     yield {".gitattributes": b"changed"}, "changes or deletes .gitattributes"
     yield {".gitattributes": None}, "changes or deletes .gitattributes"
@@ -247,7 +247,7 @@ def test_a_record_that_is_there_already_has_to_be_the_verifiers(world: World) ->
     [run_id] = [name[5:-8] for name in clean if name.startswith("data/")]
     card = (cards_folder() / "results_card.md").read_bytes()
     for files, reason in (
-        ({f"verified/{run_id}.json": b'{"rows": 3}', "README.md": card}, "is not the one of this verification"),
+        ({f"verified/{run_id}.json": b'{"rows": 3}', "README.md": card}, "does not belong to this verification"),
         ({f"verified/{run_id}.json": b"{}", f"runs/{run_id}/predictions.jsonl": b""}, "has changed since"),
     ):
         sha = hub.commit(RESULTS, clean, "refs/pr/1")

@@ -1,4 +1,4 @@
-"""Task folders: every kind of malformed file is one line that names file, key and mend; the real benchmark loads."""
+"""Task folders: every kind of malformed file is one line that names file, key and fix; the real benchmark loads."""
 
 import re
 import shutil
@@ -44,7 +44,7 @@ def drop(*keys: str | int) -> Callable[[Data], None]:
 FIRST = ("implementations", 0)
 TESTS = (*FIRST, "tests")
 
-#: edit of task.yaml → what the message must name: the key, and what is wrong or how to mend it
+#: edit of task.yaml → what the message must name: the key, and what is wrong or how to fix it
 MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
     "unknown_key": (put("papper", value=1), ["top level", "unknown key papper", "known are", "paper"]),
     "unknown_key_in_paper": (put("paper", "doi", value="x"), ["paper", "unknown key doi"]),
@@ -105,7 +105,7 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_task_yaml_names_file_key_and_mend(name: str, toy_benchmark: Path) -> None:
+def test_malformed_task_yaml_names_file_key_and_fix(name: str, toy_benchmark: Path) -> None:
     edit, expected = MALFORMED[name]
     path = toy_benchmark / "90-toy" / "task.yaml"
     data = yaml.safe_load(path.read_text())

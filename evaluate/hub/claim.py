@@ -57,7 +57,7 @@ class Claim:
 
     @property
     def work_folder(self) -> Path:
-        """Where it is evaluated again: the same place for the same state, so that a stopped verification goes on."""
+        """Where it is evaluated again: the same place for the same state, so that a stopped verification can be resumed."""
         return cache_folder() / "verify" / f"{self.run_id}-{self.sha[:12]}"
 
 
@@ -65,7 +65,7 @@ def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
     """Look at what a pull request adds, then fetch it.
 
     Raises:
-        InputError: it is no open submission, or does what a submission may not; the reason is named.
+        InputError: not an open submission, or it does something that a submission may not.
         LostAnswer: the Hub does not answer.
     """
     where = f"{repo_id} PR {number}"
@@ -122,7 +122,7 @@ def _check_listing(where: str, before: Mapping[str, tuple[str, int]], after: Map
     limits = {name.format(run_id=run_id): limit for name, limit in ALLOWED.items()}
     for name, size in sorted(added.items()):
         if name not in limits:
-            raise InputError(f"{where}: adds {shown(name)}, which is no file of run {run_id}")
+            raise InputError(f"{where}: adds {shown(name)}, which does not belong to run {run_id}")
         if size > limits[name]:
             raise InputError(f"{where}: {name} is larger than {limits[name] // _MIB} MiB")
     if missing := [name.format(run_id=run_id) for name in NEEDED if name.format(run_id=run_id) not in added]:

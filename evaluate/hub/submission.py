@@ -134,7 +134,7 @@ def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
         yield "it has infra errors; run the same `lmrbench evaluate` again"
     if not facts["official_sandbox"]:
-        yield f"it ran in the {facts['sandbox']} sandbox, which is no isolation; evaluate in docker"
+        yield f"it ran in the {facts['sandbox']} sandbox, which does not isolate; evaluate in docker"
     if facts["timeout_scale"] != 1:
         yield f"its time limits were scaled by {facts['timeout_scale']}"
     if missing := set(instances) - set(facts["scope"]):
@@ -177,7 +177,7 @@ def read_rows(content: bytes, what: str) -> list[dict[str, Any]]:
     one long text take a few kilobytes in the file.
 
     Raises:
-        InputError: it is none, has other columns than `schema`, or is too large to be read.
+        InputError: it is not Parquet, has other columns than `schema`, or is too large to be read.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -190,9 +190,9 @@ def read_rows(content: bytes, what: str) -> list[dict[str, Any]]:
             metadata = file.metadata
             size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
             if metadata.num_rows > MAX_ROWS or size > MAX_TABLE_BYTES:
-                raise InputError(f"{what}: {metadata.num_rows} rows of {size} bytes, too many to be read")
+                raise InputError(f"{what}: {metadata.num_rows} rows of {size} bytes: too large to read")
             if not file.schema_arrow.equals(schema()):
-                raise InputError(f"{what}: other columns than a results file has")
+                raise InputError(f"{what}: its columns are not those of a results file")
         texts = [name for name in wanted if schema().field(name).type == pa.string()]
         with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
             table = file.read(columns=wanted)

@@ -1,7 +1,7 @@
 """Verify a submission: evaluate its predictions again, compare verdict by verdict, and only then merge it.
 
 What is merged is what was verified: the record is committed upon the very state that was evaluated. A verification that
-was stopped in between goes on where it was.
+was stopped in between is resumed.
 """
 
 import hashlib
@@ -162,11 +162,11 @@ def _check_recorded(api: "HfApi", claim: Claim, record: Mapping[str, Any], files
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     path, *others = files
     if changed != set(files):
-        raise Conflict(f"{where}: has changed since {claim.sha[:12]}; ask the submitter to open it anew")
+        raise Conflict(f"{where}: has changed since {claim.sha[:12]}; ask the submitter to open a new one")
     found = read_object(fetch(api, claim.repo_id, path, claim.head), f"{where}: {path}")
     same = {**found, "verified_at": None} == {**record, "verified_at": None}
     if not same or any(fetch(api, claim.repo_id, name, claim.head).read_bytes() != files[name] for name in others):
-        raise Conflict(f"{where}: {path} is not the one of this verification; ask the submitter to open it anew")
+        raise Conflict(f"{where}: {path} does not belong to this verification; ask the submitter to open a new one")
 
 
 def reject(api: "HfApi", claim: Claim, found: Sequence[str]) -> None:

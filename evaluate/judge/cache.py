@@ -48,6 +48,6 @@ class Cache:
 
 
 def cache_key(model: str, prompt_version: str, messages: Sequence[Message], vote: int) -> str:
-    """Identity of a question; where it is asked is no part of it."""
+    """Identity of a question; where it is asked does not matter."""
     content = json.dumps([model, prompt_version, list(messages), vote])
     return hashlib.sha256(content.encode("ascii")).hexdigest()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 3
 #: Of further votes: at temperature 0 they would repeat the first.
 VOTE_TEMPERATURE = 0.7
-NO_COMPLETION = "what the server sends is no chat completion"
+NO_COMPLETION = "the server's answer is not a chat completion"
 #: Of an answer that could not be read, what is shown to its author.
 _MAX_ECHO = 8000
 
@@ -88,7 +88,7 @@ class JudgeClient:
     """A connection to a judge model; use as an asynchronous context manager.
 
     Raises:
-        InputError: no key or an address that is none, said before anything is sent.
+        InputError: no key, or a malformed address, said before anything is sent.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -217,12 +217,12 @@ def address_and_key(base_url: str | None) -> tuple[str | None, str]:
     """Where to ask and with which key, from the option and the variables that `openai`'s users know.
 
     Raises:
-        InputError: no key for OpenAI's own servers, or one that cannot be sent, or an address that is none.
+        InputError: no key for OpenAI's own servers, or one that cannot be sent, or a malformed address.
     """
     url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if url and not url.startswith(("http://", "https://")):
-        raise ArgumentError("base_url", f"{url!r} is no address; give one such as http://localhost:8000/v1")
+        raise ArgumentError("base_url", f"{url!r} is not an address; give one such as http://localhost:8000/v1")
     if not url and not key:
         raise InputError("no OPENAI_API_KEY: set it, or name another server (a local one needs no key)")
     if not (key.isascii() and key.isprintable()):

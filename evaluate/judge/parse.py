@@ -60,13 +60,13 @@ def parse_reply(text: str) -> Opinion:
     else:
         text = whole if isinstance(whole, str) else text  # JSON inside a JSON string
     found, rest = _objects(text)
-    if not found:  # LaTeX in JSON: `\sigma` is no escape
+    if not found:  # LaTeX in JSON: `\sigma` is not an escape
         found, rest = _objects(re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', _mend_escape, text))
     if not found:
         raise Unreadable("there is no JSON object with a category in it")
     # Otherwise an object that is quoted inside a broken or unfinished answer would pass for the answer.
     if any(_FIELD_IN_TEXT.search(piece) or _KEY_BEFORE.search(piece) for piece in rest):
-        raise Unreadable("a part of another JSON object stands beside the first")
+        raise Unreadable("part of another JSON object follows the first")
     opinions = [_opinion(item) for item in found]
     if len({opinion.category for opinion in opinions}) > 1:
         raise Unreadable("it holds judgements of different categories")
@@ -102,13 +102,13 @@ def _objects(text: str) -> tuple[list[Mapping[str, Any]], list[str]]:
 
 
 def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object with our names for its keys; one that says a thing twice is none."""
+    """An object with our names for its keys; one with a duplicate key is malformed."""
     result: dict[str, Any] = {}
     for key, value in pairs:
         name = re.sub(r"[\s-]+", "_", key.strip().lower())
         name = _FIELDS.get(name, key)
         if name in result:
-            raise ValueError("a key stands twice")
+            raise ValueError("duplicate key")
         result[name] = value
     return result
 

@@ -27,7 +27,7 @@ def read_price(path: Path, model: str) -> Price:
     """The price of a model.
 
     Raises:
-        InputError: no such file, an entry that is no price, or none for this model.
+        InputError: no such file, a malformed price, or none for this model.
     """
     if not path.is_file():
         raise ArgumentError("prices", f"{path}: no such file; it maps a model to {', '.join(_KEYS)} (US dollars)")

@@ -118,7 +118,7 @@ class JudgementFile:
     @classmethod
     @contextmanager
     def open(cls, run_folder: Path) -> Iterator["JudgementFile"]:
-        """Create or go on with the file of a run; a last row that was cut short is removed.
+        """Create or resume the file of a run; a last row that was cut short is removed.
 
         Raises:
             InputError: another process judges this run, or the file is damaged.

@@ -1,6 +1,6 @@
 """Read what people say of answers: CSV or JSONL of annotator, instance, model, category and comment.
 
-A bad row never stops the reading: it comes out with its place and reason, and the good ones go on.
+A bad row never stops the reading: it is returned with its place and reason, beside the good ones.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""Where tested code runs: `docker` is the security boundary; `local` is for machines without an engine and is none."""
+"""Where tested code runs: `docker` is the security boundary; `local` is none, for machines without an engine."""
 
 import importlib
 import logging
@@ -52,7 +52,7 @@ def _open_path(path: str) -> Sandbox:
         raise InputError(f"sandbox {path!r}: cannot be imported ({error})") from error
     missing = [part for part in ("prepare", "run", "close", "name", "official") if not hasattr(sandbox, part)]
     if missing:
-        raise InputError(f"sandbox {path!r}: is no sandbox, it lacks {', '.join(missing)}")
+        raise InputError(f"sandbox {path!r}: lacks {', '.join(missing)}")
     if sandbox.official:
         raise InputError(f"sandbox {path!r}: says it is official, which only `docker` is; set `official = False`")
     return sandbox

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import Json, Workers, print_json, print_table, progress_bar, put
+from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from ..evaluate.tasks.check import Finding
@@ -207,7 +207,7 @@ def push(
             print_json({**facts, "changes": changes, "pushed": False, "done": plan.done})
         return
     if not (yes or as_json):
-        typer.confirm(f"Push to {repo} and tag it {plan.tag}, for ever?", abort=True, err=True)
+        typer.confirm(f"Push to {repo} and tag it {plan.tag}? The tag can never move.", abort=True, err=True)
     sha = carry_out(api, plan, private=private)
     if as_json:
         print_json({**facts, "changes": changes, "pushed": True, "commit": sha})

@@ -31,7 +31,7 @@ def evaluate(
         float, typer.Option("--timeout-scale", min=0.01, max=100, help="Multiplies time limits, for slow machines.")
     ] = 1.0,
     fresh_seeds: Annotated[
-        int, typer.Option("--fresh-seeds", min=0, max=100, help="Also test on so many seeds that were never published.")
+        int, typer.Option("--fresh-seeds", min=0, max=100, help="Number of unpublished seeds to test on as well.")
     ] = 0,
     judge: Annotated[
         str | None, typer.Option("--judge", help="Then have this model judge the answers; see `lmrbench judge`.")

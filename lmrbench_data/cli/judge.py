@@ -31,12 +31,10 @@ def judge(
     ] = None,
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", min=0, help="Stop when this run's judgements have cost so many US dollars."),
+        typer.Option("--max-cost", min=0, help="Stop when this run's judgements have cost this much, in US dollars."),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Questions at a time.")] = 4,
-    rpm: Annotated[
-        float | None, typer.Option("--rpm", min=0.1, help="Start at most so many requests a minute.")
-    ] = None,
+    rpm: Annotated[float | None, typer.Option("--rpm", min=0.1, help="Limit on requests started in a minute.")] = None,
     retries: Annotated[
         int, typer.Option("--retries", min=0, max=100, help="For each request that meets a busy or broken server.")
     ] = 5,
@@ -154,7 +152,7 @@ class Judged:
         put(f"judgements: {self.run.path}/judgements.jsonl")
 
     def say_what_is_missing(self) -> int:
-        """Tell why not every answer is judged, and how to go on; the exit status that follows."""
+        """Tell why not every answer is judged, and how to continue; return the exit status."""
         if isinstance(self.outcome, LMRBenchError):
             say(f"error: {one_line(self.outcome)}")
             return self.outcome.exit_code

@@ -1,0 +1,1 @@
+"""From the rows of runs to what people read: scores, statistics, agreement, tables, text and HTML."""

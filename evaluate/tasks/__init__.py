@@ -1,0 +1,1 @@
+"""The benchmark's own tasks, run: record the references, check that a task is sound, note what was proved."""

@@ -1,0 +1,62 @@
+"""A sandbox of one's own: one container a run, through the command of an engine, such as `docker` or `podman`.
+
+PYTHONPATH=examples lmrbench evaluate predictions.jsonl --sandbox own_sandbox:CommandSandbox
+"""
+
+import os
+import subprocess
+import time
+import uuid
+
+from lmrbench_data.errors import InfraError
+from lmrbench_data.evaluate.runner import bootstrap
+from lmrbench_data.evaluate.sandbox.base import START_S, Ended, Limits, Outcome, Sandbox, runner_stream
+
+
+class CommandSandbox(Sandbox):
+    """Containers of the engine that CONTAINER_COMMAND names; Docker by default."""
+
+    name = "command"
+    official = False  # only `docker` is: its results may stand on the leaderboard
+
+    def __init__(self) -> None:
+        self._engine = os.environ.get("CONTAINER_COMMAND", "docker")
+
+    def prepare(self, tag: str) -> str:
+        """Look that the image is here."""
+        command = [self._engine, "image", "inspect", "--format", "{{.Id}}", tag]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise InfraError(f"image {tag} is not here; build it with `lmrbench images build`")
+        return done.stdout.strip()
+
+    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        """Send the workspace in, read the runner's stream, remove the container whatever happens."""
+        name = f"lmrbench-{uuid.uuid4().hex}"
+        options = {
+            "--name": name,
+            "--network": "none",
+            "--user": "65534:65534",
+            "--cap-drop": "ALL",
+            "--tmpfs": f"/work:size={limits.disk_mb}m,mode=1777",
+            "--memory": f"{limits.memory_mb}m",
+            "--pids-limit": str(limits.processes),
+        }
+        command = [self._engine, "run", "--rm", "--interactive", "--read-only"]
+        command += [word for option in options.items() for word in option]
+        command += [image, "python", "-I", "-c", bootstrap(), str(len(workspace)), "/work"]
+        started, ended = time.monotonic(), Ended.EXITED
+        try:
+            done = subprocess.run(command, input=workspace, capture_output=True, timeout=START_S + limits.time_s)
+            stdout, stderr = done.stdout, done.stderr
+        except subprocess.TimeoutExpired as error:
+            ended, stdout, stderr = Ended.TIME_LIMIT, error.stdout or b"", error.stderr or b""
+            subprocess.run([self._engine, "rm", "--force", name], capture_output=True)
+        except OSError as error:
+            raise InfraError(f"{self._engine} cannot be run: {error}") from error
+        log = stderr[: limits.log_kb * 1024].decode("utf-8", "replace")
+        stream = runner_stream(bytearray(stdout), ended, log.strip()[-300:])
+        return Outcome(stream, log, ended, time.monotonic() - started)
+
+    def close(self) -> None:
+        """Nothing to do: each run removes its own container."""
