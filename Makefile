@@ -42,7 +42,7 @@ layers: $(VENV)/dev.installed
 	cd build/layout && PYTHONPATH=. ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache --no-logo
 
 docs: $(VENV)/docs.installed
-	$(BIN)/mkdocs build --strict --site-dir build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
 bench: $(VENV)/dev.installed
 	$(BIN)/python tests/bench.py

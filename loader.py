@@ -35,6 +35,7 @@ CARD_KEY = "lmrbench"
 MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 _BLOCK = 512
+_AGAIN = "download or build it again"
 #: Columns that row_sha256 leaves out: itself and what a run of the reference returned.
 _NOT_IN_IDENTITY = frozenset({"row_sha256", "expected", "recording"})
 
@@ -156,9 +157,7 @@ def _read_verified(spec: str | Path) -> pyarrow.Table:
         # This one file; `read_table` may take folders above it that are named `key=value` for columns.
         table = pyarrow.parquet.ParquetFile(data).read()
     except (pyarrow.ArrowException, OSError) as error:
-        raise LoadError(
-            f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); download or build it again"
-        ) from error
+        raise LoadError(f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); {_AGAIN}") from error
     _verify(table, stamp, where)
     return table
 
@@ -221,15 +220,13 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
             identity = {name: row.get(name) for name in names}
             recorded = (identity["recording"] or {}).get("sha256")
             if row_sha256(row) != identity["row_sha256"] or hashlib.sha256(row["expected"]).hexdigest() != recorded:
-                raise LoadError(
-                    f"{where}: row {identity['instance_id']!r} was changed after the build; download or build it again"
-                )
+                raise LoadError(f"{where}: row {identity['instance_id']!r} was changed after the build; {_AGAIN}")
             if identity["benchmark_version"] != stamp["version"]:
                 version = identity["benchmark_version"]
                 raise LoadError(f"{where}: rows of version {version}, where the card says {stamp['version']}")
             identities.append(identity)
     if (dataset_sha256(identities), recordings_sha256(identities)) != (stamp["sha256"], stamp["recordings"]):
-        raise LoadError(f"{where}: the rows are not those of the card; download or build both again")
+        raise LoadError(f"{where}: the rows are not those of the card; {_AGAIN}")
 
 
 def _reason(error: Exception) -> str:
@@ -338,9 +335,7 @@ def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, byte
             long_path = _pax_path(data)
             continue
         if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE):
-            raise LoadError(
-                f"archive: {member.name[:100]!r} is not a plain file (links, devices, extensions are refused)"
-            )
+            raise LoadError(f"archive: {member.name[:100]!r} is not a plain file (no links, devices or extensions)")
         yield member, long_path or member.name, data
         long_path = ""
     raise LoadError(f"archive: more than {most} members")

@@ -5,6 +5,7 @@ the `datasets` cache, so a changed build is never served from a stale one.
 """
 
 import dataclasses
+import hashlib
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from .archive import pack
 from .card import render_card, render_eval_yaml
+from .croissant import render_croissant
 from .errors import InputError, LoadError
 from .loader import (
     DATA_FILE,
@@ -37,6 +39,8 @@ from .tasks import Implementation, Task, load_tasks
 if TYPE_CHECKING:
     import pyarrow
 
+#: All that a dataset folder holds.
+FILES = ("README.md", "croissant.json", "eval.yaml", "loader.py", DATA_FILE)
 _LOADER = Path(__file__).resolve().parent / "loader.py"
 
 
@@ -48,6 +52,8 @@ class Benchmark:
     title: str
     version: str
     canary: str
+    date: str
+    """When this version was made, YYYY-MM-DD."""
 
 
 def load_benchmark(folder: Path | None = None) -> Benchmark:
@@ -63,6 +69,8 @@ def load_benchmark(folder: Path | None = None) -> Benchmark:
         raise InputError(f"{path}: needs {', '.join(keys)}, each text, and nothing else")
     if not re.fullmatch(r"\d+\.\d+\.\d+", data["version"]):
         raise InputError(f"{path}: version {data['version']!r} is not of the form 1.2.3")
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", data["date"]):
+        raise InputError(f"{path}: date {data['date']!r} is not of the form 2026-01-31; put it in quotes")
     return Benchmark(**data)
 
 
@@ -184,7 +192,7 @@ def _row(
 
 
 def write_dataset(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark) -> str:
-    """Write the dataset folder (card, eval.yaml, loader.py, Parquet); an older build at that place is replaced.
+    """Write the dataset folder (FILES); an older build at that place is replaced.
 
     Returns:
         The dataset's content hash.
@@ -215,11 +223,25 @@ def write_dataset(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark
         (staging / "README.md").write_text(card, encoding="utf-8")
         (staging / "eval.yaml").write_text(render_eval_yaml(benchmark), encoding="utf-8")
         (staging / "loader.py").write_bytes(_LOADER.read_bytes())
+        (staging / "croissant.json").write_text(_croissant(rows, staging / DATA_FILE, benchmark), encoding="utf-8")
         staging.chmod(0o755)
         _put_in_place(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return identity
+
+
+def _croissant(rows: Sequence[DatasetRow], data_file: Path, benchmark: Benchmark) -> str:
+    """Metadata that search engines and other tools read."""
+    data = data_file.read_bytes()
+    return render_croissant(
+        benchmark,
+        schema(),
+        parquet_sha256=hashlib.sha256(data).hexdigest(),
+        parquet_bytes=len(data),
+        license=min(row["license"] for row in rows),
+        published=benchmark.date,
+    )
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -230,7 +252,7 @@ def _refuse_foreign(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"{folder}: a file is there; {fix}")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-    ours = {folder / name for name in ("README.md", "eval.yaml", "loader.py", DATA_FILE)}
+    ours = {folder / name for name in FILES}
     if foreign := [path for path in files if path not in ours and path.parent != folder / "__pycache__"]:
         raise InputError(f"{folder}: has other content ({foreign[0].relative_to(folder)}); {fix}")
     if files:

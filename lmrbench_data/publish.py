@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .build import Benchmark, write_dataset
+from .build import FILES, Benchmark, write_dataset
 from .checked import unchecked
 from .diff import Change, diff_rows
 from .errors import InputError
@@ -22,7 +22,6 @@ from .rows import DatasetRow
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
 
-FILES = ("README.md", "eval.yaml", "loader.py", DATA_FILE)
 #: Files of the Hub's own that a push leaves alone.
 KEPT = (".gitattributes",)
 _VERSION_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")

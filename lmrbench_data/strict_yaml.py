@@ -1,4 +1,4 @@
-"""Read YAML files that people write, strictly: a duplicate key, an unknown key or a number in place of text is an error.
+"""Read YAML files that people write, strictly: duplicate keys, unknown keys and numbers in place of text are errors.
 
 Every error is one line that names file, key and what to do.
 """

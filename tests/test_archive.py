@@ -1,6 +1,7 @@
 """Archives: the same files give the same bytes everywhere; a hostile archive is refused before anything is written."""
 
 import gzip
+import hashlib
 import io
 import os
 import struct

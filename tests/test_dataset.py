@@ -16,7 +16,7 @@ import yaml
 from datasets import Features
 
 from lmrbench_data.archive import pack
-from lmrbench_data.build import Benchmark, build_rows, load_benchmark, schema, write_dataset
+from lmrbench_data.build import FILES, Benchmark, build_rows, load_benchmark, schema, write_dataset
 from lmrbench_data.diff import diff_rows
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.sandbox.base import Sandbox
@@ -71,7 +71,7 @@ def record(folder: Path, sandbox: Sandbox, **options: bool) -> State:
 
 @pytest.fixture(scope="session")
 def benchmark() -> Benchmark:
-    return Benchmark("lmr-bench", 'A: "title" | of {{ all }}', "1.2.3", "canary 42")
+    return Benchmark("lmr-bench", 'A: "title" | of {{ all }}', "1.2.3", "canary 42", "2026-01-31")
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, loca
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, umask=0o077)
     assert done.returncode == 0, done.stderr
     assert contents(first) == contents(second)
-    assert contents(first).keys() == {"README.md", "eval.yaml", "loader.py", DATA_FILE}
+    assert contents(first).keys() == set(FILES)
     assert identity[:12] in done.stdout
     assert identity == dataset_sha256(load_rows(first))
 
@@ -307,14 +307,14 @@ def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
         import sys
         from pathlib import Path
         from datasets import load_dataset
-        from lmrbench_data.build import Benchmark, write_dataset
+        from lmrbench_data.build import FILES, Benchmark, write_dataset
         from lmrbench_data.loader import load, load_rows, row_sha256
         seen = []
         for year in (2001, 2002):
             [row] = load_rows("lmr-bench")
             row["year"] = year
             row["row_sha256"] = row_sha256(row)
-            write_dataset([row], Path("lmr-bench"), Benchmark("n", "t", "1.2.3", "c"))
+            write_dataset([row], Path("lmr-bench"), Benchmark("n", "t", "1.2.3", "c", "2026-01-31"))
             seen += [load_dataset("lmr-bench", split="test")[0]["year"], load("lmr-bench")[0]["year"]]
         print(*seen)
     """

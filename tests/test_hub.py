@@ -51,7 +51,9 @@ def built(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[..., Files]:
     def build(version: str, instruction: str = "first") -> Files:
         row = {**toy_row, "benchmark_version": version, "instruction": instruction}
         folder = tmp_path / f"{version}-{instruction}"
-        write_dataset([{**row, "row_sha256": row_sha256(row)}], folder, Benchmark("lmr-bench", "T", version, "c"))
+        write_dataset(
+            [{**row, "row_sha256": row_sha256(row)}], folder, Benchmark("lmr-bench", "T", version, "c", "2026-01-31")
+        )
         return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
     return build

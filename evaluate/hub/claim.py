@@ -57,7 +57,7 @@ class Claim:
 
     @property
     def work_folder(self) -> Path:
-        """Where it is evaluated again: the same place for the same state, so that a stopped verification can be resumed."""
+        """Where it is evaluated again: the same place for the same state, so that verification can be resumed."""
         return cache_folder() / "verify" / f"{self.run_id}-{self.sha[:12]}"
 
 

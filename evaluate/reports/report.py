@@ -74,6 +74,10 @@ class Report:
     def _to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
+    def __repr__(self) -> str:
+        models = ", ".join(score.name for score in self.scores)
+        return f"<Report of {len(self.runs)} runs: {models}>"
+
     def _repr_markdown_(self) -> str:
         """How a notebook shows it."""
         return self.to_markdown()
