@@ -21,12 +21,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     import yaml
 
+    parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        loader = parser(path.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
         if repeated := next(_repeated_keys(node), None):
             raise InputError(f"{path}: line {repeated.start_mark.line + 1}: duplicate key {repeated.value}")
-        data = yaml.safe_load(text)
+        data = loader.construct_document(node) if node is not None else None
     except FileNotFoundError:
         raise InputError(f"{path}: missing; see CONTRIBUTING.md") from None
     except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:

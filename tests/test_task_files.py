@@ -99,7 +99,7 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
     "cases_of_another_kind": (put(*TESTS, "file", value="paper.md"), ["tests.file", ".py"]),
     "instance_id_twice": (
         put("implementations", value=lambda items: [items[0], dict(items[0])]),
-        ["instance_id", "'toy-scale'", "twice"],
+        ["instance_id", "'toy-scale'", "duplicate"],
     ),
 }
 
@@ -209,8 +209,9 @@ def test_names_select_tasks_and_single_instances(toy_benchmark: Path) -> None:
     [
         (b"name: x\ntitle: y\nversion: 1.0.0\n", "needs name, title, version, canary"),
         (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\nmore: 1\n", "needs name, title, version, canary"),
-        (b"name: x\ntitle: y\nversion: 1.0\ncanary: z\n", "each text"),
-        (b"name: x\ntitle: y\nversion: one\ncanary: z\n", "version 'one' is not of the form 1.2.3"),
+        (b"name: x\ntitle: y\nversion: 1.0\ncanary: z\ndate: d\n", "each text"),
+        (b"name: x\ntitle: y\nversion: one\ncanary: z\ndate: '2026-01-31'\n", "version 'one' is not of the form 1.2.3"),
+        (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\ndate: today\n", "date 'today' is not of the form"),
         (b"\xff", "not YAML"),
         (b"[", "not YAML"),
         (b"- name", "a mapping is needed"),
