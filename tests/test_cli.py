@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +270,28 @@ def test_interrupting_a_recording_ends_it_quietly(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "Traceback" not in stderr
     assert not (benchmark / "90-toy" / "recorded").exists()
+
+
+def test_every_command_shows_a_call_that_it_understands() -> None:
+    """The line after `Example:` in each help parses: its options exist, its arguments fit."""
+    import shlex
+
+    import typer.main
+
+    from lmrbench_data.cli import app
+
+    def commands(group: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from commands(command, (*above, name))
+            else:
+                yield (*above, name), command
+
+    found = list(commands(typer.main.get_command(app)))
+    assert len(found) > 10
+    for path, command in found:
+        line = re.search(r"^\s*Example: (.*)$", command.help or "", re.MULTILINE)
+        assert line, f"{' '.join(path)}: no example"
+        words = [word for word in shlex.split(line[1]) if "=" not in word or word.startswith("-")]
+        assert tuple(words[1 : 1 + len(path)]) == path
+        command.make_context(path[-1], words[1 + len(path) :], resilient_parsing=True)
