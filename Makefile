@@ -7,7 +7,8 @@ DOCKER := $(shell docker version --format '{{.Server.Version}}' >/dev/null 2>&1 
 
 # Tests at a time. The harness starts processes of its own, so a few more than cores pay.
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
-PYTEST := $(BIN)/pytest -n $(JOBS)
+# A module's tests share what it sets up once, so they stay together.
+PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadscope
 
 .PHONY: demo test test-fast test-all lint layers docs bench clean
 

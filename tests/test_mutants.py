@@ -1,5 +1,6 @@
 """Mutants of a reference: each changes its body and nothing else, and the cases of a sound task notice every one."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from lmrbench_data.evaluate.tasks.record import record_tasks
 from lmrbench_data.masking import mask_function
 from lmrbench_data.tasks import Implementation, Task, load_tasks
 
-INSTANCES = [(task, item) for task in load_tasks() for item in task.implementations]
+EVERY = [(task, item) for task in load_tasks() for item in task.implementations]
+#: Mutating a reference takes seconds: some of them in every run, all with `make test-all`.
+INSTANCES = EVERY if os.environ.get("LMRBENCH_IN_DEPTH") else EVERY[::5]
 
 
 @pytest.mark.parametrize(("task", "item"), INSTANCES, ids=[item.instance_id for _, item in INSTANCES])
