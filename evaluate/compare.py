@@ -1,11 +1,14 @@
 """Compare the outputs of a case with the recorded ones: type, dtype, shape, then value.
 
 The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and is the only place
-where "equal" is decided. `first_difference` returns None or one line that says where and how the two differ.
+where "equal" is decided. `first_difference` returns None or one line that says where and how the two differ. It does a
+bounded amount of work, since the other side chooses what is compared.
 """
 
+import math
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,17 @@ ATOL = 1e-6
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
+#: Units of work in a comparison, each one or two microseconds. The benchmark's own outputs take less than 20,000.
+MAX_WORK = 300_000
+_WORK_OF_AN_ARRAY = 50
+#: Characters, bytes or numbers of an array that are compared in one unit.
+_AT_ONCE = 100
+#: Numbers of an array that are widened at a time, so that two bytes a number do not become a hundred.
+_BLOCK = 1 << 18
+
+
+class TooLargeError(ValueError):
+    """Two values that would take too long to compare."""
 
 
 class Comparison:
@@ -37,6 +51,24 @@ class Comparison:
         Computed in float64 at least, so that the comparison itself never rounds or overflows. With `exact`, 0.0 and
         -0.0 differ.
         """
+        want, got = expected.reshape(-1), actual.reshape(-1)
+        result = np.empty(want.size, bool)
+        for start in range(0, want.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            result[block] = self._wide(want[block], got[block])
+        return result.reshape(expected.shape)
+
+    def close_floats(self, expected: float, actual: float) -> bool:
+        """The same for two numbers, without what NumPy takes for one."""
+        if math.isnan(expected) or math.isnan(actual):
+            return math.isnan(expected) and math.isnan(actual)
+        if self.exact:
+            return expected == actual and math.copysign(1, expected) == math.copysign(1, actual)
+        if expected == actual:
+            return True
+        return math.isfinite(expected) and abs(actual - expected) <= self.atol + self.rtol * abs(expected)
+
+    def _wide(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
         wide = np.result_type(expected.dtype, actual.dtype, np.float64)
         want, got = expected.astype(wide), actual.astype(wide)
         with np.errstate(all="ignore"):
@@ -55,59 +87,152 @@ class Comparison:
 
 
 def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str | None:
-    """Where and how `actual` differs from `expected` first, or None if it does not."""
+    """Where and how `actual` differs from `expected` first, or None if it does not.
+
+    Raises:
+        TooLargeError: it would take more than `MAX_WORK` to tell.
+    """
+    walk = _Walk(comparison)
     if comparison.unordered and isinstance(expected, (list, tuple)) and type(expected) is type(actual):
-        return _unordered(expected, actual, comparison)
-    return _difference(expected, actual, comparison, "output")
+        return walk.unordered(expected, actual)
+    return walk.difference(expected, actual, "output")
 
 
-def _unordered(expected: Sequence[Any], actual: Sequence[Any], comparison: Comparison) -> str | None:
-    """Match the items one to one. A match may be given up again, since within tolerances an item can fit several."""
-    if len(expected) != len(actual):
-        return f"output: {len(actual)} items, expected {len(expected)}"
-    taken: dict[int, int] = {}  # index in actual → index in expected
-    for first, item in enumerate(expected):
-        # Breadth first to an item that is free, over items whose present partners would have to look elsewhere.
-        reached: dict[int, int | None] = {}
-        queue: list[tuple[int, int | None]] = [(first, None)]
-        free: int | None = None
-        while queue and free is None:
-            seeker, through = queue.pop(0)
-            for index, other in enumerate(actual):
-                if index not in reached and _difference(expected[seeker], other, comparison, "") is None:
-                    reached[index] = through
-                    if index not in taken:
-                        free = index
-                        break
-                    queue.append((taken[index], index))
-        if free is None:
-            return f"output: nothing matches the expected item {first} ({_show(item)}), in any order"
-        while (through := reached[free]) is not None:
-            taken[free], free = taken[through], through
-        taken[free] = first
-    return None
+class _Walk:
+    """One comparison, and the work that is left for it."""
 
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self.left = MAX_WORK
 
-def _difference(expected: Any, actual: Any, comparison: Comparison, path: str) -> str | None:
-    kinds = _kind(expected), _kind(actual)
-    if kinds[0] != kinds[1]:
-        return f"{path}: got {kinds[1]} ({_show(actual)}), expected {kinds[0]}"
-    if isinstance(expected, Array):
-        return _arrays(expected, actual, comparison, path)
-    if isinstance(expected, Table):
-        return _tables(expected, actual, comparison, path)
-    if isinstance(expected, (list, tuple)):
+    def _spend(self, work: int) -> None:
+        self.left -= work
+        if self.left < 0:
+            raise TooLargeError("the output is too large to compare")
+
+    def unordered(self, expected: Sequence[Any], actual: Sequence[Any]) -> str | None:
+        """Match the items one to one. A match may be given up again: within tolerances an item can fit several."""
         if len(expected) != len(actual):
-            return f"{path}: {len(actual)} items, expected {len(expected)}"
-        pairs = ((f"{path}[{i}]", e, a) for i, (e, a) in enumerate(zip(expected, actual, strict=True)))
-        return next((found for p, e, a in pairs if (found := _difference(e, a, comparison, p))), None)
-    if isinstance(expected, dict):
-        return _containers(expected, actual, comparison, path)
-    if isinstance(expected, float | complex):
-        if bool(comparison.close(np.asarray(expected), np.asarray(actual))):
+            return f"output: {len(actual)} items, expected {len(expected)}"
+        taken: dict[int, int] = {}  # index in actual → index in expected
+        for first, item in enumerate(expected):
+            # Breadth first to an item that is free, over items whose present partners would have to look elsewhere.
+            reached: dict[int, int | None] = {}
+            queue: deque[tuple[int, int | None]] = deque([(first, None)])
+            free: int | None = None
+            while queue and free is None:
+                seeker, through = queue.popleft()
+                self._spend(len(actual) // _AT_ONCE)
+                for index, other in enumerate(actual):
+                    if index not in reached and self.difference(expected[seeker], other, "") is None:
+                        reached[index] = through
+                        if index not in taken:
+                            free = index
+                            break
+                        queue.append((taken[index], index))
+            if free is None:
+                return f"output: nothing matches the expected item {first} ({_show(item)}), in any order"
+            while (through := reached[free]) is not None:
+                taken[free], free = taken[through], through
+            taken[free] = first
+        return None
+
+    def difference(self, expected: Any, actual: Any, path: str) -> str | None:
+        """The first difference of two values of any kind."""
+        self._spend(1)
+        kinds = _kind(expected), _kind(actual)
+        if kinds[0] != kinds[1]:
+            return f"{path}: got {kinds[1]} ({_show(actual)}), expected {kinds[0]}"
+        if isinstance(expected, Array):
+            return self._arrays(expected, actual, path)
+        if isinstance(expected, Table):
+            return self._tables(expected, actual, path)
+        if isinstance(expected, (list, tuple)):
+            if len(expected) != len(actual):
+                return f"{path}: {len(actual)} items, expected {len(expected)}"
+            pairs = ((f"{path}[{i}]", e, a) for i, (e, a) in enumerate(zip(expected, actual, strict=True)))
+            return self._first(pairs)
+        if isinstance(expected, dict):
+            return self._containers(expected, actual, path)
+        if isinstance(expected, float):
+            if self.comparison.close_floats(expected, actual):
+                return None
+            return f"{path}: got {actual!r}, expected {expected!r}"
+        if isinstance(expected, complex):
+            self._spend(_WORK_OF_AN_ARRAY)
+            if bool(self.comparison.close(np.asarray(expected), np.asarray(actual))):
+                return None
+            return f"{path}: got {actual!r}, expected {expected!r}"
+        if isinstance(expected, (str, bytes)):
+            self._spend(min(len(expected), len(actual)) // _AT_ONCE)
+        return None if expected == actual else f"{path}: got {_show(actual)}, expected {_show(expected)}"
+
+    def _first(self, pairs: Iterable[tuple[str, Any, Any]]) -> str | None:
+        return next((found for p, e, a in pairs if (found := self.difference(e, a, p))), None)
+
+    def _arrays(self, expected: Array, actual: Array, path: str) -> str | None:
+        if expected.dtype != actual.dtype:
+            return f"{path}: dtype {actual.dtype}, expected {expected.dtype}"
+        want, got = expected.values, actual.values
+        if want.shape != got.shape:
+            return f"{path}: shape {got.shape}, expected {want.shape}"
+        comparison = self.comparison
+        self._spend(_WORK_OF_AN_ARRAY + max(want.size, want.nbytes // 8) // _AT_ONCE)
+        if comparison.checker:
+            return CHECKERS[comparison.checker](want, got, comparison, path)
+        if want.dtype.kind not in "fc":
+            equal = np.asarray(want == got)
+            if want.dtype.kind in "mM":
+                equal |= np.isnat(want) & np.isnat(got)
+            return _report(equal, want, got, path)
+        close = comparison.close(want, got)
+        if comparison.sign_invariant and not close.all():
+            mirrored = comparison.close(want, -got)
+            close = mirrored if mirrored.all() else close
+        return _report(close, want, got, path)
+
+    def _containers(self, expected: Any, actual: Any, path: str) -> str | None:
+        """Sets (their items are compared exactly) and dicts (their keys are)."""
+        form = next(iter(expected))
+        want, got = self._by_key(expected, form), self._by_key(actual, form)
+        if len(actual[form]) != len(got):
+            return f"{path}: got a {form} with a duplicate"
+        if want.keys() != got.keys():
+            what = "items" if form == "set" else "keys"
+            return f"{path}: got {what} {_show(sorted(got))}, expected {_show(sorted(want))}"
+        if form == "set":
             return None
-        return f"{path}: got {actual!r}, expected {expected!r}"
-    return None if expected == actual else f"{path}: got {_show(actual)}, expected {_show(expected)}"
+        return self._first((f"{path}[{_cut(key)}]", item, got[key][1]) for key, (_, item) in want.items())
+
+    def _by_key(self, container: Any, form: str) -> dict[str, Any]:
+        items = {}
+        for item in container[form]:
+            key = self._key(item if form == "set" else item[0])
+            items[key] = item
+        return items
+
+    def _key(self, value: Any) -> str:
+        """A text that is equal for equal items of a set or keys of a dict, and for no others."""
+        if isinstance(value, Array):
+            key = f"{value!r} {value.values.tobytes().hex()}"
+        elif isinstance(value, tuple):
+            key = f"({', '.join(map(self._key, value))},)"
+        else:
+            key = repr(value)
+        self._spend(1 + len(key) // _AT_ONCE)
+        return key
+
+    def _tables(self, expected: Table, actual: Table, path: str) -> str | None:
+        parts: list[tuple[str, Any, Any]] = [
+            (f"{path}.columns", expected.columns, actual.columns),
+            (f"{path}.index", expected.index, actual.index),
+        ]
+        if len(expected.series) != len(actual.series):
+            return f"{path}: {len(actual.series)} columns, expected {len(expected.series)}"
+        for want, got in zip(expected.series, actual.series, strict=True):
+            where = f"{path}[{_show(want[1])}]"
+            parts += [(f"{where}.dtype", want[0], got[0]), (f"{where}.name", want[1], got[1]), (where, want[2], got[2])]
+        return self._first(parts)
 
 
 def _kind(value: Any) -> str:
@@ -118,76 +243,21 @@ def _kind(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _arrays(expected: Array, actual: Array, comparison: Comparison, path: str) -> str | None:
-    if expected.dtype != actual.dtype:
-        return f"{path}: dtype {actual.dtype}, expected {expected.dtype}"
-    want, got = expected.values, actual.values
-    if want.shape != got.shape:
-        return f"{path}: shape {got.shape}, expected {want.shape}"
-    if comparison.checker:
-        return CHECKERS[comparison.checker](want, got, comparison, path)
-    if want.dtype.kind not in "fc":
-        equal = np.asarray(want == got)
-        if want.dtype.kind in "mM":
-            equal |= np.isnat(want) & np.isnat(got)
-        return _report(equal, want, got, path)
-    close = comparison.close(want, got)
-    if comparison.sign_invariant and not close.all():
-        mirrored = comparison.close(want, -got)
-        close = mirrored if mirrored.all() else close
-    return _report(close, want, got, path)
-
-
 def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str) -> str | None:
     if equal.all():
         return None
-    place = tuple(int(i) for i in np.argwhere(~equal)[0])
+    place = tuple(int(i) for i in np.unravel_index(int(equal.argmin()), equal.shape))
     where = f"{path}{list(place)}" if place else path
-    count = f", {int((~equal).sum())} of {equal.size} values differ" if equal.size > 1 else ""
+    count = f", {equal.size - int(np.count_nonzero(equal))} of {equal.size} values differ" if equal.size > 1 else ""
     return f"{where}: got {_show(got[place].item())}, expected {_show(want[place].item())}{count}"
 
 
-def _containers(expected: Any, actual: Any, comparison: Comparison, path: str) -> str | None:
-    """Sets (their items are compared exactly) and dicts (their keys are)."""
-    form = next(iter(expected))
-    want = {_key(item if form == "set" else item[0]): item for item in expected[form]}
-    got = {_key(item if form == "set" else item[0]): item for item in actual[form]}
-    if len(actual[form]) != len(got):
-        return f"{path}: got a {form} with a duplicate"
-    if want.keys() != got.keys():
-        what = "items" if form == "set" else "keys"
-        return f"{path}: got {what} {_show(sorted(got))}, expected {_show(sorted(want))}"
-    if form == "set":
-        return None
-    pairs = ((f"{path}[{key}]", item, got[key][1]) for key, (_, item) in want.items())
-    return next((found for p, e, a in pairs if (found := _difference(e, a, comparison, p))), None)
-
-
-def _key(value: Any) -> str:
-    """A text that is equal for equal items of a set or keys of a dict, and for no others."""
-    if isinstance(value, Array):
-        return f"{value!r} {value.values.tobytes().hex()}"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_key, value))},)"
-    return repr(value)
-
-
-def _tables(expected: Table, actual: Table, comparison: Comparison, path: str) -> str | None:
-    parts: list[tuple[str, Any, Any]] = [
-        (f"{path}.columns", expected.columns, actual.columns),
-        (f"{path}.index", expected.index, actual.index),
-    ]
-    if len(expected.series) != len(actual.series):
-        return f"{path}: {len(actual.series)} columns, expected {len(expected.series)}"
-    for want, got in zip(expected.series, actual.series, strict=True):
-        where = f"{path}[{_show(want[1])}]"
-        parts += [(f"{where}.dtype", want[0], got[0]), (f"{where}.name", want[1], got[1]), (where, want[2], got[2])]
-    return next((found for p, e, a in parts if (found := _difference(e, a, comparison, p))), None)
+def _cut(text: str) -> str:
+    return text if len(text) <= 120 else text[:117] + "..."
 
 
 def _show(value: Any) -> str:
-    text = _SHORT.repr(value)  # never the whole of it first: a candidate's output may be huge
-    return text if len(text) <= 120 else text[:117] + "..."
+    return _cut(_SHORT.repr(value))  # never the whole of it first: a candidate's output may be huge
 
 
 def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str) -> str | None:

@@ -1,7 +1,9 @@
 """Read what the sandbox sent: frames, trees and arrays. Nothing in it is trusted, nothing in it is executed.
 
 The bytes come from a process in which tested code ran. Sizes are checked before memory is taken, arrays are read
-without pickle, and whatever does not fit is a `StreamError`: the candidate's error, never the harness's.
+without pickle, and whatever does not fit is a `StreamError`: the candidate's error, never the harness's. Each frame
+has one budget of bytes, values and arrays, far more than any recorded output uses, so that decoding takes some dozens
+of MB whatever the bytes are.
 """
 
 import base64
@@ -17,8 +19,15 @@ import numpy as np
 
 MAX_HEADER = 4096
 MAX_FRAMES = 100_000
-MAX_NODES = 500_000
+#: What the runner lets a case send.
+MAX_PAYLOAD = 16 * 1024 * 1024
+#: The tree, which takes up to thirty times its size when it is parsed; arrays take what they have.
+MAX_TREE = 4 * 1024 * 1024
+MAX_NODES = 30_000
+MAX_ARRAYS = 2_000
 MAX_DEPTH = 100
+#: As in NumPy.
+MAX_DIMENSIONS = 64
 MAX_FACTS = 256 * 1024
 #: Magic, version 1.0, length of the header, header: as NumPy writes it. Its own reader evaluates the header as Python.
 _NPY = re.compile(
@@ -127,21 +136,29 @@ def decode(payload: bytes) -> Any:
     Raises:
         StreamError: anything else.
     """
-    header, newline, body = payload.partition(b"\n")
+    if len(payload) > MAX_PAYLOAD:
+        raise StreamError(f"output of more than {MAX_PAYLOAD} bytes")
+    end = payload.find(b"\n", 0, MAX_TREE + 1)
+    if end < 0:
+        raise StreamError("no tree of values, or one that is too large")
     # Each JSON value but the first stands behind one of these, so this bounds the memory that parsing takes.
-    if sum(map(header.count, (b",", b"[", b"{", b":"))) > 4 * MAX_NODES:
+    if sum(payload.count(mark, 0, end) for mark in (b",", b"[", b"{", b":")) > 4 * MAX_NODES:
         raise StreamError("too many values")
     try:
-        content = json.loads(header)
+        content = json.loads(payload[:end])
         sizes, tree = content["arrays"], content["tree"]
-        if not newline or not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
+        if not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
             raise StreamError("bad list of arrays")
-        if sum(sizes) != len(body):
-            raise StreamError("arrays do not add up to the payload")
-        arrays, position = [], 0
+        if len(sizes) > MAX_ARRAYS:
+            raise StreamError("too many arrays")
+        arrays, position = [], end + 1
         for size in sizes:
-            arrays.append(_read_npy(body[position : position + size]))
+            if size > len(payload) - position:
+                break
+            arrays.append(_read_npy(payload, position, position + size))
             position += size
+        if len(arrays) != len(sizes) or position != len(payload):
+            raise StreamError("arrays do not add up to the payload")
         return _Reader(arrays).node(tree)
     except StreamError:
         raise
@@ -149,22 +166,23 @@ def decode(payload: bytes) -> Any:
         raise StreamError(f"unreadable output ({type(error).__name__})") from error
 
 
-def _read_npy(data: bytes) -> np.ndarray:
-    header = _NPY.match(data)
+def _read_npy(payload: bytes, start: int, end: int) -> np.ndarray:
+    """The array between two places: a view, so that arrays never take more than their bytes."""
+    header = _NPY.match(payload, start, end)
     if not header:
         raise StreamError("not the header of a plain array")
     dtype = np.dtype(header[1].decode("ascii"))
     shape = tuple(int(length) for length in header[2].split(b",") if length.strip())
+    if dtype.itemsize == 0:  # any number of them fits into no bytes at all
+        raise StreamError("array of items without size")
     count = math.prod(shape)
-    if count * dtype.itemsize != len(data) - header.end():
+    if count * dtype.itemsize != end - header.end():
         raise StreamError("array size and shape differ")
-    if dtype.itemsize == 0:
-        if count > MAX_NODES:
-            raise StreamError("too many values")
-        return np.zeros(shape, dtype)
-    if dtype.kind == "U" and count and np.frombuffer(data, np.uint32, offset=header.end()).max() > sys.maxunicode:
-        raise StreamError("text array with characters that do not exist")
-    return np.frombuffer(data, dtype, offset=header.end()).reshape(shape)
+    if dtype.kind == "U" and count:
+        characters = np.frombuffer(payload, np.uint32, (end - header.end()) // 4, header.end())
+        if characters.max() > sys.maxunicode:
+            raise StreamError("text array with characters that do not exist")
+    return np.frombuffer(payload, dtype, count, header.end()).reshape(shape)
 
 
 class _Reader:
@@ -214,7 +232,10 @@ class _Reader:
                 return Array("array", str(array.dtype), array)
             case "objects":
                 shape = node["shape"]
-                if not all(type(length) is int for length in shape) or math.prod(shape) != len(value):
+                # Before they are multiplied: a product of long numbers takes for ever.
+                if len(shape) > MAX_DIMENSIONS or not all(type(n) is int and 0 <= n <= MAX_NODES for n in shape):
+                    raise StreamError("shape of an object array that cannot be")
+                if math.prod(shape) != len(value):
                     raise StreamError("object array size and shape differ")
                 return Table(None, None, (("object", tuple(shape), [self.node(item) for item in value]),))
             case "series":

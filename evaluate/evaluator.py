@@ -39,6 +39,9 @@ def evaluate_prediction(
         expected: recorded outputs to compare with; those of the row if None.
         timeout_scale: multiplies the row's time limit, for slow machines.
         stop: once set, nothing is tried again: the whole run ends.
+
+    Raises:
+        StreamError, LoadError: the row itself cannot be read.
     """
     started = time.monotonic()
     frames = list(expected) if expected is not None else read_expected(row)
@@ -47,7 +50,8 @@ def evaluate_prediction(
     except SourceError as error:
         return _not_applicable(error)
     except OSError as error:  # patches are applied on this machine's disk
-        return Verdict(CAUSES[Cause.ENGINE].status, [], "", time.monotonic() - started, f"cannot rebuild: {error}")
+        took = time.monotonic() - started
+        return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
     tests = row["tests"]
     published = len(tests["cases"]) * len(tests["seeds"])
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
@@ -66,7 +70,7 @@ def evaluate_prediction(
             continue
         cases = grade(frames, comparisons, outcome)
         return Verdict(worst(case.status for case in cases), cases, outcome.log, outcome.duration_s)
-    return Verdict(CAUSES[Cause.ENGINE].status, [], "", time.monotonic() - started, reason)
+    return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
 
 
 def evaluate_batch(
@@ -122,4 +126,4 @@ def _split_answers(stream: bytes) -> dict[str, bytes]:
 
 
 def _not_applicable(error: SourceError) -> Verdict:
-    return Verdict(CAUSES[Cause.NOT_APPLICABLE].status, [], "", 0.0, str(error))
+    return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))

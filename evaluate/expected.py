@@ -1,15 +1,16 @@
 """What outputs of a candidate are compared with: the recorded ones of a row, and those of fresh seeds, made now."""
 
-import gzip
-import zlib
 from collections.abc import Mapping, Sequence
 
 from ..errors import InputError
-from ..loader import File, read_archive
+from ..loader import File, LoadError, gunzip, read_archive
 from ..rows import DatasetRow
 from .decode import Frame, StreamError, read_frames
 from .sandbox.base import Limits, Sandbox
 from .workspace import workspace_tar
+
+#: Of the recorded outputs of an instance when they are unpacked; those of the benchmark take less than 1 MB.
+MAX_RECORDED_BYTES = 64 * 1024 * 1024
 
 
 def row_cases(row: DatasetRow) -> bytes:
@@ -18,7 +19,11 @@ def row_cases(row: DatasetRow) -> bytes:
 
 
 def read_expected(row: DatasetRow) -> list[Frame]:
-    """The recorded outputs of a row, in the order in which the cases run."""
+    """The recorded outputs of a row, in the order in which the cases run.
+
+    Raises:
+        StreamError: they were damaged.
+    """
     return unpack_frames(row["expected"])
 
 
@@ -26,11 +31,11 @@ def unpack_frames(outputs: bytes) -> list[Frame]:
     """The frames of a recording.
 
     Raises:
-        StreamError: they were damaged.
+        StreamError: they were damaged, or unfold to more than `MAX_RECORDED_BYTES`.
     """
     try:
-        return list(read_frames(gzip.decompress(outputs)))
-    except (OSError, EOFError, zlib.error) as error:
+        return list(read_frames(gunzip(outputs, MAX_RECORDED_BYTES)))
+    except LoadError as error:
         raise StreamError(f"not a recording ({error})") from error
 
 

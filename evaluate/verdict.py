@@ -1,17 +1,17 @@
 """From what the sandbox returned to a verdict: one table maps each cause to a status and whether to retry.
 
 Nothing that the tested code says about itself can lead to `passed`: only an output that equals the recorded one does.
-Nothing it says can lead to `infra_error` either: that comes from the engine alone.
+Nothing it says can lead to `infra_error` either: that comes from the engine, a damaged dataset or a bug of ours.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ..rows import CaseRow
 from ..text import visible
-from .compare import Comparison, first_difference
+from .compare import Comparison, TooLargeError, first_difference
 from .decode import Frame, StreamError, decode, read_frames, read_json
 from .sandbox.base import Ended, Outcome
 
@@ -43,6 +43,8 @@ class Cause(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     NOT_APPLICABLE = "not_applicable"
     ENGINE = "engine"
+    DATASET = "dataset"
+    BUG = "bug"
 
 
 class Policy(NamedTuple):
@@ -68,8 +70,10 @@ CAUSES: dict[Cause, Policy] = {
     Cause.OUT_OF_MEMORY: Policy(Status.OOM),
     # the prediction
     Cause.NOT_APPLICABLE: Policy(Status.MALFORMED),
-    # the machinery
+    # the machinery; only the engine's failures say that the next answer will fare no better
     Cause.ENGINE: Policy(Status.INFRA_ERROR, retry=True),
+    Cause.DATASET: Policy(Status.INFRA_ERROR),
+    Cause.BUG: Policy(Status.INFRA_ERROR),
 }
 
 _SEVERITY = list(Status)
@@ -103,6 +107,23 @@ class Verdict:
     duration_s: float
     detail: str = ""
     """Why there are no cases: the prediction could not be applied, or the machinery failed."""
+    cause: Cause | None = None
+    """What decided it, if there are no cases."""
+
+    @classmethod
+    def without_cases(cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0) -> Self:
+        """A verdict on an answer none of whose cases was judged."""
+        return cls(CAUSES[cause].status, [], log, duration_s, detail, cause)
+
+    def memorised(self, published: Collection[int]) -> bool:
+        """Whether it passes all published seeds and returns something else on fresh ones.
+
+        Running out of time or memory says nothing: fresh seeds come last.
+        """
+        fresh = [case.status for case in self.cases if case.seed not in published]
+        known = [case.status for case in self.cases if case.seed in published]
+        passes = bool(known) and all(status is Status.PASSED for status in known)
+        return passes and any(status in (Status.FAILED, Status.ERROR) for status in fresh)
 
     def reason(self) -> str:
         """One line on why it did not pass, empty if it did."""
@@ -119,17 +140,23 @@ def worst(statuses: Iterable[Status]) -> Status:
 
 
 def grade(expected: Sequence[Frame], comparisons: Mapping[str, Comparison], outcome: Outcome) -> list[CaseResult]:
-    """One result for each expected case and seed, in their order."""
-    sent: dict[tuple[str, int], list[Frame]] = {}
+    """One result for each expected case and seed, in their order.
+
+    Raises:
+        StreamError: an expected output cannot be read; whatever is wrong with one of the tested code is its own error.
+    """
+    sent: dict[tuple[str, int], list[Frame]] = {(want.case, want.seed): [] for want in expected}
     broken = ""
     try:
         for frame in read_frames(outcome.stdout):
-            sent.setdefault((frame.case, frame.seed), []).append(frame)
+            found = sent.get((frame.case, frame.seed))
+            if found is not None and len(found) < 2:  # what nobody asked for, or comes a third time, takes no memory
+                found.append(frame)
     except StreamError as error:
         broken = str(error)
     results = []
     for want in expected:
-        cause, detail = _judge(want, sent.get((want.case, want.seed), []), comparisons[want.case], outcome, broken)
+        cause, detail = _judge(want, sent[want.case, want.seed], comparisons[want.case], outcome, broken)
         results.append(CaseResult(want.case, want.seed, CAUSES[cause].status, detail))
     return results
 
@@ -145,17 +172,23 @@ def _judge(
     frame = got[0]
     match frame.kind:
         case "output":
-            try:
-                value = decode(frame.payload)
-            except StreamError as error:
-                return Cause.UNREADABLE_OUTPUT, str(error)
-            difference = first_difference(decode(want.payload), value, comparison)
-            return (Cause.DIFFERENT, difference) if difference else (Cause.EQUAL, "")
+            return _compare(decode(want.payload), frame.payload, comparison)
         case "raised":
             return _raised(read_json(frame.payload))
         case "died":
             return _died(read_json(frame.payload))
     return Cause.UNREADABLE_OUTPUT, "the stream holds something else than an output for this case"
+
+
+def _compare(expected: Any, payload: bytes, comparison: Comparison) -> tuple[Cause, str]:
+    """(cause, detail) of an output. Whatever goes wrong with its bytes is its own fault: it has chosen them."""
+    try:
+        difference = first_difference(expected, decode(payload), comparison)
+    except (StreamError, TooLargeError) as error:
+        return Cause.UNREADABLE_OUTPUT, str(error)
+    except Exception as error:
+        return Cause.UNREADABLE_OUTPUT, f"the output cannot be compared ({type(error).__name__})"
+    return (Cause.DIFFERENT, visible(difference, keep="")[:MAX_DETAIL]) if difference else (Cause.EQUAL, "")
 
 
 def _raised(facts: Mapping[str, Any]) -> tuple[Cause, str]:

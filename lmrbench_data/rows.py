@@ -101,6 +101,8 @@ class ResultRow(TypedDict):
     prediction_sha256: str
     status: str
     detail: str
+    memorised: NotRequired[bool]
+    """Passes every published seed and fails a fresh one; missing in older results."""
     cases: list[CaseRow]
     duration_s: float
     sandbox: str

@@ -62,6 +62,7 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
         "golden, repeated": "",
         "golden, two threads": "",
         "masked": "error",
+        "seeds": "",
         "valid/loop.py": "passed",
         "valid/map.py": "passed",
         "wrong/absolute.py": "failed",
@@ -70,6 +71,17 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
         "wrong/rounded.py": "failed",
         "wrong/tuple_instead_of_list.py": "failed",
     }
+    [seeds] = [row for row in rows if row["probe"] == "seeds"]
+    assert (seeds["varying_cases"], seeds["constant_cases"]) == (["random_values"], ["empty", "input_unchanged"])
+
+
+def test_cases_that_ignore_the_seed_are_named(toy_benchmark: Path) -> None:
+    shutil.rmtree(toy_benchmark / TASK / "variants")
+    lines = command(toy_benchmark, "--verbose").stdout.splitlines()
+    message = "1 of 3 cases vary with the seed; constant: empty, input_unchanged"
+    assert any(line.split() == ["ok", "toy-scale", "seeds", *message.split()] for line in lines)
+    assert any({"vary", "probes"} <= set(line.split()) for line in lines)
+    assert any("1 / 3" in line and "toy-scale" in line for line in lines)
 
 
 #: file of a variant → its source, and what the check must say about it

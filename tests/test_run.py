@@ -1,6 +1,7 @@
 """Runs through the command line in real containers: resumed after a kill, emptied on Ctrl-C, nothing run twice."""
 
 import contextlib
+import gzip
 import json
 import os
 import random
@@ -398,15 +399,45 @@ def test_nothing_in_an_answer_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]
     predictions = tmp_path / "predictions.jsonl"
     good = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
     hostile = TOY_ANSWER.replace("return", "# provokes\n    return")
-    rows = [{**good, "sample": n, "function": hostile if n == 1 else TOY_ANSWER} for n in range(3)]
+    # More of them in a row than the failures of an engine that end a run.
+    rows = [{**good, "sample": n, "function": TOY_ANSWER if n in (0, 9) else f"{hostile}# {n}\n"} for n in range(10)]
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with Fragile() as sandbox:
         summary = evaluate(predictions, RunSettings(tmp_path / "run"), [toy_row], sandbox)
-    assert (summary.rows, summary.jobs, summary.infra_errors) == (3, 2, 1)
+    assert (summary.rows, summary.jobs, summary.infra_errors, summary.stopped) == (10, 9, 8, "")
     statuses = {row["sample"]: (row["status"], row["detail"]) for row in read_results(tmp_path / "run")}
-    assert statuses[0] == statuses[2] == ("passed", "")
-    assert statuses[1] == ("infra_error", "a bug in lmrbench, please report it: ZeroDivisionError: a bug")
+    assert statuses.pop(0) == statuses.pop(9) == ("passed", "")
+    assert set(statuses.values()) == {("infra_error", "a bug in lmrbench, please report it: ZeroDivisionError: a bug")}
     assert not read_facts(tmp_path / "run")["complete"]
+
+
+@pytest.mark.parametrize(
+    ("column", "content"),
+    [
+        ("expected", gzip.compress(bytes(2**28), 9)),  # a quarter of a gigabyte in 260 kB
+        ("expected", gzip.compress(b'{"case": "empty", "seed": 0, "kind": "output", "size": 5}\nhello')),
+        ("expected", b"not gzip"),
+        ("tests_archive", b"not an archive"),
+        ("repo_archive", b"not an archive"),
+    ],
+    ids=["bomb", "unreadable_output", "no_gzip", "no_cases", "no_repository"],
+)
+def test_a_row_of_a_dataset_that_cannot_be_read_costs_its_own_answers_their_verdict(
+    column: str, content: bytes, tmp_path: Path, toy_row: dict[str, Any], local_sandbox: Sandbox
+) -> None:
+    broken = {**toy_row, "instance_id": "toy-broken", column: content}
+    predictions = tmp_path / "predictions.jsonl"
+    items = [{"instance_id": "toy-broken", "function": f"{TOY_ANSWER}# {n}\n"} for n in range(4)]
+    items.append({"instance_id": "toy-scale", "function": TOY_ANSWER})
+    predictions.write_text(
+        "".join(json.dumps({**row, "model_name_or_path": "m", "sample": n}) + "\n" for n, row in enumerate(items))
+    )
+    evaluate(predictions, RunSettings(tmp_path / "run"), [toy_row, broken], local_sandbox)
+    found = {row["sample"]: row for row in read_results(tmp_path / "run")}
+    assert found[4]["status"] == "passed"
+    for number in range(4):
+        assert found[number]["status"] == "infra_error"
+        assert found[number]["detail"].startswith("the dataset's row cannot be read: ")
 
 
 def test_memory_does_not_grow_with_the_number_of_predictions(bench: Bench) -> None:

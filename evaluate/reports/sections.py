@@ -69,8 +69,10 @@ def failures(path: Path) -> Iterator[list[str]]:
     """For each result that did not pass: instance, model, status and the first thing that went wrong."""
     for row in read_results(path):
         if row["status"] != Status.PASSED:
-            reason = first_reason(row).partition("\n")[0][:200]
-            yield [row["instance_id"], row["model_name_or_path"], row["status"], reason]
+            reason = first_reason(row).partition("\n")[0]
+            if row.get("memorised"):
+                reason = f"passes the published seeds, fails fresh ones: memorised outputs? {reason}"
+            yield [row["instance_id"], row["model_name_or_path"], row["status"], reason[:200]]
 
 
 def first_reason(row: ResultRow) -> str:

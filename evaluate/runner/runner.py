@@ -3,11 +3,17 @@
 Nobody believes this program: it shares a machine with tested code. It reports outputs, exceptions and deaths of child
 processes; every verdict is reached outside, where the expected outputs are.
 
-Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py, plan.json), `tests/cases.py`, `repo/`.
-Each case and seed runs in a forked child, so that one cannot disturb the next. The parent imports the big libraries
-once, before forking, and never any code of the repository. To check a task, a plan may hold several `answers`: goal
-files (in `answers/`) that are tried one after the other, with `answer/case` in their frames; users' predictions never
-share a sandbox.
+Tested code can forge its own output: a child has to know its case, its seed and the pipe for its result, and code in it
+finds all three, in the stack or in /proc. So a wrong function that has learned the published outputs by heart passes
+on published seeds, however this program is written. It cannot know the outputs for fresh seeds: those are the defence.
+What a child does not need it does not get: the plan is gone from the disk before any tested code runs, and from the
+child's memory before the case is loaded, so that no child learns which other cases and seeds there are.
+
+Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py, and plan.json until it is read),
+`tests/cases.py`, `repo/`. Each case and seed runs in a forked child, so that one cannot disturb the next. The parent
+imports the big libraries once, before forking, and never any code of the repository. To check a task, a plan may hold
+several `answers`: goal files (in `answers/`) that are tried one after the other, with `answer/case` in their frames;
+users' predictions never share a sandbox.
 
 On stdout: first the line `ready` (from then on, what happens may be the tested code's doing), then frames: one line of
 JSON {"case", "seed", "kind", "size"} and `size` bytes. Kinds: `output` (encoding.py), `raised` and `died` (JSON),
@@ -28,7 +34,7 @@ import time
 import traceback
 from collections.abc import Callable
 from types import ModuleType
-from typing import BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 Data = bytes | bytearray
 Function = Callable[[str, int], tuple[str, Data]]
@@ -45,8 +51,7 @@ PR_SET_DUMPABLE = 4
 
 
 def main() -> None:
-    with open(os.path.join(WORK, "harness", "plan.json"), encoding="utf-8") as file:
-        plan = json.load(file)
+    plan = take_plan()
     set_dumpable(0)
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -68,21 +73,38 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stream.write(b"ready\n")
     stream.flush()
-    runs = plan["runs"]
-    if runs is None:  # recording: the cases are not known yet
-        kind, payload = in_child(stream, deadline, "", 0, listing)
+    if plan["runs"] is None:  # recording: the cases are not known yet
+        kind, payload = in_child(stream, deadline, "", 0, listing, plan)
         send(stream, "", 0, kind, payload)
         names = json.loads(payload) if kind == "listing" else []
-        runs = [[case["name"], seed] for case in names for seed in plan["seeds"]]
+        plan["runs"] = [[case["name"], seed] for case in names for seed in plan["seeds"]]
     for answer, limit_s in plan.get("answers", [(None, plan["limit_s"])]):
         if answer is not None:
             shutil.copyfile(os.path.join(WORK, "answers", f"{answer}.py"), os.path.join(REPO, plan["goal_file"]))
         until = min(deadline, time.monotonic() + limit_s)
-        for case, seed in runs:
-            kind, payload = in_child(stream, until, case, seed, run_case)
+        for case, seed in plan["runs"]:
+            kind, payload = in_child(stream, until, case, seed, run_case, plan)
             send(stream, case if answer is None else f"{answer}/{case}", seed, kind, payload)
+            del payload  # the next child would inherit it
             if answer is not None and kind != "output":
                 break  # it has failed; the time is better spent on the next
+
+
+def take_plan() -> dict[str, Any]:
+    """What to run. No tested code has started yet, and none will find the file."""
+    path = os.path.join(WORK, "harness", "plan.json")
+    with open(path, encoding="utf-8") as file:
+        plan: dict[str, Any] = json.load(file)
+    os.remove(path)
+    return plan
+
+
+def forget(plan: dict[str, Any]) -> None:
+    """Empty the plan of a child in place: the frames that hold it are still there, below the tested code's."""
+    for value in plan.values():
+        if isinstance(value, list):
+            value.clear()
+    plan.clear()
 
 
 def set_dumpable(value: int) -> None:
@@ -127,8 +149,10 @@ def send(stream: BinaryIO, case: str, seed: int, kind: str, payload: Data) -> No
     stream.flush()
 
 
-def in_child(stream: BinaryIO, deadline: float, case: str, seed: int, function: Function) -> tuple[str, Data]:
-    """Run `function(case, seed)` in a forked child; return (kind, payload) of its result."""
+def in_child(
+    stream: BinaryIO, deadline: float, case: str, seed: int, function: Function, plan: dict[str, Any]
+) -> tuple[str, Data]:
+    """Run `function(case, seed)` in a forked child that knows nothing of the plan; return (kind, payload)."""
     kills_before = oom_kills()
     result_read, result_write = os.pipe()
     log_read, log_write = os.pipe()
@@ -139,6 +163,7 @@ def in_child(stream: BinaryIO, deadline: float, case: str, seed: int, function: 
             os.close(fd)
         return "died", json.dumps({"reason": f"no process could be started: {error.strerror}"}).encode("ascii")
     if pid == 0:
+        forget(plan)
         os.close(stream.fileno())
         os.close(result_read)
         os.close(log_read)

@@ -16,25 +16,25 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ArgumentError, InfraError, InputError, LMRBenchError
-from ...loader import dataset_sha256, recordings_sha256
+from ...loader import LoadError, dataset_sha256, recordings_sha256
 from ...progress import Progress
 from ...rows import DatasetRow, ResultRow
 from ...text import error_line
 from ...times import now
 from ...version import __version__
-from ..decode import Frame
+from ..decode import Frame, StreamError
 from ..evaluator import evaluate_prediction
 from ..expected import read_expected, record_seeds
 from ..prediction_files import BadRow, Source, source_name
 from ..predictions import Prediction, read_predictions
 from ..sandbox.base import Limits, Sandbox
-from ..verdict import CAUSES, Cause, Status, Verdict
+from ..verdict import Cause, Status, Verdict
 from ..workspace import rebuild
 from .folder import Entry, RunFolder
 
 _log = logging.getLogger(__name__)
 
-#: So many jobs in a row that the machinery failed mean that it will not come back by itself.
+#: So many jobs in a row that the engine failed mean that it will not come back by itself.
 GIVE_UP_AFTER = 3
 
 
@@ -198,12 +198,14 @@ class _Evaluator:
                 stop=self._stop,
             )
         except InfraError as error:
-            return Verdict(CAUSES[Cause.ENGINE].status, [], "", 0.0, str(error))
+            return Verdict.without_cases(Cause.ENGINE, str(error))
+        except (StreamError, LoadError) as error:
+            return Verdict.without_cases(Cause.DATASET, f"the dataset's row cannot be read: {error_line(error)}")
         except LMRBenchError:
             raise
         except Exception as error:
             detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}"
-            return Verdict(CAUSES[Cause.ENGINE].status, [], traceback.format_exc(), 0.0, detail)
+            return Verdict.without_cases(Cause.BUG, detail, log=traceback.format_exc())
 
     def stop(self) -> None:
         """Empty the sandbox and let `evaluate` calls on other threads come back soon."""
@@ -245,7 +247,7 @@ def _in_parallel(
             ready, _ = concurrent.futures.wait(flying, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in ready:
                 verdict = future.result()
-                failures = failures + 1 if verdict.status is Status.INFRA_ERROR else 0
+                failures = failures + 1 if verdict.cause is Cause.ENGINE else 0
                 yield flying.pop(future), verdict
                 if failures >= GIVE_UP_AFTER:
                     summary.stopped = verdict.detail
@@ -271,6 +273,7 @@ def _result(
         "prediction_sha256": entry.sha256,
         "status": str(verdict.status),
         "detail": verdict.detail,
+        "memorised": verdict.memorised(row["tests"]["seeds"]),
         "cases": [case.as_row() for case in verdict.cases],
         "duration_s": round(verdict.duration_s, 3),
         "sandbox": facts["sandbox"],

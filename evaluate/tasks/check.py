@@ -8,7 +8,7 @@ import ast
 import concurrent.futures
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,18 @@ from ...progress import Progress
 from ...rows import DatasetRow
 from ...source import block_end, find_function, first_line, split_lines
 from ...tasks import Implementation, Task
+from ..decode import StreamError
 from ..evaluator import evaluate_batch, evaluate_prediction
 from ..predictions import Prediction
 from ..sandbox.base import Sandbox
 from ..verdict import Status, Verdict
 from .mutants import make_mutants
+from .seeds import variation
 from .stability import MANY_RUNS, stability
 
 MIN_VALID, MIN_WRONG = 2, 5
+#: The name of the finding that says which cases vary with the seed.
+SEEDS = "seeds"
 #: Variants that share a sandbox.
 BATCH = 16
 #: A line of the reference that is this long is no coincidence elsewhere.
@@ -55,13 +59,20 @@ class Probe:
 
 @dataclass(frozen=True)
 class Finding:
-    """A probe and what it came to; without a verdict, a fault that was found by reading."""
+    """A probe and what it came to; without a verdict, a fault that was found by reading, or the note on seeds."""
 
     instance_id: str
     name: str
     ok: bool
     message: str
     status: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What else --json shows of it."""
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether something was proved; a note, which is always ok, only informs."""
+        return self.name != SEEDS
 
     def as_row(self) -> dict[str, Any]:
         """For --json."""
@@ -71,6 +82,7 @@ class Finding:
             "ok": self.ok,
             "status": self.status,
             "message": self.message,
+            **self.facts,
         }
 
 
@@ -106,9 +118,12 @@ def check_tasks(
         yield from faults
         try:
             [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))])
-        except InputError as error:
+            seeds = variation(row)
+        except (InputError, StreamError) as error:
             yield Finding(instance, "recording", False, str(error))
             continue
+        cases = {"varying_cases": list(seeds.varying), "constant_cases": list(seeds.constant)}
+        yield Finding(instance, SEEDS, True, str(seeds), facts=cases)
         rows[instance], references[instance] = row, task.repo
         probes += _probes(task, implementation, most)
         if mutants:

@@ -88,7 +88,7 @@ def check(
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
     mutants: Annotated[bool, typer.Option("--mutants", help="Also try small mutations of each reference.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show why each wrong variant fails.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each finding and its reason.")] = False,
     lock: Annotated[
         bool, typer.Option("--lock", help="Note in proved.json what was proved, so that `make test` need not.")
     ] = False,
@@ -128,16 +128,26 @@ def check(
 
 
 def _print_counts(findings: "list[Finding]", mutants: bool) -> None:
-    """A line for each instance; with mutants, how many of them the cases notice and how many are equivalent."""
+    """A line for each instance: how many of its cases vary with the seed, how many mutants they notice."""
     rows = []
     for instance, group in groupby(findings, key=lambda finding: finding.instance_id):
         found = list(group)
         kinds = Counter((finding.name.partition("/")[0], finding.ok) for finding in found)
         score = f"{kinds['mutant', True]} / {kinds['mutant', True] + kinds['mutant', False]}"
-        row = [instance, str(len(found)), str(sum(not finding.ok for finding in found))]
+        probes = sum(finding.is_probe for finding in found)
+        row = [instance, str(probes), str(sum(not finding.ok for finding in found)), _vary(found)]
         rows.append([*row, score, str(kinds["equivalent", True])] if mutants else row)
-    headings = ("instance", "probes", "bad")
+    headings = ("instance", "probes", "bad", "vary")
     print_table((*headings, "mutants noticed", "equivalent") if mutants else headings, rows)
+
+
+def _vary(findings: "list[Finding]") -> str:
+    """How many cases of an instance vary with the seed; empty if its recording cannot be read."""
+    facts = next((finding.facts for finding in findings if finding.facts), None)
+    if facts is None:
+        return ""
+    varying, constant = len(facts["varying_cases"]), len(facts["constant_cases"])
+    return f"{varying} / {varying + constant}"
 
 
 @app.command()
