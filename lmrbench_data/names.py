@@ -1,7 +1,7 @@
 """Names that a submitter chooses: the form in which they are kept, and which of them a reader takes for one another.
 
-Two different names must not look the same on a leaderboard. What no reader can see is refused; what is left can still be
-spelled with another alphabet's letters, so names are compared by a skeleton, and who looks alike is told so.
+Two names must not look the same on a leaderboard. What no reader can see is refused; what is left can still be spelled
+with another alphabet's letters, so names are compared by a skeleton, and it is said which of them look alike.
 The module stands alone: the leaderboard Space ships it (`cards/space`).
 """
 

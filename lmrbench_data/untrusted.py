@@ -1,4 +1,4 @@
-"""Read Parquet and JSON files that a stranger wrote: in a child process with limits on memory and time, as plain values.
+"""Read Parquet and JSON files that a stranger wrote, in a child process with limits on memory and time.
 
 A small file can lie about itself: a footer that promises a hundred rows where gigabytes unfold, an index outside its
 dictionary, a page that crashes the reader. All of that hits the child. What comes back is JSON, a row a line, within
