@@ -82,9 +82,14 @@ class Owned(NamedTuple):
     owner: str
 
 
-def look_alikes(name: str, owner: str, others: Iterable[Owned]) -> list[Owned]:
-    """Those of `others` that belong to somebody else, are spelled differently, and look like `name`; each once."""
-    own = skeleton(name)
-    return sorted(
-        {other for other in others if other.owner != owner and other.name != name and skeleton(other.name) == own}
-    )
+def look_alikes(owned: Iterable[Owned]) -> dict[Owned, list[Owned]]:
+    """Name → those of other owners that are spelled differently and look like it; names without any are left out."""
+    groups: dict[str, list[Owned]] = {}
+    for item in sorted(set(owned)):
+        groups.setdefault(skeleton(item.name), []).append(item)
+    found = {
+        item: [other for other in group if other.owner != item.owner and other.name != item.name]
+        for group in groups.values()
+        for item in group
+    }
+    return {item: others for item, others in found.items() if others}

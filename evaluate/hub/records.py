@@ -49,9 +49,11 @@ def name_warnings(models: list[str], submitter: str, records: Mapping[str, Mappi
         if isinstance(record.get("models"), list)
         for name in record["models"]
     }
+    own = {Owned(model, submitter) for model in models}
+    found = look_alikes(own | others)
     return [
         f"{one_line(model)!r} looks like {one_line(other.name)!r} of {one_line(other.owner)} "
         f"({model!a}, {other.name!a})"
         for model in models
-        for other in look_alikes(model, submitter, others)
+        for other in found.get(Owned(model, submitter), ())
     ]
