@@ -5,13 +5,14 @@ from pathlib import Path
 
 from setuptools import setup
 
-PACKAGE = Path(__file__).resolve().parent / "lmrbench_data"
+ROOT = Path(__file__).resolve().parent
 # In an sdist these are files and folders of their own; without support for links, git writes the target's name.
-for name in ("loader.py", "evaluate"):
-    path = PACKAGE / name
+LINKS = ("lmrbench_data/loader.py", "lmrbench_data/evaluate", "cards/space/names.py", "cards/space/untrusted.py")
+for name in LINKS:
+    path = ROOT / name
     if path.is_file() and not path.is_symlink() and path.stat().st_size < 100:
         sys.exit(
-            f"lmrbench_data/{name} is no symbolic link: run `git config core.symlinks true` and `git checkout -f` "
+            f"{name} is no symbolic link: run `git config core.symlinks true` and `git checkout -f` "
             "(on Windows with developer mode on), then try again"
         )
 setup()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import InputError
 from ..text import error_line
+from ..untrusted import Reader, UnreadableError, UnreadableRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,8 @@ Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
 MAX_ROW_BYTES = 8 * 1024 * 1024
 #: A .json file is parsed whole, so it has a limit of its own; JSONL and Parquet are read row by row.
 MAX_JSON_BYTES = 256 * 1024 * 1024
+#: A .parquet file can promise any number of rows, and unfold to many times its size.
+MAX_PARQUET_ROWS, MAX_PARQUET_BYTES, MAX_UNFOLDING = 1_000_000, 1024 * 1024 * 1024, 50
 
 
 @dataclass(frozen=True)
@@ -146,24 +149,18 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    import pyarrow
-    import pyarrow.parquet
-
+    """Read in a child process: a small file can unfold to gigabytes, or bring its reader down."""
     number = 0
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=16):
-                for index in range(batch.num_rows):
-                    number += 1
-                    place = f"{path} row {number}"
-                    try:
-                        [raw] = batch.slice(index, 1).to_pylist()
-                    except UnicodeDecodeError:
-                        yield place, BadRow(place, "holds text that is not UTF-8")
-                    else:
-                        yield place, raw
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not readable as Parquet after row {number}: {error_line(error)}") from error
+    # So much is an honest file with answers that repeat; without a bound 50 KB could fill a disk.
+    most = max(MAX_PARQUET_BYTES, MAX_UNFOLDING * path.stat().st_size)
+    with Reader() as reader:
+        try:
+            rows = reader.parquet_rows(path, max_rows=MAX_PARQUET_ROWS, max_bytes=most, keep_bad=True)
+            for number, raw in enumerate(rows, start=1):
+                place = f"{path} row {number}"
+                yield place, BadRow(place, raw.reason) if isinstance(raw, UnreadableRow) else raw
+        except UnreadableError as error:
+            raise InputError(f"{path}: {error} (after row {number})") from error
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:

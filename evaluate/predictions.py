@@ -15,11 +15,11 @@ from typing import Any
 
 from ..errors import InputError
 from ..loader import read_archive
+from ..names import MAX_NAME, clean_name
 from ..rows import DatasetRow
 from .prediction_files import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows
 
 FORMS = ("function", "goal_file", "model_patch")
-MAX_NAME = 200
 MAX_SAMPLE = 1_000_000
 #: Of `metadata`: what is nested deeper can be read but not written again.
 MAX_DEPTH = 50
@@ -127,7 +127,11 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
         return BadRow(place, f"setting must be printable text of at most {MAX_NAME} characters")
     if metadata is not None and not (isinstance(metadata, dict) and _is_json(metadata)):
         return BadRow(place, f"metadata must be a JSON object of at most {MAX_DEPTH} levels, not {_kind(metadata)}")
-    return Prediction(str(instance_id), str(model), forms[0], content, sample or 0, setting or "", metadata)
+    try:
+        model, setting = clean_name(str(model)), clean_name(setting) if setting and setting.strip() else ""
+    except ValueError as error:
+        return BadRow(place, f"model_name_or_path or setting {error}")
+    return Prediction(str(instance_id), model, forms[0], content, sample or 0, setting, metadata)
 
 
 def _kind(value: Any) -> str:

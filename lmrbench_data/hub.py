@@ -5,7 +5,10 @@ lost, this module looks whether it has happened before it tries again, so that a
 """
 
 import contextlib
+import datetime
+import email.utils
 import itertools
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -106,10 +109,23 @@ def _explain(what: str, error: Any) -> Exception:
     if status == 429 or status >= 500:
         reason = "too many requests" if status == 429 else f"the Hub failed with {status}"
         lost = LostAnswer(f"{what}: {reason}; try again later")
-        with contextlib.suppress(ValueError):
-            lost.retry_after_s = float(error.response.headers.get("Retry-After", ""))
+        lost.retry_after_s = retry_after_s(error.response.headers.get("Retry-After", ""))
         return lost
     return InputError(f"{what}: refused with {status} ({said})")
+
+
+def retry_after_s(header: str) -> float | None:
+    """Seconds to wait as `Retry-After` says, a number or a date; None for anything that is no time to come."""
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            date = email.utils.parsedate_to_datetime(header)
+            # A date without a zone is in UTC, as HTTP has it.
+            seconds = (date if date.tzinfo else date.replace(tzinfo=datetime.UTC)).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
 
 
 def persist(act: Callable[[], T], happened: Callable[[], T | None]) -> T:

@@ -24,6 +24,7 @@ from lmrbench_data.rows import DatasetRow
 from lmrbench_data.tasks import load_tasks
 
 if TYPE_CHECKING:
+    from hub_world import World
     from selenium.webdriver import Chrome
 
 # A shell starts jobs in the background with interrupts ignored, and children would inherit that: tests send them.
@@ -197,6 +198,33 @@ def toy_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) ->
     """The dataset row of the toy task."""
     folder = write_toy_benchmark(tmp_path_factory.mktemp("toy") / "benchmark")
     return recorded_rows(folder, local_sandbox)[0]
+
+
+@pytest.fixture(scope="session")
+def published_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator["World"]:
+    """The toy benchmark on a loopback Hub, and a run of two models."""
+    from hub_server import Hub
+    from hub_world import DATASET, World
+
+    with Hub() as hub:
+        world = World(tmp_path_factory.mktemp("world"), hub)
+        world.publish()
+        world.write_predictions()
+        world.ok("evaluate", "predictions.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", "runs/models")
+        yield world
+
+
+@pytest.fixture
+def world(published_world: "World") -> "World":
+    """With empty results and model repositories, and a network that works."""
+    from hub_world import MODEL, RESULTS
+
+    hub = published_world.hub
+    hub.faults, hub.meanwhile, hub.requests = [], [], []
+    for kind, name in (("datasets", RESULTS), ("models", MODEL)):
+        hub.store.repos.pop((kind, name), None)
+        hub.commit(name, {".gitattributes": b""}, "main", kind=kind)
+    return published_world
 
 
 @pytest.fixture

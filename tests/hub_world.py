@@ -1,17 +1,26 @@
 """A published toy benchmark on a loopback Hub, and the command line of whoever uses it, in processes of their own."""
 
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 from conftest import TOY_ANSWER, write_toy_benchmark
 from hub_server import Hub
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+
+
+def published_rows(hub: Hub) -> list[dict[str, Any]]:
+    """The rows of the only run in the results dataset."""
+    [name] = [name for name in hub.files(RESULTS) if name.startswith("data/")]
+    return list(pq.read_table(io.BytesIO(hub.files(RESULTS)[name])).to_pylist())
 
 
 class World:
@@ -48,8 +57,15 @@ class World:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def submit(self, *options: str, token: str = "bob") -> subprocess.CompletedProcess[str]:
-        return self.lmrbench("submit", "runs/models", "--dataset", DATASET, "--yes", *options, token=token)
+    def submit(self, *options: str, token: str = "bob", run: str = "runs/models") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench("submit", run, "--dataset", DATASET, "--yes", *options, token=token)
+
+    def evaluate(self, name: str, *rows: dict[str, Any]) -> str:
+        """Evaluate predictions for toy-scale on the published version; the run folder's name."""
+        lines = [json.dumps({"instance_id": "toy-scale", **row}) + "\n" for row in rows]
+        (self.folder / f"{name}.jsonl").write_text("".join(lines))
+        self.ok("evaluate", f"{name}.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", f"runs/{name}")
+        return f"runs/{name}"
 
     def verify(self, number: int, *options: str, token: str = "ann") -> subprocess.CompletedProcess[str]:
         return self.lmrbench(

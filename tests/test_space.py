@@ -23,11 +23,12 @@ import pytest
 import yaml
 from hub_server import Hub
 from huggingface_hub import SpaceCardData
+from lying_parquet import index_out_of_range
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from space_app import PATIENCE_S, ROOT, SPACE, served_space
 
-from lmrbench_data.evaluate.hub.submission import schema
+from lmrbench_data.evaluate.hub.publication import schema
 from lmrbench_data.evaluate.reports.stats import wilson
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def run_rows(run_id: str, model: str, statuses: list[str], **facts: Any) -> list
         "sample": 0,
         "prediction_sha256": "0" * 64,
         "detail": "",
+        "memorised": False,
         "cases": [{"name": "c", "seed": 0, "status": "passed", "detail": ""}],
         "duration_s": 1.0,
         "sandbox": "docker",
@@ -207,29 +209,30 @@ def test_an_empty_dataset_is_a_page_and_a_new_run_appears_on_reload(board: Leade
     assert [row[1] for row in board.table("#ranking")] == ["model-a"]
 
 
-def test_verified_runs_are_ranked_and_filtered_and_others_only_shown_on_request(board: Leaderboard) -> None:
+def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: Leaderboard) -> None:
     passed, failed = "passed", "failed"
     good = run_rows("run-good", "good", [passed, failed, passed])
     for row, judged in zip(good, ("CC", "LI", "CC"), strict=True):
-        row |= {"judge_category": judged, "judge_model": "judge-1", "judge_rationale": ["because"]}
-    # As accurate as `good`; verified earlier, which counts only where the judge's shares do not tell.
+        row |= {"claimed_judge_category": judged, "claimed_judge_model": "judge-1"}
+    # As accurate as `good`, and verified earlier.
     tied = run_rows("run-tied", "tied", [passed, passed, "timeout"])
     # Claimed shares, and the earlier claim of a date, must not lift it over anything.
     claims = run_rows("run-claims", "claims", [passed, passed, "oom"], started_at="1999-01-01T00:00:00+00:00")
     for row in claims:
-        row |= {"judge_category": "CC", "judge_model": "judge-2"}
+        row |= {"claimed_judge_category": "CC", "claimed_judge_model": "judge-2"}
     agent = run_rows("run-agent", "good", [failed, failed, passed], setting="agent")
     # Samples: the mean over two of each instance, one of which is missing.
     agent += [{**row, "sample": 1, "status": passed} for row in agent[:2]]
+    agent[0]["memorised"] = True
     older = run_rows("run-older", "veteran", [passed] * 3, benchmark_version="0.9.10", scope_size=3)
     liar = run_rows("run-liar", "liar", [passed] * 3, benchmark_version="1.0.0", scope_size=3)
     future = run_rows("run-future", "liar", [passed] * 3, benchmark_version="99.0.0")
     swapped = run_files(run_rows("run-swapped", "swapped", [passed] * 3))
     swapped["data/run-swapped.parquet"] = parquet(run_rows("run-swapped", "swapped", [passed] * 3, submitted_by="eve"))
     board.show(
-        run_files(good, "2026-02-03T00:00:00+00:00", judge_verified=True),
+        run_files(good, "2026-02-03T00:00:00+00:00"),
         run_files(tied, "2026-02-01T00:00:00+00:00"),
-        run_files(claims, "2026-02-02T00:00:00+00:00", judge_verified="yes"),
+        run_files(claims, "2026-02-02T00:00:00+00:00"),
         run_files(agent),
         run_files(older),
         run_files(liar, None),
@@ -238,51 +241,45 @@ def test_verified_runs_are_ranked_and_filtered_and_others_only_shown_on_request(
     )
     ranking = board.table("#ranking")
     assert [row[:5] for row in ranking] == [
-        ["1", "good", "standard", "2/4 1 unanswered", "50.0"],
-        ["2", "tied", "standard", "2/4 1 unanswered", "50.0"],
-        ["3", "claims", "standard", "2/4 1 unanswered", "50.0"],
-        ["4", "good", "agent", "3/8 3 unanswered", "37.5"],
+        ["1", "tied", "standard", "2/4 1 unanswered", "50.0"],
+        ["2", "claims", "standard", "2/4 1 unanswered", "50.0"],
+        ["3", "good", "standard", "2/4 1 unanswered", "50.0"],
+        ["4", "good", "agent", "3/8 3 unanswered 1 memorised", "37.5"],
     ]
     for row, share in zip(ranking, (0.5, 0.5, 0.5, 0.375), strict=True):
         low, high = wilson(4 * share, 4)
         assert row[5] == f"{100 * low:.1f} – {100 * high:.1f}", "n is the instances, as in the harness's own reports"
-    assert ranking[0][6] == "CC 66.7 · LC 0.0 · LI 33.3 3 of 4 judged by judge-1"
-    assert ranking[1][6] == "not judged"
-    assert ranking[2][6] == "CC 100.0 · LC 0.0 · LI 0.0 claimed, 3 of 4 judged by judge-2"
-    assert "liar" not in board.text()
+    assert ranking[2][6] == "CC 66.7 · LC 0.0 · LI 33.3 claimed, 3 of 4 judged by judge-1"
+    assert ranking[0][6] == "not judged"
+    assert ranking[1][6] == "CC 100.0 · LC 0.0 · LI 0.0 claimed, 3 of 4 judged by judge-2"
+    assert "liar" not in board.text("#ranking")
+    assert "run-liar: nobody has verified it" in board.text("#skipped")
     assert "verified/run-swapped.json: is for another content" in board.text("#skipped")
     [logs] = [link for link in board.find("#ranking a") if link.text == "logs"][:1]
     with urllib.request.urlopen(logs.get_attribute("href"), timeout=60) as answer:
-        assert answer.read() == b"logs of run-good"
+        assert answer.read() == b"logs of run-tied"
 
     grid = {row[0]: row[2:] for row in board.table("#grid")}
-    assert grid["alpha-two"] == ["fail LI", "pass", "pass (CC)", "1/2"]
-    assert grid["beta-one"] == ["pass CC", "time", "oom (CC)", "1/2"]
-    assert "No verified run has a row for 1 of the benchmark's instances" in board.text()
+    assert grid["alpha-two"] == ["pass", "pass (CC)", "fail (LI)", "1/2"]
+    assert grid["beta-one"] == ["time", "oom (CC)", "pass (CC)", "1/2"]
+    assert "No run has a row for 1 of the benchmark's instances" in board.text()
 
     board.choose("category", "Data Augmentation")
     assert [(row[1], row[3]) for row in board.table("#ranking")] == [
         ("tied", "2/2"),
         ("claims", "2/2"),
+        ("good", "2/4 1 memorised"),
         ("good", "1/2"),
-        ("good", "2/4"),
     ]
     assert [row[0] for row in board.table("#grid")] == ["alpha-one", "alpha-two"]
     board.choose("setting", "agent")
-    assert [row[1:4] for row in board.table("#ranking")] == [["good", "agent", "2/4"]]
+    assert [row[1:4] for row in board.table("#ranking")] == [["good", "agent", "2/4 1 memorised"]]
     board.choose("setting", "All")
     board.choose("category", "All")
 
     assert board.value("version") == "1.0.0"
     board.choose("version", "0.9.10")
     assert [row[1] for row in board.table("#ranking")] == ["veteran"]
-
-    board.open()
-    board.find("#unverified-switch input")[0].click()
-    board.until(lambda: board.find("#unverified"), "unverified runs do not appear")
-    assert board.value("version") == "1.0.0", "the switch adds a version, it does not turn to it"
-    assert [row[:2] for row in board.table("#unverified")] == [["", "liar"], ["", "swapped"]]
-    assert [row[1] for row in board.table("#ranking")] == ["good", "tied", "claims", "good"]
 
 
 def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None:
@@ -313,6 +310,8 @@ def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None
         "d-version": parquet([{**row, "benchmark_version": "9" * 5000} for row in rows("d-version")]),
         "d-null": parquet([{**row, "model_name_or_path": None} for row in rows("d-null")]),
         "d-none": parquet([]),
+        "d-memo": parquet([{**row, "memorised": True} for row in rows("d-memo")]),
+        "d-index": index_out_of_range(rows("d-index")),
         "d-bomb": bomb.getvalue(),
     }
     fine = run_files(run_rows("run-fine", "fine", ["passed"] * 3))
@@ -325,9 +324,19 @@ def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None
     for name in damaged:
         assert f"{name}: " in note, f"{name} is not named"
     assert "d-columns: column status is missing" in note
-    assert "d-bomb: setting is longer than 500 bytes" in note
+    assert "d-bomb: setting is longer than 1000 bytes" in note
     assert "verified/run-other.json: not a record of a verification" in note
     assert "data/.hidden.parquet: no plain run id" in note
+
+
+def test_names_that_look_alike_are_marked(board: Leaderboard) -> None:
+    board.show(
+        run_files(run_rows("run-a", "gpt-4o", ["passed"] * 3)),
+        run_files(run_rows("run-b", "gрt-4о", ["passed"] * 2, submitted_by="eve")),
+        run_files(run_rows("run-c", "other", ["passed"], submitted_by="eve")),
+    )
+    names = [row[1] for row in board.table("#ranking")]
+    assert names == ["gpt-4o looks like gрt-4о of eve", "gрt-4о looks like gpt-4o of bob", "other"]
 
 
 ATTACK = "document.title='owned'"
@@ -346,7 +355,13 @@ HOSTILE = [
 
 def test_nothing_that_a_submitter_wrote_runs(board: Leaderboard) -> None:
     rows = [
-        {**row, "setting": text, "judge_category": "CC", "judge_model": text, "submitted_by": HOSTILE[0]}
+        {
+            **row,
+            "setting": text,
+            "claimed_judge_category": "CC",
+            "claimed_judge_model": text,
+            "submitted_by": HOSTILE[0],
+        }
         for text in HOSTILE
         for row in run_rows("run-hostile", text, ["passed"] * 2)
     ]
@@ -354,8 +369,6 @@ def test_nothing_that_a_submitter_wrote_runs(board: Leaderboard) -> None:
     for row, name, kind in zip(more, HOSTILE[1:4], HOSTILE[2:5], strict=True):
         row |= {"instance_id": name, "category": kind}
     board.show(run_files(rows), run_files(more, verified_by=HOSTILE[2]))
-    board.find("#unverified-switch input")[0].click()
-    board.until(lambda: "There are no unverified runs" in board.text(), "the switch does nothing")
     names = [row[1] for row in board.table("#ranking")]
     assert len(names) == len(HOSTILE) + 1
     for text in HOSTILE[:6]:
@@ -430,7 +443,7 @@ def test_the_workflow_is_valid_and_calls_the_command_line_as_it_is() -> None:
             calls += [line for line in step.get("run", "").splitlines() if line.startswith("lmrbench ")]
     command = typer.main.get_command(app)
     for call in calls:
-        arguments = shlex.split(call.replace('"$MERGE"', "--merge").replace('"$PULL_REQUEST"', "7"))[1:]
+        arguments = shlex.split(call.replace('"$PUBLISH"', "--publish").replace('"$PULL_REQUEST"', "7"))[1:]
         parse(command, arguments)
     assert [" ".join(call.split()[1:3]) for call in calls[:3]] == ["dataset check", "dataset build", "dataset push"]
     assert calls[3].startswith("lmrbench verify ")

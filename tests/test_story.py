@@ -71,20 +71,22 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
         hub.faults = [
             Fault("GET .*/discussions/1", "drop"),
             Fault("GET .*/tree/", 500),
-            Fault("POST .*/commit/refs%2Fpr%2F1", "lose"),
-            Fault("POST .*/discussions/1/merge", "lose"),
+            Fault("POST .*/commit/main", "lose"),
+            Fault("POST .*/discussions/1/status", "lose"),
         ]
         insist("verify", RESULTS, "1", "--dataset", f"{DATASET}@v0.1.0", "--yes", tries=5)
         files = hub.files(RESULTS)
         [data] = [name for name in files if name.startswith("data/")]
         [record] = [name for name in files if name.startswith("verified/")]
         rows = pq.read_table(io.BytesIO(files[data])).to_pylist()
-        assert sorted((row["model_name_or_path"], row["status"], row["judge_category"]) for row in rows) == [
+        assert sorted((row["model_name_or_path"], row["status"], row["claimed_judge_category"]) for row in rows) == [
             ("bad", "failed", "LI"),
             ("good", "failed", "LI"),
             ("good", "passed", "CC"),
         ]
         assert json.loads(files[record])["agreed"] == 3
+        item = hub.repo(RESULTS).pull_requests[1]
+        assert (item.status, len(item.comments)) == ("closed", 1)
         assert [commit.title.split()[0] for commit in hub.repo(RESULTS).commits.values()].count("Verified") == 1
         assert all(fault.times == 0 for fault in hub.faults)
 

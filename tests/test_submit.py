@@ -1,5 +1,6 @@
 """Submit and verify with the real clients over HTTP and real containers: nothing doubled, nothing believed."""
 
+import hashlib
 import io
 import json
 import os
@@ -12,42 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from hub_server import Fault, Hub
-from hub_world import DATASET, MODEL, RESULTS, World
+from hub_world import DATASET, MODEL, RESULTS, World, published_rows
 
 from lmrbench_data.evaluate.hub.submission import schema
-from lmrbench_data.paths import cards_folder
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    folder = tmp_path_factory.mktemp("world")
-    with Hub() as hub:
-        world = World(folder, hub)
-        world.publish()
-        world.write_predictions()
-        world.ok("evaluate", "predictions.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", "runs/models")
-        yield world
-
-
-@pytest.fixture
-def world(published: World) -> World:
-    """With empty results and model repositories."""
-    hub = published.hub
-    hub.faults = []
-    for kind, name in (("datasets", RESULTS), ("models", MODEL)):
-        hub.store.repos.pop((kind, name), None)
-        hub.commit(name, {".gitattributes": b""}, "main", kind=kind)
-    return published
-
-
-def rows_of(hub: Hub) -> list[dict[str, Any]]:
-    [name] = [name for name in hub.files(RESULTS) if name.startswith("data/")]
-    return list(pq.read_table(io.BytesIO(hub.files(RESULTS)[name])).to_pylist())
-
-
-def test_a_run_is_submitted_verified_and_merged(world: World) -> None:
+def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     hub = world.hub
     done = world.submit("--to", RESULTS, "--dry-run")
     assert done.returncode == 0, done.stderr
@@ -65,14 +38,28 @@ def test_a_run_is_submitted_verified_and_merged(world: World) -> None:
     done = world.verify(1)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 differences in 3 rows" in done.stdout
-    assert hub.repo(RESULTS).pull_requests[1].status == "merged"
-    rows = rows_of(hub)
+    item = hub.repo(RESULTS).pull_requests[1]
+    published = hub.repo(RESULTS).resolve("main").sha
+    assert (item.status, len(item.comments)) == ("closed", 1)
+    assert item.comments[0][0] == "ann"
+    assert f"/datasets/{RESULTS}/commit/{published}" in item.comments[0][1]
+    rows = published_rows(hub)
+    assert [name for name in rows[0] if name.startswith("judge")] == []
+    assert {row["claimed_status"] for row in rows} == {"passed", "failed"}
+    assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
     found = {(row["model_name_or_path"], row["sample"]): row["status"] for row in rows}
     assert found == {("good", 0): "passed", ("bad", 0): "failed", ("good", 1): "failed"}
     assert {row["submitted_by"] for row in rows} == {"bob"}
     run_id = rows[0]["run_id"]
     record = json.loads(hub.files(RESULTS)[f"verified/{run_id}.json"])
-    assert (record["verified_by"], record["agreed"], record["judge_verified"]) == ("ann", 3, False)
+    assert (record["verified_by"], record["submitted_by"], record["agreed"]) == ("ann", "bob", 3)
+    assert {seed for row in rows for seed in (case["seed"] for case in row["cases"])} - {0, 1} == set(
+        record["fresh_seeds"]
+    )
+    assert (record["pull_request"], record["memorised"], record["models"]) == (1, [], ["bad", "good"])
+    data = hub.files(RESULTS)[f"data/{run_id}.parquet"]
+    assert record["parquet_sha256"] == hashlib.sha256(data).hexdigest()
+    assert not list((world.folder / "lmrbench-cache" / "verify").iterdir()), "seeds that are known are not used again"
     code = f"from datasets import load_dataset; print(len(load_dataset({RESULTS!r}, split='test')))"
     environment = {**os.environ, **hub.environment(world.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
     loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
@@ -80,7 +67,8 @@ def test_a_run_is_submitted_verified_and_merged(world: World) -> None:
 
     assert "is there already" in world.submit("--to", RESULTS).stderr
     done = world.verify(1)
-    assert (done.returncode, "is merged, not open" in done.stderr) == (1, True)
+    assert (done.returncode, "was verified and published before" in done.stderr) == (0, True)
+    assert len(item.comments) == 1
 
 
 def test_scores_for_a_model_repository(world: World) -> None:
@@ -151,15 +139,21 @@ def test_tokens_that_may_not_submit(token: str, reason: str, world: World) -> No
 @pytest.mark.parametrize(
     "faults",
     [
-        [Fault("POST .*/commit/refs%2Fpr%2F1", "lose")],
-        [Fault("POST .*/discussions/1/merge", "lose")],
-        [Fault("POST .*/discussions/1/merge", "drop"), Fault("POST .*/commit/refs%2Fpr%2F1", "drop")],
+        [Fault("POST .*/commit/main", "lose")],
+        [Fault("POST .*/discussions/1/status", "lose")],
+        [Fault("POST .*/discussions/1/status", "drop"), Fault("POST .*/commit/main", "drop")],
+        [Fault("POST .*/commit/main", "lose"), Fault("GET .*/commits/main", 500, times=3)],
+        [Fault("POST .*/commit/main", 412, times=2)],
         [Fault("GET .*/discussions/1", 500)],
-        [Fault("POST .*/discussions/1/merge", 500, times=9)],
+        [Fault("POST .*/discussions/1/status", 500, times=9)],
+        [Fault("POST .*/discussions/1/status", 429, headers={"Retry-After": "nan"})],
     ],
-    ids=["lost record", "lost merge", "dropped both", "broken look", "no merge for long"],
+    ids=[
+        *("lost commit", "lost closing", "dropped both", "lost commit, broken look", "busy main", "broken look"),
+        *("no closing for long", "no number to wait for"),
+    ],
 )
-def test_faults_while_a_run_is_merged(faults: list[Fault], world: World) -> None:
+def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> None:
     """Whatever is lost, the same command brings it to the end, and every row and record is there once."""
     assert world.submit("--to", RESULTS).returncode == 0
     world.hub.faults = faults
@@ -168,8 +162,10 @@ def test_faults_while_a_run_is_merged(faults: list[Fault], world: World) -> None
     if done.returncode != 0:
         assert done.returncode == 3, done.stderr
         assert world.verify(1).returncode == 0
-    assert world.hub.repo(RESULTS).pull_requests[1].status == "merged"
-    assert len(rows_of(world.hub)) == 3
+    item = world.hub.repo(RESULTS).pull_requests[1]
+    assert (item.status, len(item.comments)) == ("closed", 1)
+    assert len(published_rows(world.hub)) == 3
+    assert not [line for line in world.hub.requests if "/merge" in line]
     titles = [commit.title for commit in world.hub.repo(RESULTS).commits.values()]
     assert sum(title.startswith("Verified") for title in titles) == 1
 
@@ -194,8 +190,9 @@ def test_claimed_scores_are_not_believed(world: World) -> None:
     assert "differs: toy-scale, bad, sample 0: claimed passed, is failed" in done.stdout
     assert "differs: benchmark_version: claimed 99.0.0, is 0.1.0" in done.stdout
     assert "differs: submitted_by: claimed ann, is bob" in done.stdout
+    assert world.verify(1).returncode == 1
     item = world.hub.repo(RESULTS).pull_requests[1]
-    assert (item.status, len(item.comments)) == ("open", 1)
+    assert (item.status, len(item.comments)) == ("open", 1), "the same differences are said once"
     assert "claimed passed, is failed" in item.comments[0][1]
 
 
@@ -209,14 +206,16 @@ def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
     yield {f"data/{run_id}.parquet": None}, "adds 0 files data/<run id>.parquet"
     yield {f"data/{run_id}.parquet": None, "data/<img src=x>.parquet": b""}, "with a plain name"
     yield {f"data/{run_id}.parquet": b"PAR1" + b"\xff" * 100 + b"PAR1"}, "not readable as Parquet"
-    yield {f"runs/{run_id}/run.json": b"[" * 50_000}, "run.json is not a JSON object"
+    yield {f"runs/{run_id}/run.json": b"[" * 50_000}, "run.json: not a JSON object"
+    yield {f"runs/{run_id}/run.json": b'{"run_id": 1}'}, "run.json: run_id is not text"
+    yield {f"runs/{run_id}/predictions.jsonl": b"{}\n" * 9}, "claims 3 rows for 9 predictions"
     yield {f"runs/{run_id}/run.json": b" " * (2**20 + 1)}, "run.json is larger than 1 MiB"
     yield {f"runs/{run_id}/predictions.jsonl": None}, "lacks runs/"
     sink = io.BytesIO()
     import pyarrow as pa
 
     pq.write_table(pa.table({"status": ["passed"]}), sink)
-    yield {f"data/{run_id}.parquet": sink.getvalue()}, "other columns than a results file has"
+    yield {f"data/{run_id}.parquet": sink.getvalue()}, "column run_id is missing or of another type"
     # One long text, which forty thousand rows share: a small file that would be a table of forty gigabytes.
     shared = pa.DictionaryArray.from_arrays(pa.array([0] * 40_000, pa.int32()), ["x" * 2**20])
     columns = [shared if field.type == pa.string() else pa.nulls(40_000, field.type) for field in schema()]
@@ -237,31 +236,3 @@ def test_hostile_submissions_are_refused_before_anything_runs(world: World) -> N
         assert (done.returncode, done.stdout) == (1, ""), reason
         assert reason in done.stderr
         assert done.stderr.count("\n") == 1
-
-
-def test_a_record_that_is_there_already_has_to_be_the_verifiers(world: World) -> None:
-    """What a submitter commits in the guise of a record of an interrupted verification is not merged."""
-    assert world.submit("--to", RESULTS).returncode == 0
-    hub = world.hub
-    clean = hub.files(RESULTS, "refs/pr/1")
-    [run_id] = [name[5:-8] for name in clean if name.startswith("data/")]
-    card = (cards_folder() / "results_card.md").read_bytes()
-    for files, reason in (
-        ({f"verified/{run_id}.json": b'{"rows": 3}', "README.md": card}, "does not belong to this verification"),
-        ({f"verified/{run_id}.json": b"{}", f"runs/{run_id}/predictions.jsonl": b""}, "has changed since"),
-    ):
-        sha = hub.commit(RESULTS, clean, "refs/pr/1")
-        title = f"Verified {run_id} [{sha[:12]}]"
-        hub.commit(RESULTS, {**clean, **files}, "refs/pr/1", title=title)
-        done = world.verify(1)
-        assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
-        assert hub.repo(RESULTS).pull_requests[1].status == "open"
-
-
-def test_a_pull_request_that_changes_meanwhile_is_not_merged(world: World) -> None:
-    """The record is committed upon the state that was evaluated, so the Hub refuses it upon another."""
-    assert world.submit("--to", RESULTS).returncode == 0
-    world.hub.faults = [Fault("POST .*/commit/refs%2Fpr%2F1", 412, times=9)]
-    done = world.verify(1)
-    assert (done.returncode, "has changed meanwhile" in done.stderr) == (1, True)
-    assert world.hub.repo(RESULTS).pull_requests[1].status == "open"

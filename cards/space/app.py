@@ -33,19 +33,20 @@ ABOUT = """### How to read this
 - **Accuracy** is the share of *all* instances of the benchmark whose every test passes; an unanswered one has not
   passed. With several samples an instance, it is the mean over samples.
 - **95 % interval** is Wilson's, with n the instances. Where intervals overlap widely, ranks mean little.
-- **Verified**: a maintainer has evaluated the predictions again in Docker and has come to the same verdict on every
-  row. Only verified runs are ranked.
+- **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
+  and what is shown are the verdicts of that run. An answer that passes on the published seeds only is *memorised* and
+  does not count. Nothing else is ranked; ties go to the run that was verified first.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares of what was judged.
-  *Claimed* shares are the submitter's own, in brackets by task; they never change a rank. Repeated ones break ties,
-  then the date of verification does."""
+  They are the submitter's *claims*, in brackets by task, and never change a rank.
+- **Looks like**: the name can be taken for that of another submitter's model."""
 
 
 def show(
-    version: str | None, setting: str | None, category: str | None, unverified: bool, *, reload: bool = False
+    version: str | None, setting: str | None, category: str | None, *, reload: bool = False
 ) -> tuple[Any, Any, Any, str]:
     """The three menus and the page for what they are set to."""
     snapshot = RESULTS.get(reload=reload)
-    board = make_board(snapshot, Filters(_chosen(version), _chosen(setting), _chosen(category), bool(unverified)))
+    board = make_board(snapshot, Filters(_chosen(version), _chosen(setting), _chosen(category)))
     versions = gr.Dropdown(_choices(board.versions), value=_value(board.filters.version))
     settings = gr.Dropdown([("All", ALL), *_choices(board.settings)], value=_value(board.filters.setting))
     categories = gr.Dropdown([("All", ALL), *_choices(board.categories)], value=_value(board.filters.category))
@@ -74,11 +75,10 @@ def build() -> gr.Blocks:
             version = menu(label="Benchmark version", elem_id="version")
             setting = menu(label="Setting", elem_id="setting")
             category = menu(label="Category", elem_id="category")
-            unverified = gr.Checkbox(label="Show unverified runs", elem_id="unverified-switch", min_width=140)
             reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
         board = gr.HTML(js_on_load=None, apply_default_css=False)
         gr.Markdown(ABOUT)
-        inputs = [version, setting, category, unverified]
+        inputs = [version, setting, category]
         outputs = [version, setting, category, board]
         quietly: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
         page.load(show, inputs, outputs, **quietly)

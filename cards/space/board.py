@@ -1,15 +1,15 @@
 """Rank runs: every number is computed from the rows of verified runs, never read from what a submitter claims of them.
 
-Ranked by unit-test accuracy on all instances; ties go to the larger share of completely correct answers, if
-maintainers have repeated the judge, then to the run that was verified first.
+Ranked by unit-test accuracy on all instances; ties go to the run that was verified first.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from names import Owned, look_alikes
 from results import Published, Record, Snapshot
 from submissions import JUDGED, Entry, Instance, Run
 
@@ -34,7 +34,6 @@ class Filters:
     version: str | None = None
     setting: str | None = None
     category: str | None = None
-    unverified: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,36 +43,34 @@ class Line:
     Attributes:
         passed, total: prediction rows; an instance counts with as many as the one with most, missing ones included.
         interval: Wilson's 95 % interval of the accuracy, n is the instances.
-        judged: rows by the judge's category.
+        judged: rows by the category of the submitter's judge: a claim, which changes no rank.
+        memorised: rows that passed on the published seeds only, and do not count.
+        alike: names of other submitters for which this one can be taken.
     """
 
     run: Run
     entry: Entry
-    record: Record | None
+    record: Record
     files: frozenset[str]
     passed: int
     total: int
     missing: int
     interval: tuple[float, float]
     judged: Counter[str]
+    memorised: int = 0
+    alike: tuple[Owned, ...] = ()
 
     @property
     def accuracy(self) -> float:
         return self.passed / self.total if self.total else 0.0
 
-    @property
-    def judge_verified(self) -> bool:
-        return self.record is not None and self.record.judged
-
     def judge_share(self, category: str) -> float:
         """The share of the judge's category among the judged rows."""
         return self.judged[category] / self.judged.total()
 
-    def order(self) -> tuple[float, float, str, str, str, str]:
-        """Sorts from best to worst. A share that nobody has repeated moves nothing."""
-        correct = self.judged["CC"] / self.total if self.judge_verified and self.total else 0.0
-        at = self.record.at if self.record else ""
-        return -self.accuracy, -correct, at, self.run.run_id, self.entry.model, self.entry.setting
+    def order(self) -> tuple[float, str, str, str, str]:
+        """Sorts from best to worst."""
+        return -self.accuracy, self.record.at, self.run.run_id, self.entry.model, self.entry.setting
 
 
 @dataclass(frozen=True)
@@ -90,10 +87,9 @@ class Board:
     """Everything that the page shows.
 
     Attributes:
-        ranked: verified runs, best first.
-        unverified: other runs, empty unless asked for.
+        ranked: best first.
         grid: instance id, category, and a cell for each of `columns`.
-        unplaced: instances of the scope of which no verified run has a row, so that only the total counts them.
+        unplaced: instances of the scope of which no run has a row, so that only the total counts them.
     """
 
     filters: Filters
@@ -101,7 +97,6 @@ class Board:
     settings: list[str]
     categories: list[str]
     ranked: list[Line]
-    unverified: list[Line]
     columns: list[Line]
     grid: list[tuple[str, str, list[Cell]]]
     unplaced: int
@@ -109,45 +104,41 @@ class Board:
 
 def make_board(snapshot: Snapshot, filters: Filters) -> Board:
     """Score and rank the runs of a snapshot; a filter for something that is not there counts as not set."""
-    shown = [item for item in snapshot.published if item.record or filters.unverified]
+    shown = list(snapshot.published)
     versions = sorted({item.run.version for item in shown}, key=_version_key, reverse=True)
     version = filters.version if filters.version in versions else next(iter(versions), None)
     shown = [item for item in shown if item.run.version == version]
 
-    # What verified runs say of an instance holds; the others only add what those do not know.
-    verified = _instances(item for item in shown if item.record)
-    known = {**_instances(item for item in shown if not item.record), **verified}
+    known = _instances(shown)
+    alike = look_alikes(Owned(entry.model, item.run.submitted_by) for item in shown for entry in item.run.entries)
     settings = sorted({entry.setting for item in shown for entry in item.run.entries})
     categories = sorted(set(known.values()))
     setting = filters.setting if filters.setting in settings else None
     category = filters.category if filters.category in categories else None
 
     lines = [
-        _line(item, entry, verified if item.record else known, category)
+        _line(item, entry, known, category, alike)
         for item in shown
         for entry in item.run.entries
         if setting is None or entry.setting == setting
     ]
-    lines.sort(key=Line.order)
-    ranked = [line for line in lines if line.record]
-    unverified = [line for line in lines if not line.record]
-    columns = (ranked + unverified)[:MAX_COLUMNS]
+    ranked = sorted(lines, key=Line.order)
+    columns = ranked[:MAX_COLUMNS]
     grid = [
         (name, kind, [_cell(line, name) for line in columns])
         for name, kind in sorted(known.items(), key=lambda item: (item[1], item[0]))
         if category in (None, kind)
     ]
-    scope = max((item.run.scope_size for item in shown if item.record), default=0)
+    scope = max((item.run.scope_size for item in shown), default=0)
     return Board(
-        Filters(version, setting, category, filters.unverified),
+        Filters(version, setting, category),
         versions,
         settings,
         categories,
         ranked,
-        unverified,
         columns,
         grid,
-        max(0, scope - len(verified)),
+        max(0, scope - len(known)),
     )
 
 
@@ -172,7 +163,13 @@ def _instances(published: Iterable[Published]) -> dict[str, str]:
     return found
 
 
-def _line(item: Published, entry: Entry, known: Mapping[str, str], category: str | None) -> Line:
+def _line(
+    item: Published,
+    entry: Entry,
+    known: Mapping[str, str],
+    category: str | None,
+    alike: Mapping[Owned, Sequence[Owned]],
+) -> Line:
     if category is None:
         inside = list(entry.instances.values())
         size = item.run.scope_size
@@ -185,7 +182,9 @@ def _line(item: Published, entry: Entry, known: Mapping[str, str], category: str
     missing = total - sum(instance.statuses.total() for instance in inside)
     judged = sum((instance.judged for instance in inside), Counter[str]())
     interval = wilson(passed / total if total else 0.0, size)
-    return Line(item.run, entry, item.record, item.files, passed, total, missing, interval, judged)
+    memorised = sum(instance.memorised for instance in inside)
+    others = tuple(alike.get(Owned(entry.model, item.run.submitted_by), ()))[:3]
+    return Line(item.run, entry, item.record, item.files, passed, total, missing, interval, judged, memorised, others)
 
 
 def _cell(line: Line, name: str) -> Cell:
@@ -196,14 +195,16 @@ def _cell(line: Line, name: str) -> Cell:
         statuses["missing"] = missing
     story = ", ".join(f"{status} {count}" if samples > 1 else status for status, count in statuses.items())
     if judged := ", ".join(f"{label} {instance.judged[label]}" for label in JUDGED if instance.judged[label]):
-        story += f"; judge{'' if line.judge_verified else ' (claimed)'}: {judged}"
+        story += f"; judge (claimed): {judged}"
+    if instance.memorised:
+        story += f"; memorised {instance.memorised}: passed on the published seeds only"
     if samples > 1:
         passed = statuses["passed"]
         return Cell(f"{passed}/{samples}", "passed" if passed == samples else "some" if passed else "failed", story)
     [status] = statuses
-    labels = [label if line.judge_verified else f"({label})" for label in JUDGED if instance.judged[label]]
+    labels = [f"({label})" for label in JUDGED if instance.judged[label]]
     kind = status if status in ("passed", "failed", "missing") else "broken"
-    return Cell(" ".join([MARKS[status], *labels]), kind, story)
+    return Cell(" ".join(["memo" if instance.memorised else MARKS[status], *labels]), kind, story)
 
 
 def _version_key(version: str) -> tuple[int, ...]:

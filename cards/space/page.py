@@ -4,6 +4,7 @@ from pathlib import Path
 
 from board import MAX_COLUMNS, Board
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from names import is_invisible
 from results import Snapshot
 from submissions import JUDGED
 
@@ -13,7 +14,7 @@ MAX_CHARACTERS = 80
 def shown(text: str, limit: int = MAX_CHARACTERS) -> str:
     """On one line, cut, and without what no reader can see (also what would turn the direction of writing)."""
     line = " ".join(text[: 4 * limit].split())
-    line = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    line = "".join("\N{REPLACEMENT CHARACTER}" if is_invisible(char) else char for char in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -1,61 +1,59 @@
 """Read the results dataset, always at one commit, and keep what was read for some minutes.
 
+Only what `lmrbench verify` wrote is read: a record, and the Parquet file whose hash it names.
 Only files that are new since the last look are fetched. Whatever goes wrong with one run costs that run, and is named;
 whatever goes wrong with the Hub costs nothing: the last good state stays.
 """
 
 import datetime
+import hashlib
 import json
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 from huggingface_hub import HfApi, constants, errors
 from huggingface_hub.hf_api import RepoFile
 from submissions import RUN_ID, Damaged, Run, read_run
+from untrusted import Reader
 
 MAX_AGE_S = 300.0
 #: A reload that was asked for looks again only after this time: a button must not become a load on the Hub.
 MIN_AGE_S = 2.0
 MAX_PARQUET_BYTES = 64 * 1024 * 1024
-MAX_RECORD_BYTES = 64 * 1024
+MAX_RECORD_BYTES = 1024 * 1024
 MAX_RUNS = 5_000
 MAX_FILES = 100_000
 
-T = TypeVar("T")
 _HTTP_ERROR: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
 
 
 @dataclass(frozen=True)
 class Record:
-    """That a maintainer has evaluated a run again and agreed.
+    """That a maintainer has evaluated a run again.
 
     Attributes:
         at: when, in UTC, as ISO 8601: sorts by time.
-        judged: the judge's categories were repeated, too.
     """
 
     parquet_sha256: str
     at: str
     by: str
-    judged: bool
 
 
 @dataclass(frozen=True)
 class Published:
-    """A run in the results dataset.
+    """A verified run in the results dataset.
 
     Attributes:
-        record: None if it does not count.
         files: names of what lies in its folder.
     """
 
     run: Run
-    record: Record | None
+    record: Record
     files: frozenset[str]
 
 
@@ -89,8 +87,8 @@ class Results:
         self._snapshot = Snapshot(repo)
         self._looked = float("-inf")
         self._lock = threading.Lock()
-        # What a file was read as, or why it was not, by the file's content: an immutable file is read once.
-        self._known: dict[tuple[str, str], Any] = {}
+        # What a run and its record were read as, or why not, by what is in the files: an immutable file is read once.
+        self._known: dict[tuple[str, str, str], tuple[Record | Damaged, Run | Damaged]] = {}
 
     def get(self, *, reload: bool = False) -> Snapshot:
         """The state, looked up again if it is older than `MAX_AGE_S` or if `reload` is set."""
@@ -118,61 +116,66 @@ class Results:
                 raise OSError(f"{repo} has more than {MAX_FILES} files")
         found = {path: match[1] for path in files if (match := re.fullmatch(r"data/([^/]+)\.parquet", path))}
         skipped = {path: "no plain run id" for path, name in found.items() if not RUN_ID.fullmatch(name)}
-        runs = {name: path for path, name in sorted(found.items()) if path not in skipped}
-        records = {name: f"verified/{name}.json" for name in runs if f"verified/{name}.json" in files}
+        runs = [name for path, name in sorted(found.items()) if path not in skipped]
+        skipped |= {name: "nobody has verified it" for name in runs if f"verified/{name}.json" not in files}
+        runs = [name for name in runs if name not in skipped]
         if len(runs) > MAX_RUNS:
-            # Verified runs come first; what a flood of others hides is said.
-            kept = set(sorted(runs, key=lambda name: (name not in records, name))[:MAX_RUNS])
             skipped[f"{len(runs) - MAX_RUNS} runs"] = f"more than {MAX_RUNS}"
-            runs = {name: path for name, path in runs.items() if name in kept}
-        wanted = [files[path] for name in runs for path in (runs[name], records.get(name)) if path]
-        self._fetch(repo, sha, wanted)
+            runs = runs[:MAX_RUNS]
         published = []
-        for name, path in runs.items():
-            run = self._known[path, files[path].blob_id]
-            record = self._known.get((records[name], files[records[name]].blob_id)) if name in records else None
+        for name, record, run in self._fetch(repo, sha, files, runs):
             if isinstance(record, Damaged):
-                skipped[records[name]] = f"{record}; the run is shown as unverified"
-                record = None
-            if isinstance(run, Damaged):
+                skipped[f"verified/{name}.json"] = f"{record}; the run is not shown"
+            elif isinstance(run, Damaged):
                 skipped[name] = str(run)
-                continue
-            if record is not None and record.parquet_sha256 != run.sha256:
-                skipped[records[name]] = "is for another content of the file; the run is shown as unverified"
-                record = None
-            beside = frozenset(path.rpartition("/")[2] for path in files if path.startswith(f"runs/{name}/"))
-            published.append(Published(run, record, beside))
+            else:
+                beside = frozenset(path.rpartition("/")[2] for path in files if path.startswith(f"runs/{name}/"))
+                published.append(Published(run, record, beside))
         return Snapshot(repo, sha, now, tuple(published), tuple(sorted(skipped.items())))
 
-    def _fetch(self, repo: str, sha: str, wanted: list[RepoFile]) -> None:
-        """Read the files that are new; afterwards exactly these are known.
+    def _fetch(
+        self, repo: str, sha: str, files: Mapping[str, RepoFile], runs: Sequence[str]
+    ) -> list[tuple[str, Record | Damaged, Run | Damaged]]:
+        """Each run with its record; only what is new is downloaded and read, and exactly these stay known.
 
         Raises:
-            OSError: some could not be fetched; those that were stay known.
+            OSError: some could not be fetched; those that were read before stay known.
         """
-        new = [item for item in wanted if (item.path, item.blob_id) not in self._known]
-        for item in new:
-            if item.size > (MAX_RECORD_BYTES if item.path.endswith(".json") else MAX_PARQUET_BYTES):
-                self._known[item.path, item.blob_id] = Damaged("too large")
-        names = [item.path for item in new if (item.path, item.blob_id) not in self._known]
-        if names:
+        pairs = {name: (files[f"verified/{name}.json"], files[f"data/{name}.parquet"]) for name in runs}
+        keys = {name: (name, record.blob_id, data.blob_id) for name, (record, data) in pairs.items()}
+        known = {key: self._known[key] for key in keys.values() if key in self._known}
+        for name, (record, data) in pairs.items():
+            if record.size > MAX_RECORD_BYTES or data.size > MAX_PARQUET_BYTES:
+                known[keys[name]] = Damaged("too large"), Damaged("too large")
+        new = [name for name in runs if keys[name] not in known]
+        if new:
             # A run id has no characters that mean anything in a pattern.
-            folder = Path(self._api.snapshot_download(repo, repo_type="dataset", revision=sha, allow_patterns=names))
-            for item in new:
-                if item.path in names:
-                    name = Path(item.path).stem
-                    content = (folder / item.path).read_bytes()
-                    read = _read_record if item.path.endswith(".json") else read_run
-                    self._known[item.path, item.blob_id] = _or_damage(read, content, name)
-        current = {(item.path, item.blob_id) for item in wanted}
-        self._known = {key: value for key, value in self._known.items() if key in current}
+            paths = [item.path for name in new for item in pairs[name]]
+            folder = Path(self._api.snapshot_download(repo, repo_type="dataset", revision=sha, allow_patterns=paths))
+            with Reader() as reader:
+                for name in new:
+                    known[keys[name]] = _read_pair(folder, name, reader)
+        self._known = known
+        return [(name, *known[keys[name]]) for name in runs]
 
 
-def _or_damage(read: Callable[[bytes, str], T], content: bytes, name: str) -> T | Damaged:
+def _read_pair(folder: Path, name: str, reader: Reader) -> tuple[Record | Damaged, Run | Damaged]:
+    """A run and its record, each of which may be damaged."""
+    record: Record | Damaged = Damaged("not read")
     try:
-        return read(content, name)
+        record = _read_record((folder / f"verified/{name}.json").read_bytes(), name)
+        path = folder / f"data/{name}.parquet"
+        if hashlib.sha256(path.read_bytes()).hexdigest() != record.parquet_sha256:
+            return Damaged("is for another content of the file"), Damaged("not read")
+        return record, read_run(path, name, reader)
+    except OSError:
+        raise
     except Damaged as error:
-        return error
+        damage = error
+    except Exception as error:
+        # Whatever a file makes of the code that reads it, it costs that run alone.
+        damage = Damaged(f"cannot be read ({type(error).__name__})")
+    return (damage, damage) if isinstance(record, Damaged) else (record, damage)
 
 
 def _read_record(content: bytes, run_id: str) -> Record:
@@ -186,10 +189,10 @@ def _read_record(content: bytes, run_id: str) -> Record:
         if data["run_id"] != run_id:
             raise Damaged("names another run")
         date = datetime.datetime.fromisoformat(data["verified_at"]).astimezone(datetime.UTC)
-        sha256, by, judged = data["parquet_sha256"], data["verified_by"], data.get("judge_verified")
+        sha256, by = data["parquet_sha256"], data["verified_by"]
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise Damaged("not a record of a verification") from error
-    return Record(str(sha256), date.isoformat(timespec="seconds"), str(by), judged is True)
+    return Record(str(sha256), date.isoformat(timespec="seconds"), str(by))
 
 
 def _explain(error: Exception) -> str:

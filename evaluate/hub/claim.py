@@ -1,10 +1,9 @@
-"""Fetch a submission from its pull request: an untrusted thing, of which the listing is looked at before anything else.
+"""Fetch a submission from its pull request at one commit: an untrusted thing, whose listing is looked at first.
 
-Only a run's own files may be added, sizes are limited, and nothing in them is used but as something to compare with.
+Its author can push to the pull request at any time, so everything is read at the commit that was its head once. Only a
+run's own files may be added, sizes are limited, and nothing in them is used but as something to compare with.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,20 +14,13 @@ from ...errors import InputError
 from ...hub import hub_errors
 from ...paths import cache_folder
 from ...text import one_line
-from .submission import RUN_ID, read_rows
+from ...untrusted import Reader, UnreadableError
+from .submission import ALLOWED, RUN_ID, read_rows
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 _MIB = 1024 * 1024
-#: What a submission may add, with the largest size of each in bytes.
-ALLOWED = {
-    "data/{run_id}.parquet": 64 * _MIB,
-    "runs/{run_id}/run.json": 1 * _MIB,
-    "runs/{run_id}/predictions.jsonl": 256 * _MIB,
-    "runs/{run_id}/judgements.jsonl": 256 * _MIB,
-    "runs/{run_id}/logs.tar.gz": 32 * _MIB,
-}
 NEEDED = ("data/{run_id}.parquet", "runs/{run_id}/run.json", "runs/{run_id}/predictions.jsonl")
 
 
@@ -37,8 +29,7 @@ class Claim:
     """A submission that was fetched.
 
     Attributes:
-        sha: the commit of the pull request that is to be verified.
-        head: the newest one, which is `sha`, or the record of a verification of it that did not come to its end.
+        sha: the commit of the pull request that is verified; what is pushed later is not looked at.
         author: who opened it.
         rows: what it claims, one row a prediction.
         predictions: the file to evaluate.
@@ -47,22 +38,26 @@ class Claim:
     repo_id: str
     pull_request: int
     sha: str
-    head: str
     author: str
     run_id: str
     dataset_sha256: str
     rows: list[dict[str, Any]]
-    parquet_sha256: str
     predictions: Path
+
+    @property
+    def where(self) -> str:
+        """How messages name it."""
+        return f"{self.repo_id} PR {self.pull_request}"
 
     @property
     def work_folder(self) -> Path:
         """Where it is evaluated again: the same place for the same state, so that verification can be resumed."""
-        return cache_folder() / "verify" / f"{self.run_id}-{self.sha[:12]}"
+        name = f"{self.repo_id.replace('/', '--')}-{self.pull_request}-{self.sha[:12]}"
+        return cache_folder() / "verify" / name
 
 
 def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
-    """Look at what a pull request adds, then fetch it.
+    """Look at what a pull request adds at its newest commit, then fetch it.
 
     Raises:
         InputError: not an open submission, or it does something that a submission may not.
@@ -75,31 +70,27 @@ def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
             raise InputError(f"{where}: is a discussion, not a pull request")
         if details.status != "open":
             raise InputError(f"{where}: is {details.status}, not open")
-        revision = f"refs/pr/{number}"
         on_main = {commit.commit_id for commit in api.list_repo_commits(repo_id, repo_type="dataset")}
-        commits = api.list_repo_commits(repo_id, repo_type="dataset", revision=revision)
-        head = sha = commits[0].commit_id
-        # The record of a stopped verification carries the commit it is for; anybody can write such a title, so that
-        # `verify.accept` looks at what is in it.
-        if len(commits) > 1 and commits[0].title.endswith(f"[{commits[1].commit_id[:12]}]"):
-            sha = commits[1].commit_id
+        commits = api.list_repo_commits(repo_id, repo_type="dataset", revision=f"refs/pr/{number}")
+        sha = commits[0].commit_id
         base = next((commit.commit_id for commit in commits if commit.commit_id in on_main), None)
         if base is None:
             raise InputError(f"{where}: has no commit in common with main")
         before, after = list_files(api, repo_id, base), list_files(api, repo_id, sha)
     run_id = _check_listing(where, before, after)
-    contents = {name: fetch(api, repo_id, name.format(run_id=run_id), sha) for name in NEEDED}
-    parquet = contents["data/{run_id}.parquet"].read_bytes()
+    parquet, facts, predictions = (fetch(api, repo_id, name.format(run_id=run_id), sha) for name in NEEDED)
     claimed = read_rows(parquet, f"{where}: data/{run_id}.parquet")
-    facts = read_object(contents["runs/{run_id}/run.json"], f"{where}: run.json")
-    if {row["run_id"] for row in claimed} != {run_id} or facts.get("run_id") != run_id:
+    named = _read_facts(facts, f"{where}: run.json")
+    if {row["run_id"] for row in claimed} != {run_id} or named["run_id"] != run_id:
         raise InputError(f"{where}: rows and run.json name other runs than {run_id}")
-    dataset = {str(row["dataset_sha256"]) for row in claimed} | {str(facts.get("dataset_sha256"))}
+    dataset = {str(row["dataset_sha256"]) for row in claimed} | {str(named["dataset_sha256"])}
     if len(dataset) != 1:
         raise InputError(f"{where}: names more than one dataset")
-    predictions = contents["runs/{run_id}/predictions.jsonl"]
-    sha256 = hashlib.sha256(parquet).hexdigest()
-    return Claim(repo_id, number, sha, head, details.author, run_id, dataset.pop(), claimed, sha256, predictions)
+    with predictions.open("rb") as file:
+        lines = sum(1 for _ in file)
+    if lines != len(claimed):
+        raise InputError(f"{where}: claims {len(claimed)} rows for {lines} predictions")
+    return Claim(repo_id, number, sha, details.author, run_id, dataset.pop(), claimed, predictions)
 
 
 def list_files(api: "HfApi", repo_id: str, revision: str) -> dict[str, tuple[str, int]]:
@@ -140,19 +131,12 @@ def fetch(api: "HfApi", repo_id: str, name: str, sha: str) -> Path:
         return Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=sha))
 
 
-def read_object(path: Path, where: str) -> dict[str, Any]:
-    """The JSON object in a file.
-
-    Raises:
-        InputError: it holds something else.
-    """
+def _read_facts(path: Path, where: str) -> dict[str, str | None]:
     try:
-        facts = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        facts = None
-    if not isinstance(facts, dict):
-        raise InputError(f"{where} is not a JSON object")
-    return facts
+        with Reader() as reader:
+            return reader.json_texts(path, ("run_id", "dataset_sha256"), max_bytes=_MIB)
+    except UnreadableError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def shown(text: Any) -> str:

@@ -1,14 +1,14 @@
-"""A run as the results dataset keeps it: one Parquet file of rows, with predictions, judgements and logs beside it.
+"""A run as its submitter claims it: one Parquet file of rows, with predictions, judgements and logs beside it.
 
-One file a run makes the dataset append-only: two submitters never touch the same file. The columns are fixed here, for
-the side that writes and the side that reads what a stranger wrote.
+Columns and limits are fixed here, for the side that writes and the side that reads what a stranger wrote: what `verify`
+would refuse is refused before it is sent. What becomes of a claim is in `publication`.
 """
 
 import hashlib
-import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from ...archive import gzip_bytes, tar_bytes
 from ...errors import InputError
 from ...loader import File
+from ...names import clean_name
+from ...untrusted import UnreadableError, read_parquet_rows
 from ..judge.store import read_judgements
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status
@@ -25,8 +27,19 @@ if TYPE_CHECKING:
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MAX_LOGS_BYTES = 16 * 1024 * 1024
-#: Of a file that a stranger wrote.
-MAX_ROWS, MAX_TABLE_BYTES, MAX_TEXT_BYTES = 100_000, 256 * 1024 * 1024, 1000
+_MIB = 1024 * 1024
+#: What a submission may add, with the largest size of each in bytes.
+ALLOWED = {
+    "data/{run_id}.parquet": 64 * _MIB,
+    "runs/{run_id}/run.json": 1 * _MIB,
+    "runs/{run_id}/predictions.jsonl": 256 * _MIB,
+    "runs/{run_id}/judgements.jsonl": 256 * _MIB,
+    "runs/{run_id}/logs.tar.gz": 32 * _MIB,
+}
+#: Of the Parquet file; the leaderboard has the same limits for what it shows.
+MAX_ROWS, MAX_TABLE_BYTES, MAX_TEXT_BYTES = 50_000, 256 * _MIB, 1000
+MAX_ENTRIES, MAX_SAMPLES = 100, 1000
+_UNREAD = ("cases", "detail", "judge_rationale")
 #: What of run.json is published: facts on the run, nothing on the machine.
 PUBLISHED_FACTS = (
     *("run_id", "dataset", "dataset_sha256", "benchmark_version", "harness_version", "sandbox", "official_sandbox"),
@@ -58,7 +71,7 @@ class Submission:
 
 
 def schema() -> "pyarrow.Schema":
-    """The columns of a Parquet file of the results dataset."""
+    """The columns of a submission's Parquet file."""
     import pyarrow as pa
 
     text, number = pa.string(), pa.int64()
@@ -89,7 +102,7 @@ def make_submission(run: Path, instances: Sequence[str], submitted_by: str) -> S
     """
     facts = read_facts(run)
     rows = list(read_results(run))
-    if faults := list(_faults(run, facts, rows, instances)):
+    if faults := [*_faults(run, facts, rows, instances), *table_faults(rows)]:
         raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
     run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"]).lstrip(".-")[-100:]
     judgements = read_judgements(run)
@@ -116,19 +129,24 @@ def make_submission(run: Path, instances: Sequence[str], submitted_by: str) -> S
     folder = f"runs/{run_id}"
     shown = {**{name: facts[name] for name in PUBLISHED_FACTS if name in facts}, "run_id": run_id}
     files = {
-        f"data/{run_id}.parquet": _parquet(published),
+        f"data/{run_id}.parquet": parquet_bytes(published, schema()),
         f"{folder}/run.json": (json.dumps(shown, indent=2) + "\n").encode(),
         f"{folder}/predictions.jsonl": (run / "predictions.jsonl").read_bytes(),
     }
     if (run / "judgements.jsonl").is_file():
         files[f"{folder}/judgements.jsonl"] = (run / "judgements.jsonl").read_bytes()
-    if logs := _logs(run / "logs"):
+    if logs := packed_logs(run / "logs"):
         files[f"{folder}/logs.tar.gz"] = logs
+    limits = {name.format(run_id=run_id): limit for name, limit in ALLOWED.items()}
+    if large := [name for name, content in files.items() if len(content) > limits[name]]:
+        raise InputError(f"{run}: cannot be submitted: {large[0]} is larger than {limits[large[0]] // _MIB} MiB")
     models = sorted({str(row["model_name_or_path"]) for row in rows})
     return Submission(run_id, facts, models, published, files)
 
 
-def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], instances: Sequence[str]) -> Any:
+def _faults(
+    run: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], instances: Sequence[str]
+) -> Iterator[str]:
     if not facts.get("complete"):
         yield "it is not complete; run the same `lmrbench evaluate` again"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
@@ -149,71 +167,55 @@ def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any
         yield "predictions.jsonl is missing"
 
 
-def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def table_faults(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Why rows cannot be published, whoever made them: names that mislead, more than the leaderboard shows."""
+    names = {str(row["model_name_or_path"]) for row in rows} | {str(row["setting"]) for row in rows if row["setting"]}
+    for name in sorted(names):
+        try:
+            clean = clean_name(name)
+        except ValueError as error:
+            yield f"the name {ascii(name)[:120]} {error}"
+            continue
+        if clean != name:
+            yield f"the name {ascii(name)[:120]} has to be spelled {ascii(clean)[:120]}"
+    samples = Counter((row["instance_id"], row["model_name_or_path"], row["setting"]) for row in rows)
+    if len(rows) > MAX_ROWS or max(samples.values(), default=0) > MAX_SAMPLES:
+        yield f"it has more than {MAX_ROWS} rows or {MAX_SAMPLES} samples of an instance; submit it in parts"
+    if len({key[1:] for key in samples}) > MAX_ENTRIES:
+        yield f"it has more than {MAX_ENTRIES} models and settings; submit it in parts"
+
+
+def parquet_bytes(rows: Sequence[Mapping[str, Any]], columns: "pyarrow.Schema") -> bytes:
+    """Rows as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema()), sink)
+    pq.write_table(pa.Table.from_pylist(list(rows), schema=columns), sink)
     return bytes(sink.getvalue())
 
 
-def _logs(folder: Path) -> bytes:
-    """The logs as one archive, the largest left out where all would be too much."""
-    files = {str(path.relative_to(folder)): File(path.read_bytes()) for path in sorted(folder.rglob("*.log"))}
+def packed_logs(folder: Path) -> bytes:
+    """The logs of a run as one archive, the largest left out where all would be too much; empty without any."""
+    sizes = {path: path.stat().st_size for path in folder.rglob("*.log")}
+    kept: dict[str, File] = {}
     size = 0
-    kept = {}
-    for name, file in sorted(files.items(), key=lambda item: (len(item[1].data), item[0])):
-        size += len(file.data)
-        if size <= MAX_LOGS_BYTES:
-            kept[name] = file
+    for path in sorted(sizes, key=lambda path: (sizes[path], path)):
+        size += sizes[path]
+        if size > MAX_LOGS_BYTES:
+            break
+        kept[str(path.relative_to(folder))] = File(path.read_bytes())
     return gzip_bytes(tar_bytes(kept)) if kept else b""
 
 
-def read_rows(content: bytes, what: str) -> list[dict[str, Any]]:
-    """The rows of a Parquet file that a stranger wrote.
-
-    Text is read as dictionaries, so that a small file cannot grow into a large table: forty thousand rows that share
-    one long text take a few kilobytes in the file.
+def read_rows(path: Path, what: str) -> list[dict[str, Any]]:
+    """The rows of a submission's Parquet file, without its cases, details and rationales: nothing here needs them.
 
     Raises:
-        InputError: it is not Parquet, has other columns than `schema`, or is too large to be read.
+        InputError: it is not Parquet, lacks a column of `schema`, or is too large to be read.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    names = schema().names
-    # What is compared or shown of a claim; cases and rationales are for readers of the dataset.
-    wanted = [name for name in names if name not in ("cases", "judge_rationale", "detail")]
+    columns = {field.name: str(field.type) for field in schema() if field.name not in _UNREAD}
     try:
-        with pq.ParquetFile(io.BytesIO(content)) as file:
-            metadata = file.metadata
-            size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-            if metadata.num_rows > MAX_ROWS or size > MAX_TABLE_BYTES:
-                raise InputError(f"{what}: {metadata.num_rows} rows of {size} bytes: too large to read")
-            if not file.schema_arrow.equals(schema()):
-                raise InputError(f"{what}: its columns are not those of a results file")
-        texts = [name for name in wanted if schema().field(name).type == pa.string()]
-        with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
-            table = file.read(columns=wanted)
-        columns = [_values(table.column(name), f"{what}: {name}") for name in wanted]
-    except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as error:
-        raise InputError(f"{what}: not readable as Parquet ({type(error).__name__})") from error
-    return [dict(zip(wanted, cells, strict=True)) for cells in zip(*columns, strict=True)]
-
-
-def _values(column: "pyarrow.ChunkedArray", what: str) -> list[Any]:
-    """A column's values; a text that occurs often is in memory once."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    values: list[Any] = []
-    for chunk in column.chunks:
-        if not pa.types.is_dictionary(chunk.type):
-            values += chunk.to_pylist()
-            continue
-        if (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0) > MAX_TEXT_BYTES:
-            raise InputError(f"{what} is longer than {MAX_TEXT_BYTES} bytes in a row")
-        texts = chunk.dictionary.to_pylist()
-        values += [None if code is None else texts[code] for code in chunk.indices.to_pylist()]
-    return values
+        return read_parquet_rows(path, columns, MAX_ROWS, MAX_TABLE_BYTES, MAX_TEXT_BYTES)
+    except UnreadableError as error:
+        raise InputError(f"{what}: {error}") from error

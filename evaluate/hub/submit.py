@@ -6,7 +6,7 @@ A retry never submits twice: the pull request's title carries the hash of what i
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentError, InputError
 from ...hub import Committed, additions, commit_once, hub_errors, tags
@@ -15,6 +15,9 @@ from ...text import one_line
 from ..judge.category import BEST_FIRST
 from ..reports.scores import ModelScore, score_runs
 from ..runs.folder import read_facts
+from .claim import list_files
+from .publication import belongs
+from .records import name_warnings, read_records
 from .submission import Submission, make_submission
 
 if TYPE_CHECKING:
@@ -64,6 +67,7 @@ class Plan:
 
     Attributes:
         scores: `.eval_results` of the model repository, "" without one.
+        warnings: names of models that can be taken for another submitter's.
         model: which of the run's models that repository is.
     """
 
@@ -75,6 +79,7 @@ class Plan:
     model_repo: str | None
     model: str | None
     scores: str
+    warnings: Sequence[str] = ()
 
 
 def plan_submission(
@@ -86,7 +91,7 @@ def plan_submission(
     model_repo: str | None = None,
     model: str | None = None,
 ) -> Plan:
-    """Check a run against the published dataset, and make what would be sent.
+    """Check a run against the published dataset and the results, and make what would be sent.
 
     Raises:
         InputError: the run cannot be submitted, or nobody published its dataset.
@@ -98,7 +103,26 @@ def plan_submission(
         user = api.whoami()["name"]
     submission = make_submission(run, instances, user)
     scores = model_results(run, model, published, None) if model_repo else ""
-    return Plan(run, submission, published, user, results_repo, model_repo, model, scores)
+    warnings: list[str] = []
+    if results_repo:
+        records = check_free(api, results_repo, submission.run_id)
+        warnings = name_warnings(submission.models, user, records)
+    return Plan(run, submission, published, user, results_repo, model_repo, model, scores, warnings)
+
+
+def check_free(api: "HfApi", results_repo: str, run_id: str) -> dict[str, dict[str, Any]]:
+    """The records of a results dataset, which has nothing of that run yet.
+
+    Raises:
+        InputError: it has, so that `verify` would refuse the run.
+        LostAnswer: see `lmrbench_data.hub.hub_errors`.
+    """
+    with hub_errors(results_repo):
+        head = str(api.dataset_info(results_repo, revision="main").sha)
+        taken = [name for name in list_files(api, results_repo, head) if belongs(name, run_id)]
+    if taken:
+        raise InputError(f"{results_repo}: run {run_id} is there already ({min(taken)})")
+    return read_records(api, results_repo, head)
 
 
 def carry_out(api: "HfApi", plan: Plan) -> tuple[Committed | None, Committed | None]:
@@ -107,7 +131,7 @@ def carry_out(api: "HfApi", plan: Plan) -> tuple[Committed | None, Committed | N
     Raises:
         InputError, LostAnswer: see `lmrbench_data.hub.hub_errors`.
     """
-    results = submit(api, plan.submission, plan.results_repo) if plan.results_repo else None
+    results = submit(api, plan.submission, plan.results_repo, plan.warnings) if plan.results_repo else None
     scores = None
     if plan.model_repo:
         content = model_results(plan.run, plan.model, plan.published, results.url if results else None)
@@ -115,8 +139,11 @@ def carry_out(api: "HfApi", plan: Plan) -> tuple[Committed | None, Committed | N
     return results, scores
 
 
-def submit(api: "HfApi", submission: Submission, results_repo: str) -> Committed:
+def submit(api: "HfApi", submission: Submission, results_repo: str, warnings: Sequence[str] = ()) -> Committed:
     """Open the pull request for a run, or find the one that was opened before.
+
+    Args:
+        warnings: said in its description.
 
     Raises:
         InputError, LostAnswer: see `lmrbench_data.hub.hub_errors`.
@@ -124,10 +151,8 @@ def submit(api: "HfApi", submission: Submission, results_repo: str) -> Committed
     models = ", ".join(one_line(name) for name in submission.models)
     version = submission.facts["benchmark_version"]
     title = f"{models[:80]} on LMR-Bench {version}: {submission.run_id} [{submission.sha256[:16]}]"
-    place = f"data/{submission.run_id}.parquet"
+    said = "".join(f"\n\nA name that can be taken for another submitter's:\n\n    {line}" for line in warnings[:50])
     with hub_errors(results_repo):
-        if api.file_exists(results_repo, place, repo_type="dataset"):
-            raise InputError(f"{results_repo}: run {submission.run_id} is there already")
         author = api.whoami()["name"]
         opened = api.get_repo_discussions(
             results_repo, repo_type="dataset", discussion_type="pull_request", discussion_status="open", author=author
@@ -140,7 +165,7 @@ def submit(api: "HfApi", submission: Submission, results_repo: str) -> Committed
         results_repo,
         lambda: additions(submission.files),
         title=title,
-        description="Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.",
+        description=f"Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.{said}",
         create_pr=True,
     )
 

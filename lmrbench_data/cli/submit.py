@@ -49,6 +49,8 @@ def submit(
             put(f"{name}  {len(content)} bytes")
         if plan.scores:
             put(plan.scores)
+        for warning in plan.warnings:
+            say(f"warning: {warning}")
         put(f"run {submission.run_id} of {plan.user}: dataset {where}, {len(submission.rows)} rows, {size} bytes")
     result: dict[str, object] = {"run_id": submission.run_id, "rows": len(submission.rows), "bytes": size}
     result |= {"dataset": where, "pull_request": None, "model_pull_request": None}
@@ -71,45 +73,70 @@ def verify(
         str, typer.Option("--dataset", help="embedded, a folder, or org/name@revision: what the run must be on.")
     ] = "embedded",
     workers: Workers = 2,
-    merge: Annotated[bool, typer.Option("--merge/--no-merge", help="Mark as verified and merge if all agree.")] = True,
+    fresh_seeds: Annotated[
+        int, typer.Option("--fresh-seeds", min=1, max=100, help="Secret seeds to test on besides the published ones.")
+    ] = 2,
+    publish: Annotated[
+        bool, typer.Option("--publish/--no-publish", help="Publish the repeated run if all agree, and close.")
+    ] = True,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Evaluate a submission's predictions again in Docker and compare every verdict; merge it only if all agree.
+    """Evaluate a submission's predictions again in Docker, on secret seeds too, and publish what this run came to.
 
-    Where they differ, the pull request gets a comment that says so, and the exit status is 1.
+    Nothing is merged: one commit to main holds this side's own files, and the pull request is closed with a link to it.
+    Where verdicts differ, the pull request gets a comment that says so, and the exit status is 1.
 
     Example: lmrbench verify lmr-bench/results 17
     """
+    import shutil
+
     from ..evaluate.hub.claim import fetch_claim
-    from ..evaluate.hub.verify import accept, differences, reject, repeat
+    from ..evaluate.hub.records import name_warnings, read_records
+    from ..evaluate.hub.settle import accept, close, find_published, reject
+    from ..evaluate.hub.verify import count_memorised, differences, repeat, run_folder
     from ..hub import open_hub
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:
         raise typer.BadParameter(f"{pull_request!r} is neither the number nor the address of a pull request")
     api = open_hub()
+    if publish and (record := find_published(api, repo, int(number[1]))):
+        url = close(api, repo, record)
+        say(f"was verified and published before, and is closed: {url}")
+        if as_json:
+            facts = {"run_id": record["run_id"], "sha": record["submission"], "rows": record["rows"]}
+            memorised = record["rows"] - record["agreed"]
+            print_json({**facts, "differences": [], "memorised": memorised, "published": url})
+        return
     claim = fetch_claim(api, repo, int(number[1]))
     if not as_json:
-        put(f"{repo} PR {number[1]} at {claim.sha[:12]}: run {claim.run_id}, {len(claim.rows)} rows")
+        put(f"{claim.where} at {claim.sha[:12]}: run {claim.run_id}, {len(claim.rows)} rows")
+    models = sorted({str(row["model_name_or_path"]) for row in claim.rows})
+    for warning in name_warnings(models, claim.author, read_records(api, repo, "main")):
+        say(f"warning: {warning}")
     with progress_bar("verifying", shown=not as_json) as progress:
-        summary, instances = repeat(claim, dataset, workers=workers, progress=progress)
+        summary, instances = repeat(claim, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
     if summary.stopped or summary.infra_errors:
         say(f"incomplete: {summary.stopped or f'{summary.infra_errors} infra errors'}; the same command resumes it")
         raise typer.Exit(3)
-    found = list(differences(claim, claim.work_folder, instances))
-    result = {"run_id": claim.run_id, "sha": claim.sha, "rows": len(claim.rows), "differences": found, "merged": False}
+    run = run_folder(claim, fresh_seeds)
+    found = list(differences(claim, run, instances))
+    memorised = count_memorised(run, instances)
+    result = {"run_id": claim.run_id, "sha": claim.sha, "rows": len(claim.rows), "differences": found}
+    result |= {"memorised": memorised, "published": None}
     if not as_json:
         for line in found[:50]:
             put(f"differs: {line}")
-        put(f"{len(found)} differences in {len(claim.rows)} rows")
-    if merge and (yes or as_json or typer.confirm("Merge it?" if not found else "Say so on the PR?", err=True)):
+        put(f"{len(found)} differences in {len(claim.rows)} rows; {memorised} pass on the published seeds only")
+    if publish and (yes or as_json or typer.confirm("Publish it?" if not found else "Say so on the PR?", err=True)):
         if found:
             reject(api, claim, found)
         else:
-            record = accept(api, claim)
-            result["merged"] = True
-            say(f"verified and merged: {record}")
+            _, url = accept(api, claim, run, instances)
+            result["published"] = url
+            say(f"verified and published: {url}")
+            shutil.rmtree(claim.work_folder, ignore_errors=True)  # its seeds are no secret any more
     if as_json:
         print_json(result)
     if found:

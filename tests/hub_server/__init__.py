@@ -8,7 +8,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -19,7 +19,7 @@ from loopback import LoopbackServer
 from hub_server.api import Answer, Api, Request
 from hub_server.store import Files, Refused, Repo, Store, User
 
-__all__ = ["Fault", "Files", "Hub", "User"]
+__all__ = ["Fault", "Files", "Hub", "Meanwhile", "User"]
 
 
 @dataclass
@@ -41,6 +41,20 @@ class Fault:
     seconds: float = 1.0
 
 
+@dataclass
+class Meanwhile:
+    """What somebody else does just before a request that matches is acted on.
+
+    Attributes:
+        pattern: searched in `METHOD /path?query`.
+        act: called once for each of `times` requests.
+    """
+
+    pattern: str
+    act: Callable[[], object]
+    times: int = 1
+
+
 class Hub(LoopbackServer):
     """The repositories and the server.
 
@@ -48,6 +62,7 @@ class Hub(LoopbackServer):
         store: what it remembers.
         requests: `METHOD /path?query` of every request, for tests that look at it.
         faults: what goes wrong, tried in order.
+        meanwhile: what others do between the requests of a client.
         drops: connections are closed without an answer while this is set.
     """
 
@@ -56,6 +71,7 @@ class Hub(LoopbackServer):
         self.store = Store()
         self.requests: list[str] = []
         self.faults: list[Fault] = []
+        self.meanwhile: list[Meanwhile] = []
         self.drops = False
         self._api = Api(self.store)
         self._lock = threading.Lock()
@@ -103,6 +119,11 @@ class Hub(LoopbackServer):
             fault = next((item for item in self.faults if item.times and re.search(item.pattern, line)), None)
             if fault:
                 fault.times -= 1
+            others = [item for item in self.meanwhile if item.times and re.search(item.pattern, line)]
+            for item in others:
+                item.times -= 1
+        for item in others:
+            item.act()
         if self.drops or (fault and fault.kind == "drop"):
             return None
         if fault and fault.kind == "slow":

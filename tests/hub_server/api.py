@@ -354,14 +354,17 @@ def act(api: Api, request: Request, user: User | None, match: re.Match[str]) -> 
     if match["action"] == "merge":
         api.store.merge(repo, item.num, user)
     elif match["action"] == "status":
-        api.store.check_may_write(repo.name, user)
+        if user.name != item.author:
+            api.store.check_may_write(repo.name, user)
+        if item.status == body["status"]:
+            raise Refused(400, f"This pull request is {item.status} already")
         item.status = body["status"]
     if text:
         item.comments.append((user.name, text))
     data = {"edited": False, "hidden": False, "latest": {"raw": text or ""}}
     event = {"id": "0" * 24, "type": "comment", "createdAt": item.created, "author": {"name": user.name}, "data": data}
     if match["action"] == "status":
-        event |= {"type": "status-change", "data": {"status": item.status}}
+        return _json({"newStatus": {**event, "type": "status-change", "data": {"status": item.status}}})
     return _json({"newMessage": event})
 
 

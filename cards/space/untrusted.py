@@ -1,0 +1,1 @@
+../../lmrbench_data/untrusted.py
