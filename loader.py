@@ -115,7 +115,7 @@ def archive_sha256(archive: bytes) -> str:
     Raises:
         LoadError: not gzip, damaged, or too large.
     """
-    return hashlib.sha256(_gunzip(archive, MAX_UNPACKED_BYTES)).hexdigest()
+    return hashlib.sha256(gunzip(archive, MAX_UNPACKED_BYTES)).hexdigest()
 
 
 def _hash_lines(lines: Iterable[str]) -> str:
@@ -280,7 +280,7 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
     """
     files: dict[str, File] = {}
     folders: set[str] = set()
-    for member, name, data in _members(_gunzip(archive, max_bytes), max_files):
+    for member, name, data in _members(gunzip(archive, max_bytes), max_files):
         if member.type == tarfile.DIRTYPE:
             folders.add(check_path(name, allow_root=True))
             continue
@@ -352,11 +352,15 @@ def _pax_path(data: bytes) -> str:
         raise LoadError(f"archive: a path is not UTF-8 ({error})") from error
 
 
-def _gunzip(archive: bytes, limit: int) -> bytes:
-    """Unpack under a limit, before anything looks at the content."""
+def gunzip(data: bytes, limit: int) -> bytes:
+    """Unpack one gzip stream that may be a bomb.
+
+    Raises:
+        LoadError: not gzip, damaged or cut short, followed by something, or more than `limit` bytes unpacked.
+    """
     stream = zlib.decompressobj(wbits=31)
     try:
-        content = stream.decompress(archive, limit + 1)
+        content = stream.decompress(data, limit + 1)
     except zlib.error as error:
         raise LoadError(f"archive: not gzip, or damaged ({error})") from error
     if len(content) > limit:
