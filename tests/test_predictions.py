@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.extract import MalformedAnswer
 from lmrbench_data.evaluate.prediction_files import BadRow
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile, read_predictions
+from lmrbench_data.evaluate.workspace import rebuild
 from lmrbench_data.loader import read_archive
 
 ROWS: dict[str, dict[str, Any]] = {"toy-scale": {}, "toy-shift": {}}
@@ -60,15 +62,6 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "model that never ends": (bad(model_name_or_path="m" * 201), "printable text of 1 to 200"),
     "unknown instance": (bad(instance_id="toy-skale"), "unknown instance 'toy-skale'; did you mean 'toy-scale'?"),
     "instance of another type": (bad(instance_id=7), "instance_id must be"),
-    "two forms": (bad(model_patch="diff"), "exactly one of .*, found function and model_patch"),
-    "three forms": (bad(model_patch="diff", goal_file="x"), "found function and goal_file and model_patch"),
-    "no form": (bad(function=...), "exactly one of .*, found none"),
-    "null form": (bad(function=None), "found none"),
-    "empty form": (bad(function=""), "function is empty"),
-    "blank form": (bad(function=" \n\t"), "function is empty"),
-    "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),
-    "form that is an object": (bad(function=..., model_patch={"a": 1}), "model_patch must be text, not an object"),
-    "half a surrogate pair": (bad(function="'\ud800'"), "half a surrogate pair"),
     "sample of another type": (bad(sample="1"), "sample must be a whole number"),
     "sample that is true": (bad(sample=True), "sample must be a whole number"),
     "fractional sample": (bad(sample=0.5), "sample must be a whole number"),
@@ -101,6 +94,39 @@ def test_a_bad_line_is_told_with_its_place_and_the_rest_is_read(name: str, tmp_p
         assert "\n" not in str(item)
         assert str(item).isprintable()
         assert len(str(item)) < 400 + len(str(path))
+
+
+UNUSABLE: dict[str, tuple[bytes, str]] = {
+    "two forms": (bad(model_patch="diff"), "exactly one of .*, found function and model_patch"),
+    "three forms": (bad(model_patch="diff", goal_file="x"), "found function and goal_file and model_patch"),
+    "no form": (bad(function=...), "exactly one of .*, found none"),
+    "null form": (bad(function=None), "found none"),
+    "empty form": (bad(function=""), "function is empty"),
+    "blank form": (bad(function=" \n\t"), "function is empty"),
+    "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),
+    "form that is an object": (bad(function=..., model_patch={"a": 1}), "model_patch must be text, not an object"),
+    "half a surrogate pair": (bad(function="'\ud800'"), "half a surrogate pair"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_an_answer_that_cannot_be_used_is_an_answer_and_malformed(
+    name: str, tmp_path: Path, toy_row: dict[str, Any]
+) -> None:
+    line, reason = UNUSABLE[name]
+    path, copy = tmp_path / "predictions.jsonl", tmp_path / "copy.jsonl"
+    path.write_bytes(line)
+    [item] = read(path)
+    assert isinstance(item, Prediction)
+    assert re.search(reason, item.problem)
+    with pytest.raises(MalformedAnswer, match=reason):
+        rebuild(toy_row, item)  # type: ignore[arg-type]
+    # A run's own copy keeps the reason and the identity, and is a file of predictions like any other.
+    with copy.open("wb") as file:
+        PredictionFile.append(file, item)
+    for kept in (*PredictionFile(copy), *read(copy)):
+        assert kept == item
+        assert kept.sha256 == item.sha256 != Prediction("toy-scale", "org/model", "function", "").sha256
 
 
 def test_good_rows_in_all_their_forms(tmp_path: Path) -> None:
@@ -162,10 +188,10 @@ def test_files_of_swe_bench_load_as_they_are(form: str, tmp_path: Path) -> None:
 
 def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
     path = tmp_path / "preds.json"
-    path.write_text(json.dumps([SWE, 7, {**SWE, "model_patch": None}, SWE]))
+    path.write_text(json.dumps([SWE, 7, {**SWE, "instance_id": None}, SWE]))
     assert [str(item) for item in read(path)[1:]] == [
         f"{path}[1]: a row must be a JSON object, not a number",
-        f"{path}[2]: exactly one of function, goal_file, model_patch is needed, found none",
+        f"{path}[2]: missing key 'instance_id'",
         f"{path}[3]: duplicate of {path}[0] (same instance, model, setting and sample)",
     ]
     path.write_text(json.dumps({"toy-scale": SWE, "nope": {"model_name_or_path": "m", "function": CODE}, "x": 1}))
@@ -182,15 +208,18 @@ def test_parquet_rows(tmp_path: Path) -> None:
         for index in range(40)
     ]
     rows[20]["function"] = None
+    rows[25]["sample"] = -1
     rows[30]["sample"] = 29
     table = pa.Table.from_pylist(rows)
     pq.write_table(table, path)
     found = read(path)
     assert len(found) == 40
+    assert isinstance(found[20], Prediction)
+    assert "found none" in found[20].problem
     assert found[0] == Prediction("toy-scale", "org/model", "function", CODE, 0, "", {"cost": 1.5, "note": None})
     wrong = {index: str(item) for index, item in enumerate(found) if isinstance(item, BadRow)}
     assert wrong == {
-        20: f"{path} row 21: exactly one of function, goal_file, model_patch is needed, found none",
+        25: f"{path} row 26: sample must be a whole number from 0 to 1000000, not -1",
         30: f"{path} row 31: duplicate of {path} row 30 (same instance, model, setting and sample)",
     }
 
@@ -216,7 +245,9 @@ def test_parquet_values_that_json_does_not_have(tmp_path: Path) -> None:
 
     columns["function"] = pa.array([b"def f(): 1", b"def f(): 2"], pa.binary())
     pq.write_table(pa.table(columns), path)
-    assert "function must be text, not bytes" in str(read(path)[0])
+    [first, second] = read(path)
+    assert isinstance(first, Prediction)
+    assert first.problem == "function must be text, not bytes"
 
     columns["function"] = pa.array([CODE, CODE])
     columns["metadata"] = pa.array([{"when": 1}, {"when": None}], pa.struct([("when", pa.timestamp("s"))]))
@@ -254,7 +285,7 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
     new = {
         "README.md": b"# Predictions",
         "a/rows.jsonl": bad(function="first") + b"\n{\n" + bad(function="again"),
-        "data/test.parquet": parquet({**GOOD, "sample": 1, "function": "second"}, {**GOOD, "function": None}),
+        "data/test.parquet": parquet({**GOOD, "sample": 1, "function": "second"}, {**GOOD, "sample": -1}),
     }
     with Hub() as hub:
         hub.commit("org/preds", old, "v1")
@@ -271,7 +302,7 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
         "org/preds/a/rows.jsonl:2: not JSON: Expecting property name enclosed in double quotes (column 2)",
         "org/preds/a/rows.jsonl:3: duplicate of org/preds/a/rows.jsonl:1 (same instance, model, setting and sample)",
         "second",
-        "org/preds/data/test.parquet row 2: exactly one of function, goal_file, model_patch is needed, found none",
+        "org/preds/data/test.parquet row 2: sample must be a whole number from 0 to 1000000, not -1",
     ]
     assert pinned == [item.replace("org/preds", f"org/preds@{sha}") for item in newest]
     reasons = ["RevisionNotFoundError", "holds no .jsonl or .parquet file", "RepositoryNotFoundError"]
