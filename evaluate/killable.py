@@ -1,7 +1,7 @@
-"""Call a function on a stranger's text in a child process: what takes too long or too much memory is killed, not waited for.
+"""Call a function on a stranger's text in a child process, which is killed if it takes too long or too much memory.
 
-Python's parser holds the interpreter's lock while it works, so that nothing inside the process can stop it. Children are
-kept and used again, one for each thread that calls; each ends with the pipe that it reads from.
+Python's parser holds the interpreter's lock while it works, so that nothing inside the process can stop it. Children
+are kept and used again, one for each thread that calls; each ends with the pipe that it reads from.
 """
 
 import atexit
