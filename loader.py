@@ -292,7 +292,8 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
 
     Raises:
         LoadError: not a gzipped tar, damaged or cut short, a member that is no regular file or folder or has a special
-            mode, a path that leaves the root, leads into `.git`, hides a character or occurs twice, or more than `max_bytes` unpacked or `max_files` members.
+            mode, a path that leaves the root, leads into `.git`, hides a character or occurs twice, or more than
+            `max_bytes` unpacked or `max_files` members.
     """
     files: dict[str, File] = {}
     folders: set[str] = set()

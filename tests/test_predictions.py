@@ -1,11 +1,15 @@
 """Every kind of bad prediction row gives one clear line with its place, and every good row around it is still read."""
 
+import gzip
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 import tracemalloc
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate import prediction_files
 from lmrbench_data.evaluate.extract import MalformedAnswer
 from lmrbench_data.evaluate.prediction_files import BadRow
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile, read_predictions
@@ -344,6 +349,61 @@ def test_sources_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=reason) as error:
             list(read_predictions(path, ROWS))
         assert "\n" not in str(error.value)
+
+
+def test_compressed_files_are_read_and_wrong_names_are_told(tmp_path: Path) -> None:
+    rows = [GOOD, {**GOOD, "sample": 1}]
+    lines, whole = b"\n".join(json.dumps(row).encode() for row in rows), json.dumps(rows).encode()
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows), sink)
+    parquet = bytes(sink.getvalue())
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("rows.jsonl", lines)
+
+    def source(name: str, content: bytes) -> Path:
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    for path in (
+        source("rows.jsonl.gz", gzip.compress(lines)),
+        source("two.jsonl.gz", gzip.compress(lines[:100]) + gzip.compress(lines[100:])),
+        source("rows.json.gz", gzip.compress(whole)),
+        source("rows.txt", lines),
+    ):
+        assert read(path) == read(source("rows.json", whole)), path
+    for path, reason in {
+        source("a.jsonl", gzip.compress(lines)): "is gzip, which its name does not say; name it .jsonl.gz or .json.gz",
+        source("a.parquet", gzip.compress(lines)): "is gzip",
+        source("b.jsonl", parquet): "is Parquet, which its name does not say; name it .parquet",
+        source("b.json.gz", parquet): "is Parquet",
+        source("c.jsonl", archive.getvalue()): "is a zip archive; unpack it",
+        source("c.json", archive.getvalue()): "is a zip archive; unpack it",
+        source("d.jsonl.gz", lines): "is text, which its name does not say; take .gz off its name",
+        source("e.jsonl.gz", gzip.compress(lines)[:-20]): "damaged after line [01]",
+        source("f.json.gz", gzip.compress(whole)[:-20]): "damaged",
+        source("g.jsonl.gz", gzip.compress(lines)[:30] + bytes(40)): "damaged after line 0",
+        tmp_path / "absent.jsonl.gz": "no such file",
+    }.items():
+        with pytest.raises(InputError, match=reason) as error:
+            read(path)
+        assert "\n" not in str(error.value)
+
+
+def test_a_compressed_bomb_is_refused_under_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction_files, "MAX_UNPACKED_BYTES", 64 * 2**20)
+    stream = zlib.compressobj(wbits=31)
+    zeros = b"".join([*(stream.compress(bytes(2**20)) for _ in range(300)), stream.flush()])
+    lines = gzip.compress(b"{}\n" * 40_000_000, compresslevel=1)
+    for name, content, reason in (
+        ("a.jsonl.gz", zeros, "unpacks to more than"),
+        ("b.jsonl.gz", lines, "unpacks to more than"),
+        ("a.json.gz", zeros, "larger than 256 MiB"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=reason):
+            for _ in read_predictions(str(tmp_path / name), ROWS):
+                pass
 
 
 def test_a_json_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
