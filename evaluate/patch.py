@@ -127,16 +127,19 @@ def _name(section: str) -> str:
     for mark in ("rename to ", "copy to "):
         if found := re.search(rf"^{mark}(.*)$", head, re.MULTILINE):
             return _unquoted(found[1])
-    line = head.partition("\n")[0].removeprefix("diff --git ")
-    if quoted := re.fullmatch(r'("(?:[^"\\]|\\.)*") ("(?:[^"\\]|\\.)*")', line):
-        old, new = _unquoted(quoted[1]), _unquoted(quoted[2])
-    else:
-        middle = len(line) // 2
-        old, new = line[:middle], line[middle + 1 :]
+    old, new = _both_names(head.partition("\n")[0].removeprefix("diff --git "))
     if old == new:
         return new
     same = old.partition("/")[2] == new.partition("/")[2]
     return new.partition("/")[2] if same else ""
+
+
+def _both_names(line: str) -> tuple[str, str]:
+    """What stands behind `diff --git`: names may hold blanks, but in all but renames both are of one length."""
+    if quoted := re.fullmatch(r'("(?:[^"\\]|\\.)*") ("(?:[^"\\]|\\.)*")', line):
+        return _unquoted(quoted[1]), _unquoted(quoted[2])
+    middle = len(line) // 2
+    return line[:middle], line[middle + 1 :]
 
 
 def _unquoted(name: str) -> str:
@@ -154,18 +157,13 @@ def _unquoted(name: str) -> str:
 
 def _strip(text: str, files: Collection[str]) -> int:
     """How many folders stand before the repository's paths: one (`a/`, `b/`), or none (`git diff --no-prefix`)."""
-    heads = re.findall(r'^--- "?([^\t\n"]+)"?(?:\t.*)?\n\+\+\+ "?([^\t\n"]+)', text, re.MULTILINE)
-    names = [new if old == "/dev/null" else old for old, new in heads]
-    names += [_first_name(line) for line in re.findall(r"^diff --git (.*)$", text, re.MULTILINE)]
-    known = [name for name in names if name in files or name.partition("/")[2] in files]
-    bare = [name for name in known if name in files and name.partition("/")[2] not in files]
-    if known:
-        return 0 if bare and len(bare) == len(known) else 1
-    return 0 if names and not any("/" in name for name in names) else 1
-
-
-def _first_name(line: str) -> str:
-    return _unquoted(line[: len(line) // 2]) if len(line) % 2 else ""
+    git = [_both_names(line) for line in re.findall(r"^diff --git (.*)$", text, re.MULTILINE)]
+    if git:
+        return 0 if any(old == new for old, new in git) else 1
+    plain = re.findall(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", text, re.MULTILINE)
+    names = [name for pair in plain for name in pair if name != "/dev/null"]
+    is_bare = any(name in files and name.partition("/")[2] not in files for name in names)
+    return 0 if names and (is_bare or not any("/" in name for name in names)) else 1
 
 
 def _shown(names: Sequence[str]) -> str:

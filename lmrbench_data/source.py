@@ -20,6 +20,7 @@ warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
 #: Refused unseen: Python's parser takes time that grows with the square of such lengths.
 _MAX_CHARACTERS = 250_000
 _MAX_DOTS = 1000
+_MAX_BRACES = 10_000
 #: Marks that follow one letter; text that keeps to Unicode's stream-safe format (UAX #15) has no more than these.
 _MAX_MARKS = 30
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -61,6 +62,8 @@ def parse(source: str) -> ast.Module:
     """
     if len(source) > _MAX_CHARACTERS:
         raise SourceError(f"more than {_MAX_CHARACTERS} characters")
+    if source.count("{") > _MAX_BRACES:  # each could be a part of one f-string
+        raise SourceError(f"more than {_MAX_BRACES} opening braces")
     if any(chain.group().count(".") > _MAX_DOTS for chain in re.finditer(r"(?:\.[\s\\]*+\w++[\s\\]*+)+", source)):
         raise SourceError(f"a dotted name of more than {_MAX_DOTS} parts")
     if _marks_pile_up(source):

@@ -358,6 +358,8 @@ HUNGRY = {
     "odd literals": RETURN + "1if 1else " * 5000 + "1",
     "odd escapes": RETURN + "'\\d'," * 40_000,
     "white space": (" " * 500 + "\n") * 1900 + BODY,
+    "parts of an f-string": RETURN + "f'" + "x" * 180_000 + "{a}" * 10_000 + "'",
+    "more parts of an f-string": RETURN + "f'" + "{a}" * 80_000 + "'",
     "dots": RETURN + "a." * 120_000 + "a",
 }
 
