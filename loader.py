@@ -36,6 +36,10 @@ MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 _BLOCK = 512
 _AGAIN = "download or build it again"
+#: What an instance may be called: a name that is safe as a file's, in a URL and in a table.
+PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+#: Letters and marks that Unicode calls printable and that nobody sees.
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 #: Columns that row_sha256 leaves out: itself and what a run of the reference returned.
 _NOT_IN_IDENTITY = frozenset({"row_sha256", "expected", "recording"})
 
@@ -221,12 +225,24 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
             recorded = (identity["recording"] or {}).get("sha256")
             if row_sha256(row) != identity["row_sha256"] or hashlib.sha256(row["expected"]).hexdigest() != recorded:
                 raise LoadError(f"{where}: row {identity['instance_id']!r} was changed after the build; {_AGAIN}")
+            check_instance_id(identity["instance_id"], where)
             if identity["benchmark_version"] != stamp["version"]:
                 version = identity["benchmark_version"]
                 raise LoadError(f"{where}: rows of version {version}, where the card says {stamp['version']}")
             identities.append(identity)
     if (dataset_sha256(identities), recordings_sha256(identities)) != (stamp["sha256"], stamp["recordings"]):
         raise LoadError(f"{where}: the rows are not those of the card; {_AGAIN}")
+
+
+def check_instance_id(instance_id: object, where: str) -> None:
+    """Files and folders are named after instances, and a dataset may be a stranger's.
+
+    Raises:
+        LoadError: not a plain name.
+    """
+    if not isinstance(instance_id, str) or not PLAIN_NAME.fullmatch(instance_id):
+        shown = ascii(instance_id)[:100]
+        raise LoadError(f"{where}: instance_id {shown} is not a plain name (a-z, 0-9, '.', '_', '-'; at most 100)")
 
 
 def _reason(error: Exception) -> str:
@@ -275,8 +291,9 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
     """The files of a tar.gz by relative POSIX path; the archive may be hostile.
 
     Raises:
-        LoadError: not a gzipped tar, damaged or cut short, a member that is no regular file or folder, a path that
-            leaves the root or occurs twice, or more than `max_bytes` unpacked or `max_files` members.
+        LoadError: not a gzipped tar, damaged or cut short, a member that is no regular file or folder or has a special
+            mode, a path that leaves the root, leads into `.git`, hides a character or occurs twice, or more than
+            `max_bytes` unpacked or `max_files` members.
     """
     files: dict[str, File] = {}
     folders: set[str] = set()
@@ -286,7 +303,7 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
             continue
         name = check_path(name)
         if name in files:
-            raise LoadError(f"archive: {name!r} is there twice")
+            raise LoadError(f"archive: {name[:100]!r} is there twice")
         files[name] = File(data, bool(member.mode & 0o111))
     folders.update(str(parent) for name in files for parent in PurePosixPath(name).parents)
     if both := folders & files.keys():
@@ -295,18 +312,28 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
 
 
 def check_path(name: str, *, allow_root: bool = False) -> str:
-    """`name` in normal form, if it is a relative POSIX path that stays below its root.
+    """`name` in normal form, if it is a relative POSIX path that stays below its root and hides nothing.
 
     Raises:
-        LoadError: absolute, empty, with `..`, a backslash, a drive, a control character, no Unicode, or too long.
+        LoadError: absolute, empty, with `..`, a backslash, a drive, a character that cannot be seen, or too long; or it
+            leads into a `.git` folder, whose configuration git would obey.
     """
     path = PurePosixPath(name)
-    unsafe = path.is_absolute() or ".." in path.parts or re.search(r"[\\\x00-\x1f\x7f\ud800-\udfff]|^[A-Za-z]:", name)
+    unsafe = path.is_absolute() or ".." in path.parts or "\\" in name or re.match("[A-Za-z]:", name)
     if unsafe or len(name) > 1000 or (not path.parts and not allow_root):
         raise LoadError(f"archive: path {name[:100]!r} is not a plain path below the root")
+    if not name.isprintable() or _INVISIBLE.search(name):
+        raise LoadError(f"archive: path {name[:40]!a} is not a plain path: it has characters that cannot be seen")
     if any(len(part.encode()) > 255 for part in path.parts):
         raise LoadError(f"archive: path {name[:100]!r} is not a plain path: a part of it is longer than 255 bytes")
+    if any(_is_git(part) for part in path.parts):
+        raise LoadError(f"archive: path {name[:100]!r} is not a plain path: git would take it for its own folder")
     return str(path)
+
+
+def _is_git(part: str) -> bool:
+    """Whether some file system takes a name for `.git`: in capitals, with dots or a stream behind, or cut to eight."""
+    return part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1")
 
 
 def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, bytes]]:
@@ -336,6 +363,8 @@ def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, byte
             continue
         if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE):
             raise LoadError(f"archive: {member.name[:100]!r} is not a plain file (no links, devices or extensions)")
+        if member.mode & 0o7000:
+            raise LoadError(f"archive: {member.name[:100]!r} has a special mode (set-user-id, set-group-id or sticky)")
         yield member, long_path or member.name, data
         long_path = ""
     raise LoadError(f"archive: more than {most} members")
@@ -352,15 +381,15 @@ def _pax_path(data: bytes) -> str:
         raise LoadError(f"archive: a path is not UTF-8 ({error})") from error
 
 
-def gunzip(archive: bytes, limit: int) -> bytes:
-    """Unpack under a limit, before anything looks at the content.
+def gunzip(data: bytes, limit: int) -> bytes:
+    """Unpack one gzip stream that may be a bomb.
 
     Raises:
-        LoadError: not gzip, damaged, followed by something else, or more than `limit` bytes unpacked.
+        LoadError: not gzip, damaged or cut short, followed by something, or more than `limit` bytes unpacked.
     """
     stream = zlib.decompressobj(wbits=31)
     try:
-        content = stream.decompress(archive, limit + 1)
+        content = stream.decompress(data, limit + 1)
     except zlib.error as error:
         raise LoadError(f"archive: not gzip, or damaged ({error})") from error
     if len(content) > limit:

@@ -65,6 +65,18 @@ def splice_function(masked_file: str, goal_function: str, answer: str) -> str:
     return bom + result
 
 
+def check_goal_file(name: str, source: str, goal_function: str) -> None:
+    """Look whether a goal file that came whole has the goal function.
+
+    Raises:
+        MalformedAnswer: it has not, or more than one, or cannot be parsed.
+    """
+    try:
+        find_function(source, goal_function)
+    except SourceError as error:
+        raise MalformedAnswer(f"{name}: {error}") from None
+
+
 # --- take it apart ----------------------------------------------------------------------------------------------------
 
 

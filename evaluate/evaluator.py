@@ -13,6 +13,7 @@ from ..source import SourceError
 from .compare import Comparison
 from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
+from .patch import left_out_of
 from .predictions import Prediction
 from .sandbox.base import Limits, Sandbox
 from .verdict import CAUSES, Cause, Verdict, grade, worst
@@ -69,7 +70,8 @@ def evaluate_prediction(
             reason = str(error)
             continue
         cases = grade(frames, comparisons, outcome)
-        return Verdict(worst(case.status for case in cases), cases, outcome.log, outcome.duration_s)
+        told = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
+        return Verdict(worst(case.status for case in cases), cases, told + outcome.log, outcome.duration_s)
     return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
 
 

@@ -12,6 +12,11 @@ MAX_ANSWER_BYTES = 1_000_000
 _MAX_PARSES = 100
 _PARSE_BUDGET = 3_000_000
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
+_REASONING = re.compile(
+    r"^[ \t]*<(?P<open>think|thinking|reasoning)>"
+    r"|(?P<first>^[ \t]*)?</(?P<close>think|thinking|reasoning)>(?P<last>[ \t]*$)?",
+    re.MULTILINE | re.IGNORECASE,
+)
 _CODE_START = re.compile(r"^[ \t]*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t])", re.MULTILINE)
 #: Put above members that came indented, without their class.
 WRAPPER = "_class_of_the_answer"
@@ -44,6 +49,14 @@ def extract_code(answer: str, goal_function: str) -> str:
         return parser.parsable(text)
     except SourceError as error:
         reason = error
+    # Models think aloud, with drafts, and answer below.
+    thought = _without_reasoning(text)
+    if thought != text and (first_left := definition.search(thought)):
+        text, first = thought, first_left
+        try:
+            return parser.parsable(text)
+        except SourceError as error:
+            reason = error
     defining = [block for block in _fenced_blocks(text) if definition.search(block)]
     if defining:
         # Answers quote the task first and solve it last.
@@ -54,6 +67,27 @@ def extract_code(answer: str, goal_function: str) -> str:
         if code and definition.search(code):
             return code
     raise reason
+
+
+def _without_reasoning(text: str) -> str:
+    """A text without blocks like `<think>...</think>`; one that is never opened began before the text did.
+
+    A tag inside a line is code, or prose about it, unless it closes a block.
+    """
+    pieces, done, opened = [], 0, list[str]()
+    for tag in _REASONING.finditer(text):
+        name = (tag["open"] or tag["close"]).lower()
+        if tag["open"]:
+            if not opened:
+                pieces.append(text[done : tag.start()])
+            if name not in opened:
+                opened.append(name)
+        elif name in opened:
+            del opened[opened.index(name) :]
+            done = tag.end()
+        elif not opened and (tag["first"] is not None or tag["last"] is not None):
+            pieces, done = [], tag.end()
+    return text if opened else "".join([*pieces, text[done:]])
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:

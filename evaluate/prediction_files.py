@@ -1,15 +1,17 @@
-"""Raw prediction rows from a file (.jsonl, .json, .parquet), a Hub dataset or memory, each with its place.
+"""Raw prediction rows from a file (.jsonl, .json, gzipped or not; .parquet), a Hub dataset or memory, with their places.
 
 What cannot be read as a row comes out as a `BadRow`; what it means is checked in `predictions.py`.
 """
 
+import gzip
 import json
 import math
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from ..errors import InputError
 from ..text import error_line
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORDS = ("gold", "masked")
-SUFFIXES = (".jsonl", ".json", ".parquet")
+SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
+#: First bytes of files that are no text.
+_MAGIC = {b"\x1f\x8b": "gzip", b"PAR1": "Parquet", b"PK\x03\x04": "zip"}
 #: Where predictions come from: a path, a name on the Hub, `gold` or `masked`; or rows in memory.
 Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
 MAX_ROW_BYTES = 8 * 1024 * 1024
@@ -27,6 +31,8 @@ MAX_ROW_BYTES = 8 * 1024 * 1024
 MAX_JSON_BYTES = 256 * 1024 * 1024
 #: A .parquet file can promise any number of rows, and unfold to many times its size.
 MAX_PARQUET_ROWS, MAX_PARQUET_BYTES, MAX_UNFOLDING = 1_000_000, 1024 * 1024 * 1024, 50
+#: What a compressed file may unpack to: a bomb of a few megabytes holds as many gigabytes.
+MAX_UNPACKED_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ def check_source(source: Source) -> None:
         raise InputError(f"predictions {source!r}: is a folder; give a file in it ({', '.join(SUFFIXES)})")
     if path.exists():
         raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
-    if path.suffix in SUFFIXES or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
+    if source.endswith(SUFFIXES) or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
         kinds = ", ".join(SUFFIXES)
         raise InputError(f"predictions {source!r}: no such file; give {kinds}, org/name, `gold` or `masked`")
 
@@ -79,9 +85,31 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
     path = Path(source)
     if not path.is_file():
         return _hub_rows(str(source))
-    if path.suffix == ".parquet":
+    return _file_rows(path)
+
+
+def _file_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    """The rows of a file, which has to be what its name says.
+
+    Raises:
+        InputError: it is something else.
+    """
+    with path.open("rb") as file:
+        start = file.read(4)
+    kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "text")
+    said = {".gz": "gzip", ".parquet": "Parquet"}.get(path.suffix, "text")
+    if kind == "zip":
+        raise InputError(f"{path}: is a zip archive; unpack it and give the file in it")
+    if kind != said and (kind != "text" or said == "gzip"):  # Parquet that is damaged is told as such
+        fix = {"gzip": "name it .jsonl.gz or .json.gz", "Parquet": "name it .parquet", "text": "take .gz off its name"}
+        raise InputError(f"{path}: is {kind}, which its name does not say; {fix[kind]}")
+    if said == "Parquet":
         return _parquet_rows(path)
-    return _json_rows(path) if path.suffix == ".json" else _jsonl_rows(path)
+    return _json_rows(path) if path.name.removesuffix(".gz").endswith(".json") else _jsonl_rows(path)
+
+
+def _open(path: Path) -> "IO[bytes]":
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
 def _memory_rows(source: "Iterable[Mapping[str, Any]] | pd.DataFrame") -> Iterator[tuple[str, Any]]:
@@ -103,17 +131,26 @@ def _from_frame(name: str, value: Any) -> Any:
 
 
 def _jsonl_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(MAX_ROW_BYTES + 1):
-            number += 1
-            place = f"{path}:{number}"
-            if len(line) > MAX_ROW_BYTES:
-                while not line.endswith(b"\n") and (line := file.readline(1 << 20)):
-                    pass  # skipped in pieces, never held whole
-                yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
-            elif line.strip():
-                yield place, _parse_json(place, line)
+    number = 0
+    try:
+        with _open(path) as file:
+            while line := file.readline(MAX_ROW_BYTES + 1):
+                number += 1
+                place = f"{path}:{number}"
+                if len(line) > MAX_ROW_BYTES:
+                    while not line.endswith(b"\n") and (line := file.readline(1 << 20)):
+                        _check_unpacked(path, file)  # skipped in pieces, never held whole
+                    yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
+                elif line.strip():
+                    yield place, _parse_json(place, line)
+                _check_unpacked(path, file)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: damaged after line {number} ({error_line(error)}); save it again") from error
+
+
+def _check_unpacked(path: Path, file: "IO[bytes]") -> None:
+    if path.suffix == ".gz" and file.tell() > MAX_UNPACKED_BYTES:
+        raise InputError(f"{path}: unpacks to more than {MAX_UNPACKED_BYTES // 2**30} GiB; split it")
 
 
 def _parse_json(place: str, line: bytes) -> Any:
@@ -131,9 +168,16 @@ def _parse_json(place: str, line: bytes) -> Any:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    if path.stat().st_size > MAX_JSON_BYTES:
+    try:
+        with _open(path) as file:
+            # Not a byte is read of a file that is too large, and of a compressed one not more than that.
+            is_large = path.stat().st_size > MAX_JSON_BYTES
+            data = b"" if is_large else file.read(MAX_JSON_BYTES + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: damaged ({error_line(error)}); save it again") from error
+    if is_large or len(data) > MAX_JSON_BYTES:
         raise InputError(f"{path}: larger than {MAX_JSON_BYTES // 2**20} MiB; give one row a line in a .jsonl file")
-    content = _parse_json(str(path), path.read_bytes())
+    content = _parse_json(str(path), data)
     if isinstance(content, BadRow):
         raise InputError(f"{content}; a file of one row a line is named .jsonl")
     if isinstance(content, dict) and "instance_id" in content:
@@ -173,7 +217,9 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     try:
         info = HfApi().dataset_info(name, revision=revision or None)
         files = sorted(
-            file.rfilename for file in info.siblings or () if file.rfilename.endswith((".jsonl", ".parquet"))
+            file.rfilename
+            for file in info.siblings or ()
+            if file.rfilename.endswith((".jsonl", ".jsonl.gz", ".parquet"))
         )
         paths = {file: Path(hf_hub_download(name, file, repo_type="dataset", revision=info.sha)) for file in files}
     except (http_error, OSError, ValueError) as error:
@@ -182,8 +228,7 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
     for file, path in paths.items():
-        rows = _parquet_rows(path) if file.endswith(".parquet") else _jsonl_rows(path)
-        for place, raw in rows:
+        for place, raw in _file_rows(path):
             # The name that the user knows, not that of a copy in a cache.
             place = place.replace(str(path), f"{source}/{file}")
             yield place, BadRow(place, raw.reason) if isinstance(raw, BadRow) else raw

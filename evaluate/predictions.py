@@ -1,6 +1,7 @@
 """Read predictions: rows of a file or a Hub dataset, checked against the contract, or the words `gold` and `masked`.
 
-A bad row never stops a run: it becomes a `BadRow` with its place and reason, and the good ones are evaluated.
+A row that cannot be attributed to an instance and a model never stops a run: it becomes a `BadRow` with its place and
+reason. Any other row is an answer; one that cannot be used is a `Prediction` with a `problem`, and malformed.
 """
 
 import difflib
@@ -37,10 +38,14 @@ class Prediction:
     sample: int = 0
     setting: str = ""
     metadata: Mapping[str, Any] | None = None
+    problem: str = ""
+    """Why the answer cannot be used, as it came; `content` is empty then, and the verdict is malformed."""
 
     @property
     def sha256(self) -> str:
         """Identity of what is evaluated: predictions that agree in it run once."""
+        if self.problem:
+            return hashlib.sha256(f"problem\n{self.problem}".encode()).hexdigest()
         return hashlib.sha256(f"{self.form}\n{self.content}".encode()).hexdigest()
 
     @property
@@ -57,6 +62,8 @@ class Prediction:
             "sample": self.sample,
             "setting": self.setting,
         }
+        if self.problem:
+            row["problem"] = self.problem
         return {**row, "metadata": self.metadata} if self.metadata is not None else row
 
 
@@ -105,21 +112,6 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
     if instance_id not in known:
         near = difflib.get_close_matches(str(instance_id), known, n=1)
         return BadRow(place, f"unknown instance {instance_id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-    forms = [form for form in FORMS if raw.get(form) is not None]
-    if len(forms) != 1:
-        found = " and ".join(forms) if forms else "none"
-        return BadRow(place, f"exactly one of {', '.join(FORMS)} is needed, found {found}")
-    content = raw[forms[0]]
-    if not isinstance(content, str):
-        return BadRow(place, f"{forms[0]} must be text, not {_kind(content)}")
-    if not content.strip():
-        return BadRow(place, f"{forms[0]} is empty")
-    if len(content) > MAX_ROW_BYTES:
-        return BadRow(place, f"{forms[0]} is longer than {MAX_ROW_BYTES // 2**20} MiB")
-    try:
-        content.encode("utf-8")
-    except UnicodeEncodeError:
-        return BadRow(place, f"{forms[0]} holds half a surrogate pair: not valid Unicode")
     sample, setting, metadata = raw.get("sample"), raw.get("setting"), raw.get("metadata")
     if sample is not None and (type(sample) is not int or not 0 <= sample <= MAX_SAMPLE):
         return BadRow(place, f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}")
@@ -131,7 +123,35 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
         model, setting = clean_name(str(model)), clean_name(setting) if setting and setting.strip() else ""
     except ValueError as error:
         return BadRow(place, f"model_name_or_path or setting {error}")
-    return Prediction(str(instance_id), model, forms[0], content, sample or 0, setting, metadata)
+    form, content, problem = _answer(raw)
+    return Prediction(str(instance_id), model, form, content, sample or 0, setting, metadata, problem)
+
+
+def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
+    """(form, content, problem) of a row that names an instance and a model.
+
+    Whatever such a row holds is what the model answered. Models do answer nothing: it counts, as malformed.
+    """
+    forms = [form for form in FORMS if raw.get(form) is not None]
+    if len(forms) != 1:
+        found = " and ".join(forms) if forms else "none"
+        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {found}"
+    [form], content = forms, raw[forms[0]]
+    problem = ""
+    if not isinstance(content, str):
+        problem = f"{form} must be text, not {_kind(content)}"
+    elif not content.strip():
+        told = raw.get("problem")  # a row that we have written before
+        is_told = isinstance(told, str) and told.strip() and told.isprintable() and len(told) <= MAX_NAME
+        problem = str(told) if is_told else f"{form} is empty"
+    elif len(content) > MAX_ROW_BYTES:
+        problem = f"{form} is longer than {MAX_ROW_BYTES // 2**20} MiB"
+    else:
+        try:
+            content.encode("utf-8")
+        except UnicodeEncodeError:
+            problem = f"{form} holds half a surrogate pair: not valid Unicode"
+    return form, "" if problem else content, problem
 
 
 def _kind(value: Any) -> str:
@@ -188,4 +208,7 @@ def _stored(line: bytes) -> Prediction:
     raw = json.loads(line)
     form = next(form for form in FORMS if form in raw)
     names = raw["instance_id"], raw["model_name_or_path"]
-    return Prediction(*names, form, raw[form], raw["sample"], raw["setting"], raw.get("metadata"))
+    problem = raw.get("problem", "")
+    if not isinstance(problem, str):
+        raise ValueError("problem: not text")
+    return Prediction(*names, form, raw[form], raw["sample"], raw["setting"], raw.get("metadata"), problem)

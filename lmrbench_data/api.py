@@ -9,6 +9,8 @@ run.to_pandas()
 import hashlib
 import json
 import logging
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from .evaluate.judge.client import Endpoint
 from .evaluate.judge.run import JudgeSettings, JudgeSummary
 from .evaluate.judge.run import judge as judge_run
 from .evaluate.judge.store import read_judgements
-from .evaluate.prediction_files import BadRow, Source, check_source, raw_rows
+from .evaluate.prediction_files import WORDS, BadRow, Source, check_source, raw_rows
 from .evaluate.reports.annotations import read_annotations
 from .evaluate.reports.report import Report, make_report
 from .evaluate.reports.scores import ModelScore, score_runs
@@ -132,7 +134,8 @@ def evaluate(
     Args:
         predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
             dataset on the Hub, `org/name[@revision]`; or the words `gold` and `masked`.
-        out: run folder; by default `runs/<name of the file>`, and `runs/memory-<hash>` for rows in memory.
+        out: run folder; by default `runs/<name of the file>-<hash of its place>`, `runs/gold`, `runs/masked`, and
+            `runs/memory-<hash>` for rows in memory.
         dataset: `embedded`, a folder, or `org/name[@revision]`.
         instances, categories: only these; all by default.
         workers: how many sandboxes run at a time.
@@ -167,7 +170,13 @@ def write_report(run: Run) -> None:
 
 def _default_folder(predictions: Source) -> Path:
     if isinstance(predictions, str | Path):
-        return Path("runs") / Path(str(predictions).replace("@", "-")).stem
+        source = Path(predictions)
+        if str(source) in WORDS:
+            return Path("runs") / source
+        # The same file goes on in its folder; another one of that name has its own.
+        place = str(source.resolve()) if source.is_file() else str(predictions)
+        name = re.sub(r"[^\w.-]", "-", re.sub(r"(\.(jsonl|json|parquet))?(\.gz)?$", "", source.name))
+        return Path("runs") / f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
     content = json.dumps(predictions, sort_keys=True, default=str).encode()
     return Path("runs") / f"memory-{hashlib.sha256(content).hexdigest()[:12]}"
 

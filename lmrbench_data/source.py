@@ -7,6 +7,7 @@ The source may come from a model: it is parsed, never executed or imported.
 import ast
 import re
 import threading
+import unicodedata
 import warnings
 from dataclasses import dataclass
 
@@ -19,6 +20,9 @@ warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
 #: Refused unseen: Python's parser takes time that grows with the square of such lengths.
 _MAX_CHARACTERS = 250_000
 _MAX_DOTS = 1000
+_MAX_BRACES = 10_000
+#: Marks that follow one letter; text that keeps to Unicode's stream-safe format (UAX #15) has no more than these.
+_MAX_MARKS = 30
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 _PARSER = threading.Lock()
@@ -58,8 +62,12 @@ def parse(source: str) -> ast.Module:
     """
     if len(source) > _MAX_CHARACTERS:
         raise SourceError(f"more than {_MAX_CHARACTERS} characters")
+    if source.count("{") > _MAX_BRACES:  # each could be a part of one f-string
+        raise SourceError(f"more than {_MAX_BRACES} opening braces")
     if any(chain.group().count(".") > _MAX_DOTS for chain in re.finditer(r"(?:\.[\s\\]*+\w++[\s\\]*+)+", source)):
         raise SourceError(f"a dotted name of more than {_MAX_DOTS} parts")
+    if _marks_pile_up(source):
+        raise SourceError(f"more than {_MAX_MARKS} combining marks on one letter")
     try:
         # Python 3.11 keeps the depth of its trees in one place for all threads: two parses at a time confuse each other
         # ("AST constructor recursion depth mismatch").
@@ -71,6 +79,15 @@ def parse(source: str) -> ast.Module:
         raise found from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise SourceError(f"cannot be parsed: {type(error).__name__} {error}".rstrip()) from None
+
+
+def _marks_pile_up(source: str) -> bool:
+    """Whether so many marks follow each other that putting them in order, as Python does with names, takes for ever."""
+    if source.isascii():
+        return False
+    marks = {char for char in set(source) if unicodedata.combining(unicodedata.normalize("NFKD", char)[0])}
+    run = f"[{''.join(map(re.escape, sorted(marks)))}]{{{_MAX_MARKS + 1}}}"
+    return bool(marks) and re.search(run, source) is not None
 
 
 def find_function(source: str, qualified_name: str) -> Target:

@@ -1,6 +1,7 @@
 """People and the judge: annotations are read with a place for each fault, and agreement is what its definitions say."""
 
 import csv
+import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
@@ -127,6 +128,37 @@ def test_files_that_are_no_annotations(tmp_path: Path, name: str, content: bytes
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=reason):
         read_annotations(tmp_path / name)
+
+
+def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> None:
+    """README's columns name no setting, and answers may have one."""
+
+    def scored(model: str, setting: str) -> ModelScore:
+        return dataclasses.replace(score({"task-0": "CC", "task-1": "LI"}), model=model, setting=setting)
+
+    def label(annotator: str, instance: str, model: str, category: str, setting: str = "") -> Annotation:
+        return Annotation(annotator, instance, model, setting, 0, category, "")  # type: ignore[arg-type]
+
+    scores = [scored("one", "agent"), scored("two", "agent"), scored("two", "standard"), scored("three", "")]
+    scores.append(scored("three", "agent"))
+    found = measure_agreement(
+        [
+            label("ann", "task-0", "one", "CC"),
+            label("ann", "task-1", "one", "CC"),
+            label("ann", "task-0", "two", "CC"),  # in two settings: nobody knows which
+            label("ann", "task-0", "three", "CC"),  # the setting without a name is meant
+            label("ann", "task-9", "one", "CC"),
+            label("ann", "task-0", "nobody", "CC"),
+            label("bob", "task-0", "two", "CC", "standard"),
+            label("bob", "task-0", "one", "LI"),
+            label("bob", "task-0", "one", "CC", "agent"),  # says more than the row above
+        ],
+        scores,
+    )
+    assert (found.unknown, found.ambiguous) == (2, 1)
+    by_pair = {(pair.first, pair.second): pair for pair in found.pairs}
+    assert (by_pair["ann", "judge"].answers, by_pair["ann", "judge"].conflicts) == (3, 1)
+    assert (by_pair["ann", "bob"].answers, by_pair["ann", "bob"].share) == (1, 1.0)
 
 
 def test_report_with_people_and_judge(tmp_path: Path) -> None:

@@ -311,7 +311,43 @@ def test_the_line_of_a_syntax_error_is_that_of_the_answer() -> None:
         splice_function(METHOD, "Outer.forward", "    def forward(self, x):\n        x = 1\n        return 1 +\n")
 
 
+DRAFT = "def scale(values, factor):\n    return values\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"<think>\nFirst try:\n{DRAFT}\nNo, it scales.\n</think>\n{BODY}",
+        f"<think>Let me see.\n{DRAFT}Wrong.</think>{BODY}",
+        f"  <Thinking>\n{DRAFT}\n</THINKING>\n\nHere it is:\n\n{BODY}\nDone.",
+        f"<reasoning>\n```python\n{DRAFT}```\n</reasoning>\n{BODY}",
+        f"<think>\n{DRAFT}</think>\n<reasoning>\n{DRAFT}</reasoning>\n```python\n{BODY}```\n",
+        f"<think>\n{DRAFT}\n<think>\nagain\n{DRAFT}</think>\nand\n</think>\n{BODY}",
+        f"My draft:\n{DRAFT}\nIt should scale.\n</think>\n\n{BODY}",  # the template of the model opened it
+        f"{BODY}\n<think>\nIs this right?\n</think>\n",
+        f"<think>\n{BODY}",  # never closed: all there is
+    ],
+)
+def test_drafts_in_reasoning_do_not_count(answer: str) -> None:
+    assert run(splice_function(MASKED, "scale", answer))["scale"]([1.0], 2.0) == [2.0]
+
+
+def test_code_about_reasoning_tags_is_left_alone() -> None:
+    code = (
+        "import re\n\ndef scale(values, factor):\n"
+        "    text = re.sub(r'<think>.*?</think>', '', values)\n"
+        '    return text.split("</think>")[-1], factor\n'
+    )
+    for answer in (code, f"Strip it:\n\n```python\n{code}```\nThat removes <think>...</think>.", f"Sure.\n\n{code}"):
+        result = run(splice_function(MASKED, "scale", answer))["scale"]
+        assert result("<think>a</think>b</think>c", 1) == ("c", 1)
+
+
 HUNGRY = {
+    "thoughts that never end": "<think>\n" * 120_000 + BODY,
+    "thoughts that only end": "</think>\n" * 110_000 + BODY,
+    "thoughts of two kinds": "<think>\n" * 50_000 + "</reasoning>\n" * 35_000 + BODY,
+    "blanks before tags": (" " * 900 + "</think> x\n") * 1000 + BODY,
     "fences that never close": "~~~a\n" * 190_000 + BODY,
     "fences of every length": "\n".join("`" * n for n in range(3, 1200)) + "\n" + BODY,
     "prose that looks like code": "from x\n" * 140_000 + BODY,
@@ -322,6 +358,8 @@ HUNGRY = {
     "odd literals": RETURN + "1if 1else " * 5000 + "1",
     "odd escapes": RETURN + "'\\d'," * 40_000,
     "white space": (" " * 500 + "\n") * 1900 + BODY,
+    "parts of an f-string": RETURN + "f'" + "x" * 180_000 + "{a}" * 10_000 + "'",
+    "more parts of an f-string": RETURN + "f'" + "{a}" * 80_000 + "'",
     "dots": RETURN + "a." * 120_000 + "a",
 }
 

@@ -138,6 +138,26 @@ HOSTILE_TARS = {
     "very_long_part": tar(member("a" * 256)),
     "very_long_part_in_bytes": tar(member("é" * 128)),
     "not_utf8": header("\udcff") + bytes(512) + END,
+    "git_configuration": tar(member(".git/config", b"[core]\n\tfsmonitor = touch /tmp/owned\n")),
+    "git_file": tar(member(".git", b"gitdir: elsewhere\n")),
+    "git_folder_alone": tar(member(".git", b"", tarfile.DIRTYPE)),
+    "git_below": tar(member("data/.git/hooks/post-checkout")),
+    "git_in_capitals": tar(member(".GiT/config")),
+    "git_with_a_space": tar(member(".git /config")),
+    "git_with_dots": tar(member(".git. ./config")),
+    "git_as_dos_shortens_it": tar(member("GIT~1/config")),
+    "git_as_a_stream": tar(member(".git::$INDEX_ALLOCATION/config")),
+    "git_with_a_joiner": tar(member(".g\u200cit/config")),
+    "git_with_a_byte_order_mark": tar(member("\ufeff.git/config")),
+    "right_to_left": tar(member("ab\u202eyp.exe")),
+    "zero_width": tar(member("sca\u200ble.py")),
+    "invisible_letter": tar(member("scale\u3164.py")),
+    "variation_selector": tar(member("scale\ufe0f.py")),
+    "line_separator": tar(member("a\u2028b")),
+    "c1_control": tar(member("a\x9bb")),
+    "set_user_id": tar(member("tool", mode=0o4755)),
+    "set_group_id": tar(member("tool", mode=0o2755)),
+    "sticky": tar(member("a", b"", tarfile.DIRTYPE, mode=0o1777)),
     "symlink": tar(member("link", b"", tarfile.SYMTYPE, linkname="/etc")),
     "symlink_then_file_below": tar(member("a", b"", tarfile.SYMTYPE, linkname="/tmp"), member("a/b")),
     "hardlink": tar(member("a"), member("b", b"", tarfile.LNKTYPE, linkname="a")),
@@ -215,6 +235,18 @@ def test_a_hostile_archive_is_refused_and_nothing_is_written(name: str, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_git_finds_nothing_to_obey_in_an_unpacked_repository(tmp_path: Path) -> None:
+    """What may stay: files that git reads as data, and names that only look alike."""
+    files = {
+        name: File(b"x\n") for name in (".gitignore", ".gitattributes", ".github/a.yml", "git~12/a", "a.git/config")
+    }
+    archive = pack(files)
+    assert unpack(
+        {"instance_id": "x", "repo_archive": archive, "repo_sha256": archive_sha256(archive)}, tmp_path / "repo"
+    )
+    assert read_tree(tmp_path / "repo") == files
+
+
 def test_an_ordinary_tar_with_folders_is_read() -> None:
     content = tar(
         member("a/", b"", tarfile.DIRTYPE, mode=0o755), member("./a/b.sh", b"x", mode=0o755), member("数" * 40)
@@ -242,7 +274,7 @@ def test_unpack_writes_the_files_only_into_an_empty_folder(tmp_path: Path) -> No
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize("name", ["../a", "/a", "a\\b", "C:a", "a\0b", "", "a/../b", "\udcff", "a" * 256])
+@pytest.mark.parametrize("name", ["../a", "/a", "a\\b", "C:a", "a\0b", "", "a/../b", "\udcff", "a" * 256, "a/.Git/x"])
 def test_a_tar_with_an_unsafe_path_cannot_be_made(name: str) -> None:
     with pytest.raises(LoadError, match="not a plain path"):
         tar_bytes({name: File(b"")})

@@ -65,6 +65,26 @@ def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], loc
 # --- start ------------------------------------------------------------------------------------------------------------
 
 
+def test_help_shows_every_word_of_every_text() -> None:
+    """Markup ate what stands in brackets."""
+    from typer.main import get_command
+    from typer.testing import CliRunner
+
+    from lmrbench_data.cli import app
+
+    seen = 0
+    commands = [((), get_command(app))]
+    while commands:
+        path, command = commands.pop()
+        commands += [((*path, name), inner) for name, inner in getattr(command, "commands", {}).items()]
+        shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=100).stdout
+        words = " ".join(shown.split())
+        for text in (command.help, *(getattr(item, "help", None) for item in command.params)):
+            assert " ".join((text or "").split()) in words, (path, text)
+            seen += bool(text)
+    assert seen > 60
+
+
 @pytest.mark.parametrize(
     "arguments", ["--help", "evaluate --help", "dataset build --help", "images --help", "--version"]
 )

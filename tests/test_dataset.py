@@ -363,6 +363,10 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "toy-c"}), load_rows_of(f)[1]]),
         "the rows are not those of the card",
     ),
+    "a_name_that_leads_out": (
+        lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "../../../x"}), load_rows_of(f)[1]]),
+        "instance_id '../../../x' is not a plain name",
+    ),
     "no_rows": (lambda f: rewrite(f, []), "the rows are not those of the card"),
     "other_columns": (
         lambda f: pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), f / DATA_FILE),

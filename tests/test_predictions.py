@@ -1,11 +1,15 @@
 """Every kind of bad prediction row gives one clear line with its place, and every good row around it is still read."""
 
+import gzip
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 import tracemalloc
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate import prediction_files
+from lmrbench_data.evaluate.extract import MalformedAnswer
 from lmrbench_data.evaluate.prediction_files import BadRow
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile, read_predictions
+from lmrbench_data.evaluate.workspace import rebuild
 from lmrbench_data.loader import read_archive
 
 ROWS: dict[str, dict[str, Any]] = {"toy-scale": {}, "toy-shift": {}}
@@ -60,15 +67,6 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "model that never ends": (bad(model_name_or_path="m" * 201), "printable text of 1 to 200"),
     "unknown instance": (bad(instance_id="toy-skale"), "unknown instance 'toy-skale'; did you mean 'toy-scale'?"),
     "instance of another type": (bad(instance_id=7), "instance_id must be"),
-    "two forms": (bad(model_patch="diff"), "exactly one of .*, found function and model_patch"),
-    "three forms": (bad(model_patch="diff", goal_file="x"), "found function and goal_file and model_patch"),
-    "no form": (bad(function=...), "exactly one of .*, found none"),
-    "null form": (bad(function=None), "found none"),
-    "empty form": (bad(function=""), "function is empty"),
-    "blank form": (bad(function=" \n\t"), "function is empty"),
-    "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),
-    "form that is an object": (bad(function=..., model_patch={"a": 1}), "model_patch must be text, not an object"),
-    "half a surrogate pair": (bad(function="'\ud800'"), "half a surrogate pair"),
     "sample of another type": (bad(sample="1"), "sample must be a whole number"),
     "sample that is true": (bad(sample=True), "sample must be a whole number"),
     "fractional sample": (bad(sample=0.5), "sample must be a whole number"),
@@ -101,6 +99,39 @@ def test_a_bad_line_is_told_with_its_place_and_the_rest_is_read(name: str, tmp_p
         assert "\n" not in str(item)
         assert str(item).isprintable()
         assert len(str(item)) < 400 + len(str(path))
+
+
+UNUSABLE: dict[str, tuple[bytes, str]] = {
+    "two forms": (bad(model_patch="diff"), "exactly one of .*, found function and model_patch"),
+    "three forms": (bad(model_patch="diff", goal_file="x"), "found function and goal_file and model_patch"),
+    "no form": (bad(function=...), "exactly one of .*, found none"),
+    "null form": (bad(function=None), "found none"),
+    "empty form": (bad(function=""), "function is empty"),
+    "blank form": (bad(function=" \n\t"), "function is empty"),
+    "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),
+    "form that is an object": (bad(function=..., model_patch={"a": 1}), "model_patch must be text, not an object"),
+    "half a surrogate pair": (bad(function="'\ud800'"), "half a surrogate pair"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_an_answer_that_cannot_be_used_is_an_answer_and_malformed(
+    name: str, tmp_path: Path, toy_row: dict[str, Any]
+) -> None:
+    line, reason = UNUSABLE[name]
+    path, copy = tmp_path / "predictions.jsonl", tmp_path / "copy.jsonl"
+    path.write_bytes(line)
+    [item] = read(path)
+    assert isinstance(item, Prediction)
+    assert re.search(reason, item.problem)
+    with pytest.raises(MalformedAnswer, match=reason):
+        rebuild(toy_row, item)  # type: ignore[arg-type]
+    # A run's own copy keeps the reason and the identity, and is a file of predictions like any other.
+    with copy.open("wb") as file:
+        PredictionFile.append(file, item)
+    for kept in (*PredictionFile(copy), *read(copy)):
+        assert kept == item
+        assert kept.sha256 == item.sha256 != Prediction("toy-scale", "org/model", "function", "").sha256
 
 
 def test_good_rows_in_all_their_forms(tmp_path: Path) -> None:
@@ -162,10 +193,10 @@ def test_files_of_swe_bench_load_as_they_are(form: str, tmp_path: Path) -> None:
 
 def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
     path = tmp_path / "preds.json"
-    path.write_text(json.dumps([SWE, 7, {**SWE, "model_patch": None}, SWE]))
+    path.write_text(json.dumps([SWE, 7, {**SWE, "instance_id": None}, SWE]))
     assert [str(item) for item in read(path)[1:]] == [
         f"{path}[1]: a row must be a JSON object, not a number",
-        f"{path}[2]: exactly one of function, goal_file, model_patch is needed, found none",
+        f"{path}[2]: missing key 'instance_id'",
         f"{path}[3]: duplicate of {path}[0] (same instance, model, setting and sample)",
     ]
     path.write_text(json.dumps({"toy-scale": SWE, "nope": {"model_name_or_path": "m", "function": CODE}, "x": 1}))
@@ -182,15 +213,18 @@ def test_parquet_rows(tmp_path: Path) -> None:
         for index in range(40)
     ]
     rows[20]["function"] = None
+    rows[25]["sample"] = -1
     rows[30]["sample"] = 29
     table = pa.Table.from_pylist(rows)
     pq.write_table(table, path)
     found = read(path)
     assert len(found) == 40
+    assert isinstance(found[20], Prediction)
+    assert "found none" in found[20].problem
     assert found[0] == Prediction("toy-scale", "org/model", "function", CODE, 0, "", {"cost": 1.5, "note": None})
     wrong = {index: str(item) for index, item in enumerate(found) if isinstance(item, BadRow)}
     assert wrong == {
-        20: f"{path} row 21: exactly one of function, goal_file, model_patch is needed, found none",
+        25: f"{path} row 26: sample must be a whole number from 0 to 1000000, not -1",
         30: f"{path} row 31: duplicate of {path} row 30 (same instance, model, setting and sample)",
     }
 
@@ -216,7 +250,9 @@ def test_parquet_values_that_json_does_not_have(tmp_path: Path) -> None:
 
     columns["function"] = pa.array([b"def f(): 1", b"def f(): 2"], pa.binary())
     pq.write_table(pa.table(columns), path)
-    assert "function must be text, not bytes" in str(read(path)[0])
+    [first, second] = read(path)
+    assert isinstance(first, Prediction)
+    assert first.problem == "function must be text, not bytes"
 
     columns["function"] = pa.array([CODE, CODE])
     columns["metadata"] = pa.array([{"when": 1}, {"when": None}], pa.struct([("when", pa.timestamp("s"))]))
@@ -254,7 +290,7 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
     new = {
         "README.md": b"# Predictions",
         "a/rows.jsonl": bad(function="first") + b"\n{\n" + bad(function="again"),
-        "data/test.parquet": parquet({**GOOD, "sample": 1, "function": "second"}, {**GOOD, "function": None}),
+        "data/test.parquet": parquet({**GOOD, "sample": 1, "function": "second"}, {**GOOD, "sample": -1}),
     }
     with Hub() as hub:
         hub.commit("org/preds", old, "v1")
@@ -271,7 +307,7 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
         "org/preds/a/rows.jsonl:2: not JSON: Expecting property name enclosed in double quotes (column 2)",
         "org/preds/a/rows.jsonl:3: duplicate of org/preds/a/rows.jsonl:1 (same instance, model, setting and sample)",
         "second",
-        "org/preds/data/test.parquet row 2: exactly one of function, goal_file, model_patch is needed, found none",
+        "org/preds/data/test.parquet row 2: sample must be a whole number from 0 to 1000000, not -1",
     ]
     assert pinned == [item.replace("org/preds", f"org/preds@{sha}") for item in newest]
     reasons = ["RevisionNotFoundError", "holds no .jsonl or .parquet file", "RepositoryNotFoundError"]
@@ -313,6 +349,61 @@ def test_sources_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=reason) as error:
             list(read_predictions(path, ROWS))
         assert "\n" not in str(error.value)
+
+
+def test_compressed_files_are_read_and_wrong_names_are_told(tmp_path: Path) -> None:
+    rows = [GOOD, {**GOOD, "sample": 1}]
+    lines, whole = b"\n".join(json.dumps(row).encode() for row in rows), json.dumps(rows).encode()
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows), sink)
+    parquet = bytes(sink.getvalue())
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("rows.jsonl", lines)
+
+    def source(name: str, content: bytes) -> Path:
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    for path in (
+        source("rows.jsonl.gz", gzip.compress(lines)),
+        source("two.jsonl.gz", gzip.compress(lines[:100]) + gzip.compress(lines[100:])),
+        source("rows.json.gz", gzip.compress(whole)),
+        source("rows.txt", lines),
+    ):
+        assert read(path) == read(source("rows.json", whole)), path
+    for path, reason in {
+        source("a.jsonl", gzip.compress(lines)): "is gzip, which its name does not say; name it .jsonl.gz or .json.gz",
+        source("a.parquet", gzip.compress(lines)): "is gzip",
+        source("b.jsonl", parquet): "is Parquet, which its name does not say; name it .parquet",
+        source("b.json.gz", parquet): "is Parquet",
+        source("c.jsonl", archive.getvalue()): "is a zip archive; unpack it",
+        source("c.json", archive.getvalue()): "is a zip archive; unpack it",
+        source("d.jsonl.gz", lines): "is text, which its name does not say; take .gz off its name",
+        source("e.jsonl.gz", gzip.compress(lines)[:-20]): "damaged after line [01]",
+        source("f.json.gz", gzip.compress(whole)[:-20]): "damaged",
+        source("g.jsonl.gz", gzip.compress(lines)[:30] + bytes(40)): "damaged after line 0",
+        tmp_path / "absent.jsonl.gz": "no such file",
+    }.items():
+        with pytest.raises(InputError, match=reason) as error:
+            read(path)
+        assert "\n" not in str(error.value)
+
+
+def test_a_compressed_bomb_is_refused_under_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction_files, "MAX_UNPACKED_BYTES", 64 * 2**20)
+    stream = zlib.compressobj(wbits=31)
+    zeros = b"".join([*(stream.compress(bytes(2**20)) for _ in range(300)), stream.flush()])
+    lines = gzip.compress(b"{}\n" * 40_000_000, compresslevel=1)
+    for name, content, reason in (
+        ("a.jsonl.gz", zeros, "unpacks to more than"),
+        ("b.jsonl.gz", lines, "unpacks to more than"),
+        ("a.json.gz", zeros, "larger than 256 MiB"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=reason):
+            for _ in read_predictions(str(tmp_path / name), ROWS):
+                pass
 
 
 def test_a_json_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:

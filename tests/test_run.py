@@ -18,8 +18,9 @@ import pytest
 from conftest import TOY_ANSWER, recorded_rows, write_toy_benchmark
 
 from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.errors import InputError, LoadError
 from lmrbench_data.evaluate.runs.evaluate import RunSettings, evaluate
-from lmrbench_data.evaluate.runs.folder import read_facts, read_results
+from lmrbench_data.evaluate.runs.folder import log_path, read_facts, read_results
 from lmrbench_data.evaluate.sandbox.base import Limits, Outcome, Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
@@ -265,11 +266,17 @@ def test_changed_and_removed_predictions_count_as_they_stand_now(bench: Bench) -
     bench.write("def scale(values, factor):\n    return values\n")
     assert bench.run().returncode == 0
     assert counted() == ["model-w0 0"]
-    evaluated = bench.results.read_bytes()
+    # Whoever counts the rows of the file counts those of the run.
+    assert [row["status"] for row in bench.rows()] == ["failed"]
+    [folder_of_logs] = (bench.folder / "run").glob("results-removed.jsonl")
     bench.write(TOY_ANSWER)
-    assert bench.run().returncode == 0
+    done = bench.run()
+    assert done.returncode == 0
+    assert "1 results that do not count any more moved to results-removed.jsonl" in done.stderr
     assert counted() == ["model-w0 1"]
-    assert bench.results.read_bytes() == evaluated, "nothing is evaluated twice"
+    assert [row["status"] for row in bench.rows()] == ["passed"]
+    started = {row["duration_s"] for row in map(json.loads, folder_of_logs.read_text().splitlines())}
+    assert bench.rows()[0]["duration_s"] in started, "nothing is evaluated twice"
 
 
 def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path) -> None:
@@ -341,7 +348,7 @@ def test_damaged_folders_are_one_line(bench: Bench) -> None:
         (facts, scope, "damaged (scope)"),
         (rows, b"\0\n" + whole[rows], "results.jsonl:1: damaged"),
         (rows, no_model + whole[rows], "results.jsonl:1: damaged"),
-        (rows, whole[rows] + b"[]\n" + whole[rows], f"damaged at byte {len(whole[rows])}"),
+        (rows, whole[rows] + b"[]\n" + whole[rows], "results.jsonl:2: damaged"),
     ]:
         path.write_bytes(damaged)
         for command in (bench.command(), bench.report()):
@@ -438,6 +445,38 @@ def test_a_row_of_a_dataset_that_cannot_be_read_costs_its_own_answers_their_verd
     for number in range(4):
         assert found[number]["status"] == "infra_error"
         assert found[number]["detail"].startswith("the dataset's row cannot be read: ")
+
+
+def test_a_name_of_a_dataset_writes_nothing_outside_the_run(tmp_path: Path, toy_row: dict[str, Any]) -> None:
+    """Rows that never went through the loader."""
+    run = tmp_path / "a" / "run"
+    for name in ("../../../x", "/tmp/x", "..", "a/b", "A b", "a" * 101, "x\n"):
+        row = {**toy_row, "instance_id": name}
+        answer = {"instance_id": name, "model_name_or_path": "m", "function": TOY_ANSWER.replace("[", "print(1) or [")}
+        with LocalSandbox() as sandbox, pytest.raises(LoadError, match="not a plain name"):
+            evaluate([answer], RunSettings(run), [row], sandbox)  # type: ignore[list-item]
+        assert list(tmp_path.rglob("*")) == []
+        assert log_path(run, name, "../../" * 5).resolve().is_relative_to(run / "logs")
+    assert log_path(run, "dpo-preference-loss", "0" * 64) == run / "logs" / "dpo-preference-loss" / f"{'0' * 16}.log"
+
+
+def test_rows_of_a_wrong_file_do_not_cost_the_results(tmp_path: Path, toy_row: dict[str, Any]) -> None:
+    good = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
+    folder, settings = tmp_path / "run", RunSettings(tmp_path / "run")
+    with LocalSandbox() as sandbox:
+        assert evaluate([good], settings, [toy_row], sandbox).jobs == 1
+        assert evaluate([{**good, "model_name_or_path": "n", "function": "x"}], settings, [toy_row], sandbox).jobs == 1
+        assert [row["model_name_or_path"] for row in read_results(folder)] == ["n"]
+        assert len((folder / "results.jsonl").read_text().splitlines()) == 1
+        with pytest.raises(InputError, match="none for the chosen instances"):
+            evaluate([], settings, [toy_row], sandbox)
+        assert len((folder / "results.jsonl").read_text().splitlines()) == 1
+        # A kill in the middle of the move leaves a row cut short.
+        with (folder / "results-removed.jsonl").open("a") as file:
+            file.write('{"instance_id": "toy-sc')
+        assert evaluate([good], settings, [toy_row], sandbox).jobs == 0
+    assert [row["status"] for row in read_results(folder)] == ["passed"]
+    assert len((folder / "results-removed.jsonl").read_text().splitlines()) == 2
 
 
 def test_memory_does_not_grow_with_the_number_of_predictions(bench: Bench) -> None:

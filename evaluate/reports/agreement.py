@@ -51,13 +51,15 @@ class Agreement:
     """Answers on which people are split evenly: left out of what is compared with the judge."""
     unknown: int = 0
     """Annotations of answers that no run has."""
+    ambiguous: int = 0
+    """Annotations that name no setting, of a model that answered in several."""
 
 
 def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelScore]) -> Agreement:
     """Compare annotations with each other, and with the judge's categories in `scores`.
 
     An annotation belongs to the answer with its instance, model, setting and sample; of several runs that have such an
-    answer the first counts.
+    answer the first counts. One that names no setting belongs to the only answer that has the rest, if there is one.
 
     Raises:
         InputError: the extra `report` is not installed.
@@ -68,10 +70,19 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
         for instance, answers in score.answers.items():
             for answer in answers:
                 judged.setdefault((instance, score.model, score.setting, answer.sample), answer.judged)
-    known = [annotation for annotation in annotations if annotation.answer in judged]
+    settings: dict[AnswerRow, list[AnswerRow]] = {}
+    for instance, model, setting, sample in judged:
+        settings.setdefault((instance, model, "", sample), []).append((instance, model, setting, sample))
     labels: dict[str, dict[AnswerRow, str]] = {}
-    for annotation in known:
-        labels.setdefault(annotation.annotator, {})[annotation.answer] = annotation.category
+    unknown = ambiguous = 0
+    # Those that name their answer first: where somebody labelled one answer in both ways, that one counts.
+    for annotation in sorted(annotations, key=lambda annotation: annotation.answer not in judged):
+        found = [annotation.answer] if annotation.answer in judged else settings.get(annotation.answer, [])
+        if len(found) == 1:
+            labels.setdefault(annotation.annotator, {}).setdefault(found[0], annotation.category)
+        else:
+            unknown += not found
+            ambiguous += bool(found)
     annotators = sorted(labels)
     judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
     people, split = _majorities(labels)
@@ -90,7 +101,8 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
         _fleiss([[str(label == "CC") for label in row] for row in fleiss], ("True", "False")),
         Counter((label, judge[answer]) for answer, label in people.items() if answer in judge),
         len(split),
-        len(annotations) - len(known),
+        unknown,
+        ambiguous,
     )
 
 

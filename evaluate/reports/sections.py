@@ -60,6 +60,10 @@ def notes(report: "Report") -> list[str]:
         lines.append(f"People are split evenly on {report.agreement.without_majority} answers, left out of majorities.")
     if report.agreement and report.agreement.unknown:
         lines.append(f"{report.agreement.unknown} annotations are of answers that these runs do not have.")
+    if report.agreement and report.agreement.ambiguous:
+        lines.append(
+            f"{report.agreement.ambiguous} annotations name no setting, and their models answered in several: left out."
+        )
     if report.bad_annotations:
         lines.append(f"{len(report.bad_annotations)} rows of annotations could not be read.")
     return lines

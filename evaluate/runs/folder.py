@@ -1,11 +1,14 @@
 """The folder of a run: run.json, predictions.jsonl, results.jsonl, logs/. One process writes; a killed one is resumed.
 
-results.jsonl is append-only and flushed row by row. A row counts for the prediction whose key and hash it carries; of
-several (an infra error that was tried again) the last counts. Totals are never stored here: reports recompute them.
+While a run goes on, results.jsonl is appended to and flushed row by row. A row counts for the prediction whose key and
+hash it carries; of several (an infra error that was tried again) the last counts. When a run starts, rows that do not
+count any more move to results-removed.jsonl. Totals are never stored here: reports recompute them.
 """
 
 import contextlib
+import hashlib
 import json
+import logging
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,11 +19,14 @@ from filelock import FileLock, Timeout
 
 from ...errors import ArgumentError, InputError
 from ...files import write_atomically
+from ...loader import PLAIN_NAME, check_instance_id
 from ...rows import ResultRow
 from ...times import now
 from ..predictions import Prediction, PredictionFile
 from ..verdict import Status
 from .jsonl import Line, cut_tail, parse_row, read_log, wrong_key
+
+_log = logging.getLogger(__name__)
 
 #: What run.json and each row of results.jsonl always have, and what that is.
 _FACTS: dict[str, Any] = {
@@ -85,6 +91,8 @@ class RunFolder:
         self._results: IO[bytes] | None = None
         #: Of each row that has a result: status, and where the row starts in results.jsonl.
         self._known: dict[Key, tuple[Status, int]] = {}
+        #: Of answers whose rows were removed: where a row starts in results-removed.jsonl.
+        self._removed: dict[tuple[str, str], int] = {}
 
     @classmethod
     @contextlib.contextmanager
@@ -93,7 +101,10 @@ class RunFolder:
 
         Raises:
             InputError: another process has it open, it belongs to a different run, or it holds something else.
+            LoadError: an instance of the run has a name that no file should have.
         """
+        for instance_id in identity["scope"]:
+            check_instance_id(instance_id, "dataset")
         stored = path / "run.json"
         try:
             if path.exists() and (not path.is_dir() or (not stored.is_file() and set(os.listdir(path)) - {".lock"})):
@@ -110,6 +121,7 @@ class RunFolder:
         with contextlib.closing(cls(path, {})) as folder, lock:
             folder.facts = _facts(path, stored, identity)
             folder._read_results()
+            folder._read_removed()
             folder.update()
             yield folder
 
@@ -125,7 +137,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def predictions_writer(self) -> Iterator[Callable[[Prediction], None]]:
-        """Rewrite predictions.jsonl; afterwards `entries` indexes it."""
+        """Rewrite predictions.jsonl; afterwards `entries` indexes it, and results of other predictions are removed."""
         temporary = self.path / ".predictions.jsonl"
         self.entries = []
         with temporary.open("wb") as file:
@@ -136,6 +148,8 @@ class RunFolder:
 
             yield write
         os.replace(temporary, self.path / "predictions.jsonl")
+        if self.entries:  # with none, the wrong file was given
+            self._remove_results()
 
     def prediction(self, entry: Entry) -> Prediction:
         """The prediction behind an index entry."""
@@ -152,19 +166,18 @@ class RunFolder:
 
     def copy_known_results(self, jobs: dict[Entry, list[Entry]]) -> dict[Entry, list[Entry]]:
         """Give entries the result of an equal answer that this run has evaluated already; return the jobs left."""
-        evaluated = {
-            (key[0], key[4]): position
-            for key, (status, position) in self._known.items()
-            if status is not Status.INFRA_ERROR
-        }
+        evaluated = {answer: (self._removed_rows, position) for answer, position in self._removed.items()}
+        for key, (status, position) in self._known.items():
+            if status is not Status.INFRA_ERROR:
+                evaluated[key[0], key[4]] = self._rows, position
         left = {}
         for job, group in jobs.items():
-            position = evaluated.get((job.instance_id, job.sha256))
-            if position is None:
+            found = evaluated.get((job.instance_id, job.sha256))
+            if found is None:
                 left[job] = group
                 continue
-            with (self.path / "results.jsonl").open("rb") as file:
-                file.seek(position)
+            with found[0].open("rb") as file:
+                file.seek(found[1])
                 row = json.loads(file.readline())
             for entry in group:
                 names = {"model_name_or_path": entry.model, "setting": entry.setting, "sample": entry.sample}
@@ -174,7 +187,7 @@ class RunFolder:
     def append(self, entry: Entry, result: Mapping[str, Any]) -> None:
         """Write one result row; it is on its way to the disk when this returns."""
         if self._results is None:
-            self._results = (self.path / "results.jsonl").open("ab")
+            self._results = self._rows.open("ab")
         position = self._results.tell()
         self._results.write(json.dumps(result).encode("ascii") + b"\n")
         self._results.flush()
@@ -191,18 +204,64 @@ class RunFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(log, encoding="utf-8")
 
+    @property
+    def _rows(self) -> Path:
+        return self.path / "results.jsonl"
+
+    @property
+    def _removed_rows(self) -> Path:
+        return self.path / "results-removed.jsonl"
+
     def _read_results(self) -> None:
-        path = self.path / "results.jsonl"
         end = 0
-        for line in _result_lines(path):
+        for line in _result_lines(self._rows):
             self._known[_row_key(line.row)] = (Status(line.row["status"]), line.start)
             end = line.end
-        cut_tail(path, end)  # a row that was cut short is evaluated again
+        cut_tail(self._rows, end)  # a row that was cut short is evaluated again
+
+    def _read_removed(self) -> None:
+        end = 0
+        for line in _result_lines(self._removed_rows):
+            if line.row["status"] != Status.INFRA_ERROR:
+                self._removed[line.row["instance_id"], line.row["prediction_sha256"]] = line.start
+            end = line.end
+        cut_tail(self._removed_rows, end)
+
+    def _remove_results(self) -> None:
+        """Move rows that do not count any more out of results.jsonl: whoever reads that file reads this run alone.
+
+        They are kept: the predictions of a wrong file must not cost what was evaluated.
+        """
+        wanted = {_key(entry) for entry in self.entries}
+        counted = {position for key, (_, position) in self._known.items() if key in wanted}
+        removed = sum(line.start not in counted for line in _result_lines(self._rows))
+        if not removed:
+            return
+        temporary = self.path / ".results.jsonl"
+        with self._rows.open("rb") as old, temporary.open("wb") as kept, self._removed_rows.open("ab") as away:
+            for line in _result_lines(self._rows):
+                old.seek(line.start)
+                (kept if line.start in counted else away).write(old.read(line.end - line.start))
+            for file in (away, kept):
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, self._rows)
+        self._known, self._removed = {}, {}
+        self._read_results()
+        self._read_removed()
+        _log.info("%s: %d results that do not count any more moved to %s", self.path, removed, self._removed_rows.name)
 
 
 def log_path(run: Path, instance_id: str, prediction_sha256: str) -> Path:
-    """Where a run folder keeps what the code of an answer printed; there is no file if it printed nothing."""
-    return run / "logs" / instance_id / f"{prediction_sha256[:16]}.log"
+    """Where a run folder keeps what the code of an answer printed; there is no file if it printed nothing.
+
+    Names that lead elsewhere, from rows or results of a stranger, are replaced by their hash.
+    """
+    return run / "logs" / _plain(instance_id) / f"{_plain(prediction_sha256)[:16]}.log"
+
+
+def _plain(name: str) -> str:
+    return name if PLAIN_NAME.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_results(path: Path) -> Iterator[ResultRow]:

@@ -19,6 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help is shown as it is written: markup would eat `[@revision]`
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(tasks.app, name="tasks")

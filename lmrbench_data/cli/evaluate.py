@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 def evaluate(
     predictions: Annotated[
-        str, typer.Argument(help="File (.jsonl, .json, .parquet), org/name on the Hub, `gold` or `masked`.")
+        str, typer.Argument(help="File (.jsonl, .json, .parquet), org/name[@revision] on the Hub, `gold` or `masked`.")
     ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run folder; runs/<predictions> by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run folder; runs/<predictions>-<hash> by default.")
+    ] = None,
     dataset: Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")] = "embedded",
     instance: Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")] = None,
     category: Annotated[list[str] | None, typer.Option("--category", help="Only these (repeatable).")] = None,
