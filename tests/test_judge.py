@@ -26,7 +26,7 @@ from lmrbench_data.cli import main
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.judge.cache import Cache
 from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.client import Endpoint
+from lmrbench_data.evaluate.judge.client import TEMPERATURE, Endpoint
 from lmrbench_data.evaluate.judge.prompt import prompt_version
 from lmrbench_data.evaluate.judge.run import JudgeSettings, JudgeSummary, judge
 from lmrbench_data.evaluate.judge.store import judges, read_judgements
@@ -36,7 +36,7 @@ SUBTLE = "def scale(values, factor):\n    return [value * factor for value in va
 ROW_KEYS = {
     *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),
     *("implementation", "rationale", "error", "input_tokens", "output_tokens", "cost_usd", "duration_s", "judged_at"),
-    "cached",
+    *("cached", "row_version", "base_url", "by", "reason", "temperature", "counted"),
 }
 PRICES = "judge-1: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
 
@@ -178,7 +178,7 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
 
     assert len(server.requests) == 2
     asked = server.requests[0].body
-    assert (asked["model"], asked["temperature"]) == ("judge-1", 0)
+    assert (asked["model"], asked["temperature"]) == ("judge-1", TEMPERATURE)
     assert asked["response_format"]["json_schema"]["schema"]["properties"]["category"]["enum"] == ["LI", "LC", "CC"]
 
     written = judging.file.read_bytes()
@@ -193,7 +193,7 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
     done = judging.judge("--json")
     assert len(server.requests) == 3
     report = json.loads(done.stdout)
-    assert report["votes"] == {"kept": 0, "cached": 1, "asked": 1, "failed": 0}
+    assert report["votes"] == {"kept": 0, "cached": 1, "identical": 0, "asked": 1, "failed": 0}
     assert (report["input_tokens"], report["cost_usd"]) == (1000, None)
     assert judging.categories() == {"a": "CC", "b": "LC"}
     judging.file.unlink()
@@ -210,7 +210,13 @@ def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> 
     assert judging.lmrbench(*evaluate, "judge-1").returncode == 0
     assert judging.categories() == {"a": "CC", "b": "LI"}
     done = judging.lmrbench(*evaluate, "judge-1", "--json")
-    assert json.loads(done.stdout)["judge"]["votes"] == {"kept": 2, "cached": 0, "asked": 0, "failed": 0}
+    assert json.loads(done.stdout)["judge"]["votes"] == {
+        "kept": 2,
+        "cached": 0,
+        "identical": 0,
+        "asked": 0,
+        "failed": 0,
+    }
 
     # A judge that lets no one in takes no result away, and says so in one line.
     server.key = "sk-right"
@@ -411,7 +417,9 @@ def test_a_limit_of_costs_stops_cleanly(judging: Judging, server: Server) -> Non
     (judging.folder / "prices.yaml").write_text(PRICES)
     done = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006", "--workers", "1", "--json")
     assert done.returncode == 3
-    assert "0.0070 USD are spent on this run's judgements; a limit above 0.006 continues" in done.stderr
+    assert "0.0070 USD are spent on this run's judgements, of 0.006 allowed" in done.stderr
+    assert done.stderr.splitlines()[-1] == "a higher limit asks for those that are missing"
+    assert "the same command" not in done.stderr
     assert [row["cost_usd"] for row in judging.rows()] == [0.0035, 0.0035]
     assert json.loads(done.stdout)["cost_usd"] == pytest.approx(0.007)
     again = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006")
@@ -480,8 +488,7 @@ def test_votes(judging: Judging, server: Server) -> None:
     assert (found[None].errors, found[None].agreement) == (3, 0.0)
     models = {item["model_name_or_path"]: item for item in json.loads(done.stdout)["models"]}
     assert (models["a"]["agreement"], models["a"]["split"], models["b"]["agreement"]) == (0.6667, 1, None)
-    temperatures = collections.Counter(request.body["temperature"] for request in server.requests)
-    assert temperatures == {0: 3, 0.7: 6}
+    assert {request.body["temperature"] for request in server.requests} == {TEMPERATURE}, "or agreement means nothing"
 
 
 def test_votes_are_added_to_those_there(judging: Judging, server: Server) -> None:

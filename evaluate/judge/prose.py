@@ -154,8 +154,10 @@ def _kind(node: ast.expr) -> str:
         case ast.BinOp(op=ast.Add()):
             left = _kind(node.left)
             return left if left in ("str", "bytes") and left == _kind(node.right) else ""
-        case ast.BinOp(op=ast.Mult(), left=ast.Constant(value=str() | bytes()), right=ast.Constant(value=int())):
-            return type(node.left.value).__name__
+        case ast.BinOp(
+            op=ast.Mult(), left=ast.Constant(value=str() | bytes() as text), right=ast.Constant(value=int())
+        ):
+            return type(text).__name__
         case ast.Tuple() | ast.List():
             return type(node).__name__.lower() if all(map(_kind, node.elts)) else ""
         case ast.Set():
@@ -193,8 +195,8 @@ class _Types:
     def reduce(self, node: ast.expr) -> ast.expr:
         """An annotation without words; the same object if there is nothing to take out."""
         match node:
-            case ast.Constant(value=str()):
-                return node if self._is_type(node.value) else ast.Constant(...)
+            case ast.Constant(value=str(text)):
+                return node if self._is_type(text) else ast.Constant(...)
             case ast.Subscript():
                 value, index = self.reduce(node.value), self.reduce(node.slice)
                 return node if value is node.value and index is node.slice else _with(node, value=value, slice=index)

@@ -13,7 +13,7 @@ import itertools
 import re
 import tokenize
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from ...errors import LMRBenchError
@@ -94,7 +94,11 @@ def code_only(source: str, known: Collection[str] = ()) -> str:
         found = take_out(tree, lambda node: _words(lines.text(node)) in known)
     except (SourceError, RecursionError) as error:
         raise NotPlain(f"the code cannot be taken apart: {error}") from None
-    for write in (lambda: _edited(source, lines, found, known), lambda: ast.unparse(ast.fix_missing_locations(tree))):
+    writers: tuple[Callable[[], str], ...] = (
+        lambda: _edited(source, lines, found, known),
+        lambda: ast.unparse(ast.fix_missing_locations(tree)),
+    )
+    for write in writers:
         try:
             text = write()
             if same_tree(parse(text), tree) and all(_words(token.string) in known for token in _comments(text)):
