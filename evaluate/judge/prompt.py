@@ -63,6 +63,8 @@ class Question(NamedTuple):
     messages: list[Message]
     identical: bool
     """The answer's code is the reference's: there is nothing to ask."""
+    is_mostly_candidate: bool
+    """More than half of it was written by the candidate: who finds it too long finds the answer too long."""
 
 
 @functools.cache
@@ -106,9 +108,8 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
     same = before.above.strip() == reference.above.strip(), before.below.strip() == reference.below.strip()
     around = after.around(same)
     others = list(_other_files(row, masked, files, changed)) if changed else []
-    code = boundary(
-        row["instance_id"], prompt_version(), after.function, around, *(part for pair in others for part in pair)
-    )
+    parts = [after.function, around, *(part for pair in others for part in pair)]
+    code = boundary(row["instance_id"], prompt_version(), *parts)
     if all(same):
         context = ["The rest of the candidate's file is the same as the rest of the reference's."]
     else:
@@ -129,7 +130,8 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
         candidate_context="\n\n".join(context),
     )
     messages = [{"role": "system", "content": sections["system"].render()}, {"role": "user", "content": user}]
-    return Question(messages, identical=not changed and same_code(candidate, golden))
+    theirs, everything = sum(map(len, parts)), sum(len(message["content"]) for message in messages)
+    return Question(messages, not changed and same_code(candidate, golden), is_mostly_candidate=2 * theirs > everything)
 
 
 def repair_message(reason: str) -> Message:

@@ -26,7 +26,7 @@ from .category import Category
 from .client import TEMPERATURE, Endpoint, JudgeClient, Reply
 from .parse import Opinion
 from .prices import Price, read_price
-from .prompt import Message, NotJudged, Question, build_question, prompt_version
+from .prompt import TOO_LONG, NotJudged, Question, build_question, prompt_version
 from .store import (
     BY_COMPARISON,
     JUDGE_ERROR,
@@ -277,19 +277,21 @@ class _Judging:
         if self.settings.max_cost is not None and not self._usage_is_known:
             async with self._first:  # until it is known that costs can be counted, one is asked for at a time
                 if not self._usage_is_known:
-                    return await self._ask(job, key, question.messages)
-        return await self._ask(job, key, question.messages)
+                    return await self._ask(job, key, question)
+        return await self._ask(job, key, question)
 
-    async def _ask(self, job: _Job, key: str, messages: Sequence[Message]) -> str:
+    async def _ask(self, job: _Job, key: str, question: Question) -> str:
         """Ask for a vote, unless there is a reason to stop, and write down what came of it."""
         if self.summary.stopped or self._spent_all():
             return ""
         started = time.monotonic()
-        asked = await self.client.ask(messages)
+        asked = await self.client.ask(question.messages)
         self.summary.asked += 1
+        reason = TOO_LONG if asked.too_long and question.is_mostly_candidate else ""
         vote = Vote(
             asked.opinion,
             asked.error,
+            reason,
             tokens=asked.tokens,
             counted=asked.counted,
             cost_usd=self.price.cost(*asked.tokens) if self.price else None,
@@ -297,6 +299,9 @@ class _Judging:
             duration_s=time.monotonic() - started,
         )
         self.file.append(job.key, vote)
+        if reason:
+            self.summary.not_judged[job.key.answer] = reason
+            return NOT_JUDGED
         self._stop_if_hopeless(asked)
         if asked.opinion is None:
             return self._missing(asked.error)
