@@ -197,6 +197,8 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
         "LC": 0,
         "LI": 1,
         "judge_error": 1,
+        "not_judged": {},
+        "nothing_to_judge": 0,
         "unjudged": 0,
         "shares": {"CC": 0.5, "LC": 0.0, "LI": 0.5},
     }

@@ -18,25 +18,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TOY_ANSWER
+from conftest import TOY_ANSWER, patch_that_writes
 from openai_server import Reply, Request, Server, completion, opinion
 
 from lmrbench_data.build import load_benchmark, write_dataset
 from lmrbench_data.cli import main
 from lmrbench_data.errors import InputError
+from lmrbench_data.evaluate.judge.address import server_name
 from lmrbench_data.evaluate.judge.cache import Cache
 from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.client import Endpoint
+from lmrbench_data.evaluate.judge.client import TEMPERATURE, Endpoint
 from lmrbench_data.evaluate.judge.prompt import prompt_version
-from lmrbench_data.evaluate.judge.run import JudgeSettings, JudgeSummary, judge
+from lmrbench_data.evaluate.judge.run import USELESS_AFTER, JudgeSettings, JudgeSummary, judge
 from lmrbench_data.evaluate.judge.store import judges, read_judgements
+from lmrbench_data.evaluate.judge.summary import summarise
+from lmrbench_data.evaluate.reports.scores import Tally, score_runs
+from lmrbench_data.evaluate.reports.tables import judge_table
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 SUBTLE = "def scale(values, factor):\n    return [value * factor for value in values] or None\n"
 ROW_KEYS = {
     *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),
     *("implementation", "rationale", "error", "input_tokens", "output_tokens", "cost_usd", "duration_s", "judged_at"),
-    "cached",
+    *("cached", "row_version", "base_url", "by", "reason", "temperature", "counted"),
 }
 PRICES = "judge-1: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
 
@@ -178,7 +182,7 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
 
     assert len(server.requests) == 2
     asked = server.requests[0].body
-    assert (asked["model"], asked["temperature"]) == ("judge-1", 0)
+    assert (asked["model"], asked["temperature"]) == ("judge-1", TEMPERATURE)
     assert asked["response_format"]["json_schema"]["schema"]["properties"]["category"]["enum"] == ["LI", "LC", "CC"]
 
     written = judging.file.read_bytes()
@@ -193,7 +197,7 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
     done = judging.judge("--json")
     assert len(server.requests) == 3
     report = json.loads(done.stdout)
-    assert report["votes"] == {"kept": 0, "cached": 1, "asked": 1, "failed": 0}
+    assert report["votes"] == {"kept": 0, "cached": 1, "identical": 0, "asked": 1, "failed": 0}
     assert (report["input_tokens"], report["cost_usd"]) == (1000, None)
     assert judging.categories() == {"a": "CC", "b": "LC"}
     judging.file.unlink()
@@ -210,7 +214,13 @@ def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> 
     assert judging.lmrbench(*evaluate, "judge-1").returncode == 0
     assert judging.categories() == {"a": "CC", "b": "LI"}
     done = judging.lmrbench(*evaluate, "judge-1", "--json")
-    assert json.loads(done.stdout)["judge"]["votes"] == {"kept": 2, "cached": 0, "asked": 0, "failed": 0}
+    assert json.loads(done.stdout)["judge"]["votes"] == {
+        "kept": 2,
+        "cached": 0,
+        "identical": 0,
+        "asked": 0,
+        "failed": 0,
+    }
 
     # A judge that lets no one in takes no result away, and says so in one line.
     server.key = "sk-right"
@@ -411,7 +421,9 @@ def test_a_limit_of_costs_stops_cleanly(judging: Judging, server: Server) -> Non
     (judging.folder / "prices.yaml").write_text(PRICES)
     done = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006", "--workers", "1", "--json")
     assert done.returncode == 3
-    assert "0.0070 USD are spent on this run's judgements; a limit above 0.006 continues" in done.stderr
+    assert "0.0070 USD are spent on this run's judgements, of 0.006 allowed" in done.stderr
+    assert done.stderr.splitlines()[-1] == "a higher limit asks for those that are missing"
+    assert "the same command" not in done.stderr
     assert [row["cost_usd"] for row in judging.rows()] == [0.0035, 0.0035]
     assert json.loads(done.stdout)["cost_usd"] == pytest.approx(0.007)
     again = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006")
@@ -425,6 +437,116 @@ def test_a_limit_of_costs_stops_cleanly(judging: Judging, server: Server) -> Non
     assert blind.returncode == 3
     assert "max_cost cannot be kept" in blind.stderr
     assert len(server.requests) == 7
+
+
+USELESS = {
+    "no readable judgement": "I would rather not say.",
+    "a refusal": Reply(body={**completion(""), "choices": [{"message": {"role": "assistant", "refusal": "No."}}]}),
+    "empty": Reply(body=completion("")),
+    "the wrong schema": json.dumps({"score": 5}),
+    "cut at max_tokens": Reply(body=completion(opinion()[:-9], finish_reason="length")),
+    "cut at max_tokens (finish_reason length)": Reply(body=completion(None, finish_reason="length")),
+    "called a tool": Reply(
+        body={
+            **completion(""),
+            "choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [{"id": "a"}]}}],
+        }
+    ),
+    "too long": "x" * 200_000,
+}
+
+
+@pytest.mark.parametrize("said", USELESS)
+def test_a_useless_judge_is_left(said: str, judging: Judging, server: Server) -> None:
+    """At three requests a vote, a judge that never gives a judgement is asked for ten votes, not for all."""
+    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(14)))
+    server.judge = lambda request: USELESS[said]
+    summary = judging.here(workers=1)
+    assert (summary.asked, summary.complete) == (USELESS_AFTER, False)
+    assert len(server.requests) == 3 * USELESS_AFTER
+    assert f"{USELESS_AFTER} votes in a row brought no judgement" in summary.stopped
+    assert (said if said in TELLING else "no readable answer") in summary.stopped
+
+    # A judgement in between starts the count again.
+    judging.file.unlink()
+    server.requests.clear()
+    server.judge = lambda request: opinion() if len(server.requests) == 15 else USELESS[said]
+    assert (judging.here(workers=1).asked, judging.here(workers=1).asked) == (14, 10)
+
+
+TELLING = {"cut at max_tokens", "cut at max_tokens (finish_reason length)", "called a tool", "too long"}
+
+
+def test_costs_that_nobody_counted_are_unknown(judging: Judging, server: Server) -> None:
+    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
+    (judging.folder / "prices.yaml").write_text(PRICES)
+    server.judge = lambda request: Reply(body=completion(verdict(request), usage=None))
+    limited = judging.judge("--prices", "prices.yaml", "--max-cost", "1", "--workers", "4")
+    assert (limited.returncode, len(server.requests)) == (3, 1), "the first answer without usage is the last"
+    assert "does not say how many tokens it used, so max_cost cannot be kept" in limited.stderr
+    assert limited.stderr.splitlines()[-1] == "without a limit, the others are asked for"
+    assert judging.judge("--prices", "prices.yaml", "--max-cost", "1").returncode == 3
+    assert len(server.requests) == 1, "what is there already cost nobody knows what"
+
+    done = judging.judge("--prices", "prices.yaml", "--json")
+    assert (done.returncode, json.loads(done.stdout)["cost_usd"]) == (0, None)
+    assert {(row["cost_usd"], row["counted"]) for row in judging.rows()} == {(None, False)}
+    shown = judging.judge("--prices", "prices.yaml").stdout
+    assert "cost: unknown" in shown
+    assert "0.0000" not in shown
+
+    # A file of a version that wrote 0 instead.
+    rows = [{**row, "cost_usd": 0.0} for row in judging.rows()]
+    for row in rows:
+        del row["counted"]
+    judging.file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "cost: unknown" in judging.judge("--prices", "prices.yaml").stdout
+
+
+def test_two_servers_with_one_name_for_a_model(judging: Judging, server: Server) -> None:
+    """`default` is another model at each address: neither cache nor file takes one's judgement for the other's."""
+    judging.evaluate(TOY_ANSWER)
+    cache = Cache(judging.folder / "cache")
+    judging.here(cache=cache)
+    with Server() as other:
+        other.judge = lambda request: opinion("LC")
+        elsewhere = {"base_url": other.base_url.replace("127.0.0.1", "me:sk-secret@LOCALHOST") + "/"}
+        summary = judging.here(cache=cache, endpoint=elsewhere)
+        assert (summary.kept, summary.cached, summary.asked) == (0, 0, 1)
+        assert len(other.requests) == 1
+    assert judging.categories() == {"a": "LC"}
+    [here, there] = judges(judging.run)
+    assert here.server == server.base_url
+    assert there.server == other.base_url.replace("127.0.0.1", "localhost")
+    assert read_judgements(judging.run, *here).popitem()[1].category is Category.CC
+    written = judging.file.read_text() + "".join(path.read_text() for path in cache.folder.rglob("*.json"))
+    assert "secret" not in written
+    same = {"base_url": f"{server.base_url.replace('http', 'HTTP')}///"}
+    assert judging.here(cache=cache, endpoint=same).kept == 1, "another spelling is the same server"
+    judging.file.unlink()
+    assert judging.here(cache=cache, endpoint=same).cached == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        (None, "https://api.openai.com/v1"),
+        ("https://API.openai.com:443/v1/", "https://api.openai.com/v1"),
+        ("http://user:word@host:80/a?key=b#c", "http://host/a"),
+        ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
+    ],
+)
+def test_the_name_of_a_server(url: str | None, name: str) -> None:
+    assert server_name(url) == name
+
+
+@pytest.mark.parametrize(
+    "url", ["user:word@host/v1", "http://", "http://user:word@host:port/v1", "http://[", "ftp://host"]
+)
+def test_no_address(url: str) -> None:
+    with pytest.raises(InputError, match="is not an address") as failed:
+        server_name(url)
+    assert "word" not in str(failed.value)
 
 
 def test_one_process_judges_a_run(judging: Judging, server: Server) -> None:
@@ -451,6 +573,84 @@ def test_requests_run_side_by_side_and_paced(judging: Judging, server: Server) -
     judging.here(workers=8, endpoint={"per_minute": 600})
     times = [request.at for request in server.requests]
     assert times[-1] - times[0] >= 0.65
+
+
+# --- answers that nobody is asked about ---------------------------------------------------------------------------
+
+
+def test_too_long_an_answer_counts(judging: Judging, server: Server) -> None:
+    """A string of 100,100 characters took an answer out of the shares; now it is in none of the categories."""
+    long = f"{WRONG}".replace("    return", f"    note = {'x' * 100_100!r}\n    return")
+    judging.evaluate(("function", long), TOY_ANSWER, "def other():\n    pass\n")
+    done = judging.judge("--json")
+    assert (done.returncode, len(server.requests)) == (0, 1)
+    assert "1 answer is not judged: too long; they count" in done.stderr
+    models = {item["model_name_or_path"]: item for item in json.loads(done.stdout)["models"]}
+    assert (models["a"]["not_judged"], models["a"]["unjudged"]) == ({"too long": 1}, 0)
+    [row] = [row for row in judging.rows() if row["status"] == "not_judged"]
+    assert (row["reason"], row["category"], row["cost_usd"]) == ("too long", None, 0.0)
+    again = judging.judge()
+    assert re.search(r"not\s+judged:\s+too\s+long", re.sub(r"\s+", " ", again.stdout))
+    assert len(judging.rows()) == 2, "nobody is asked about it again"
+
+    scores, everybody = score_runs([judging.run]), Tally()
+    for score in scores:
+        everybody.add(score.overall)
+    said = everybody.as_dict()["judge"]
+    assert (said["not_judged"], said["nothing_to_judge"], said["unjudged"]) == ({"too long": 1}, 1, 0)
+    assert said["shares"] == {"CC": 0.3333, "LC": 0.0, "LI": 0.0}, "of three answers, one malformed and one too long"
+    header, lines = judge_table(scores)
+    table = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
+    assert (table["a"]["not judged: too long"], table["a"]["CC share"]) == ("1", "0.0 %")
+    assert (table["b"]["not judged: too long"], table["b"]["CC share"]) == ("0", "100.0 %")
+
+
+def test_an_answer_that_is_too_long_for_the_server_counts(judging: Judging, server: Server) -> None:
+    """Just short of our own limit, it would be an error of the judge and out of the shares again."""
+    long = WRONG.replace("    return", f"    note = {'x' * 90_000!r}\n    return")
+    judging.evaluate(long, TOY_ANSWER)
+    full = Reply(400, {"error": {"message": "This model's maximum context length is 8192 tokens", "code": "x"}})
+    server.judge = lambda request: full if len(request.user) > 30_000 else verdict(request)
+    assert judging.here().complete
+    assert {row["reason"] for row in judging.rows()} == {"too long", ""}
+    # A server for which any question is too long says nothing about an answer.
+    judging.file.unlink()
+    server.judge = lambda request: full
+    assert judging.here().errors == 1
+
+
+def test_the_reference_itself_is_not_asked_about(judging: Judging, server: Server, toy_row: dict[str, Any]) -> None:
+    """Comments, docstrings and blanks aside; anything else is a question."""
+    golden = toy_row["golden_file"]
+    bare = golden.replace('    """Each of `values` times `factor`, in order."""\n', "    # mine\n\n")
+    assert bare != golden
+    changed = bare.replace("OFFSET for", "OFFSET + 0 for")
+    patch = patch_that_writes(toy_row, {"scale.py": golden, "helpers.py": "OFFSET = 1.0\n"})
+    judging.evaluate(("goal_file", golden), ("goal_file", bare), ("goal_file", changed), ("model_patch", patch))
+    summary = judging.here(votes=3)
+    assert (summary.identical, summary.asked, len(server.requests)) == (6, 6, 6)
+    assert judging.categories() == {"a": "CC", "b": "CC", "c": "CC", "d": "CC"}
+    rows = [row for row in judging.rows() if row["by"] == "identical"]
+    assert {(row["judge_model"], row["category"], row["cost_usd"], row["row_version"]) for row in rows} == {
+        ("judge-1", "CC", 0.0, 2)
+    }
+    agreement = {item.model: item.agreement for item in summarise(judging.run, summary)}
+    assert agreement == {"a": None, "b": None, "c": 1.0, "d": 1.0}, "nobody voted on the first two"
+
+
+def test_files_of_the_first_version_are_read(judging: Judging, server: Server) -> None:
+    judging.evaluate(TOY_ANSWER, WRONG)
+    judging.here()
+    new = ("row_version", "base_url", "by", "reason", "temperature", "counted")
+    rows = [{name: value for name, value in row.items() if name not in new} for row in judging.rows()]
+    judging.file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert judging.categories() == {"a": "CC", "b": "LI"}
+    [old] = judges(judging.run)
+    assert (old.model, old.server) == ("judge-1", "")
+    assert [score.overall.judge_base for score in score_runs([judging.run])] == [1, 1]
+    judging.file.write_text(judging.file.read_text() + json.dumps({**rows[0], "base_url": 5}) + "\n")
+    with pytest.raises(InputError, match="damaged"):
+        judges(judging.run)
 
 
 # --- votes --------------------------------------------------------------------------------------------------------
@@ -480,8 +680,7 @@ def test_votes(judging: Judging, server: Server) -> None:
     assert (found[None].errors, found[None].agreement) == (3, 0.0)
     models = {item["model_name_or_path"]: item for item in json.loads(done.stdout)["models"]}
     assert (models["a"]["agreement"], models["a"]["split"], models["b"]["agreement"]) == (0.6667, 1, None)
-    temperatures = collections.Counter(request.body["temperature"] for request in server.requests)
-    assert temperatures == {0: 3, 0.7: 6}
+    assert {request.body["temperature"] for request in server.requests} == {TEMPERATURE}, "or agreement means nothing"
 
 
 def test_votes_are_added_to_those_there(judging: Judging, server: Server) -> None:

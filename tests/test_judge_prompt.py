@@ -189,12 +189,21 @@ def test_the_wording_and_its_version_go_together(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("path", sorted(benchmark_folder().glob("*/repo/**/*.py")), ids=lambda path: str(path)[-40:])
 def test_taking_out_remarks_changes_no_code(path: Path) -> None:
-    """On all code of the benchmark: the same statements remain, strings that stand free aside."""
+    """On all code of the benchmark: the same statements remain, free strings and words in messages of asserts aside."""
 
     class Dots(ast.NodeTransformer):
         def visit_Expr(self, node: ast.Expr) -> ast.AST:
             free = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str | bytes)
             return ast.Expr(ast.Constant(...)) if free else node
+
+        def visit_Assert(self, node: ast.Assert) -> ast.AST:
+            match node.msg:
+                case ast.Constant(value=str()):
+                    return ast.Assert(node.test, ast.Constant(...))
+                case ast.JoinedStr(values=parts):
+                    fields = [part for part in parts if isinstance(part, ast.FormattedValue)]
+                    return ast.Assert(node.test, ast.JoinedStr(fields) if fields else ast.Constant(...))
+            return node
 
     source = path.read_text(encoding="utf-8")
     result = code_only(source)

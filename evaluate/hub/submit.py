@@ -185,7 +185,7 @@ def model_results(run: Path, model: str | None, dataset: PublishedDataset, sourc
     score = _one(score_runs([run]), model)
     overall = score.overall
     values = {ACCURACY_TASK: 100 * overall.passed / overall.total}
-    if overall.has_category and overall.judged.total() == overall.has_category == overall.total:
+    if overall.has_category and overall.judge_base == overall.total:
         values[JUDGE_TASK] = 100 * overall.judged[BEST_FIRST[0]] / overall.total
     entries = [
         EvalResultEntry(

@@ -11,6 +11,7 @@ from ...paths import cache_folder
 from .category import Category
 from .parse import Opinion
 from .prompt import Message
+from .store import Judge
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Cache:
         return folder / key[:2] / f"{key}.json"
 
 
-def cache_key(model: str, prompt_version: str, messages: Sequence[Message], vote: int) -> str:
-    """Identity of a question; where it is asked does not matter."""
-    content = json.dumps([model, prompt_version, list(messages), vote])
+def cache_key(judge: Judge, temperature: float, messages: Sequence[Message], vote: int) -> str:
+    """Identity of a question: two servers may call different models by one name."""
+    content = json.dumps([*judge, temperature, list(messages), vote])
     return hashlib.sha256(content.encode("ascii")).hexdigest()

@@ -5,12 +5,12 @@ server that refuses `response_format` or `temperature` is asked without, and an 
 """
 
 import asyncio
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ArgumentError, InfraError, InputError
+from ...errors import InfraError, InputError
+from .address import address_and_key, server_name
 from .parse import Opinion, Unreadable, parse_reply, plain
 from .prompt import SCHEMA, Message, repair_message
 
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 #: How often a model is asked until its answer can be read.
 ATTEMPTS = 3
-#: Of further votes: at temperature 0 they would repeat the first.
-VOTE_TEMPERATURE = 0.7
+#: Of all votes, so that how far they agree means something: at 0 they would repeat the first.
+TEMPERATURE = 0.7
 NO_COMPLETION = "the server's answer is not a chat completion"
+CUT = "it was cut at max_tokens (finish_reason length)"
 #: Of an answer that could not be read, what is shown to its author.
 _MAX_ECHO = 8000
 
@@ -65,6 +66,10 @@ class Reply:
     """False if the server gave no answer at all, so that others will hardly fare better."""
     counted: bool = True
     """False if the server did not say how many tokens an answer took."""
+    temperature: float | None = None
+    """None if the server's own was used."""
+    too_long: bool = False
+    """The server says that it cannot take so long a question."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +84,9 @@ class _Dialect:
 class _Failed(Exception):
     """A request that has no answer, after all retries."""
 
-    def __init__(self, message: str, *, reached: bool) -> None:
+    def __init__(self, message: str, *, reached: bool, too_long: bool = False) -> None:
         super().__init__(message)
-        self.reached = reached
+        self.reached, self.too_long = reached, too_long
 
 
 class JudgeClient:
@@ -94,6 +99,7 @@ class JudgeClient:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.base_url, self._key = address_and_key(endpoint.base_url)
+        self.server = server_name(self.base_url)
         self._dialect = _Dialect()
         self._answered = False
         self._pace = _Pace(endpoint.per_minute)
@@ -121,39 +127,39 @@ class JudgeClient:
         parts += [] if self._dialect.temperature else ["a temperature (its own is used)"]
         return " and ".join(parts)
 
-    async def ask(self, messages: Sequence[Message], vote: int = 0) -> Reply:
-        """The opinion of the model.
-
-        Args:
-            vote: which of several independent answers this is; the first is asked for at temperature 0.
+    async def ask(self, messages: Sequence[Message]) -> Reply:
+        """The opinion of the model; of several independent answers, each is asked for in the same way.
 
         Raises:
             InputError: the server knows neither key nor model nor address: no further question makes sense.
             InfraError: the account has no credit left.
         """
         asked = list(messages)
-        tokens, counted, reached, reason = (0, 0), True, False, ""
+        reply, reason = Reply(None, reached=False), ""
         for _ in range(ATTEMPTS):
             try:
-                completion = await self._request(asked, 0.0 if vote == 0 else VOTE_TEMPERATURE)
+                completion = await self._request(asked)
             except _Failed as error:
-                return Reply(None, str(error), tokens, reached=error.reached, counted=counted)
+                return replace(reply, error=str(error), reached=error.reached, too_long=error.too_long)
             text, problem, usage = _read(completion)
-            counted = counted and (usage is not None or not text)
-            reached = reached or problem != NO_COMPLETION
-            tokens = tokens[0] + (usage or (0, 0))[0], tokens[1] + (usage or (0, 0))[1]
+            reply = replace(
+                reply,
+                tokens=(reply.tokens[0] + (usage or (0, 0))[0], reply.tokens[1] + (usage or (0, 0))[1]),
+                counted=reply.counted and (usage is not None or problem == NO_COMPLETION),
+                reached=reply.reached or problem != NO_COMPLETION,
+                temperature=TEMPERATURE if self._dialect.temperature else None,
+            )
             if problem is None:
                 try:
-                    return Reply(parse_reply(text), "", tokens, counted=counted)
+                    return replace(reply, opinion=parse_reply(text))
                 except Unreadable as error:
-                    problem = str(error)
+                    problem = CUT if _finish_reason(completion) == "length" else str(error)
             reason = problem
             echo = {"role": "assistant", "content": text[:_MAX_ECHO]}
             asked = [*messages, echo, repair_message(problem)] if text.strip() else list(messages)
-        reason = f"no readable answer in {ATTEMPTS} attempts: {reason}"
-        return Reply(None, reason, tokens, reached=reached, counted=counted)
+        return replace(reply, error=f"no readable answer in {ATTEMPTS} attempts: {reason}")
 
-    async def _request(self, messages: Sequence[Message], temperature: float) -> Any:
+    async def _request(self, messages: Sequence[Message]) -> Any:
         """A completion, whatever the server made of it; asked in the fullest dialect that the server accepts."""
         import openai
 
@@ -161,16 +167,14 @@ class JudgeClient:
         while True:
             await self._pace.turn()
             try:
-                completion = await self._openai.chat.completions.create(
-                    **self._arguments(messages, temperature, dialect)
-                )
+                completion = await self._openai.chat.completions.create(**self._arguments(messages, dialect))
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                poorer = _poorer(
-                    dialect, f"{error.param} {error.message}".lower(), self.endpoint.max_tokens is not None
-                )
+                complaint = f"{error.param} {error.message}".lower()
+                poorer = _poorer(dialect, complaint, self.endpoint.max_tokens is not None)
                 if poorer is None:
                     # Once others were answered, this question is at fault: a prompt too long, a filter of contents.
-                    raise _Failed(self._reason(error), reached=self._answered) from error
+                    too_long = _is_about_length(complaint)
+                    raise _Failed(self._reason(error), reached=self._answered or too_long, too_long=too_long) from error
                 dialect = poorer
             except (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError) as error:
                 raise InputError(self._hopeless(error)) from error
@@ -185,12 +189,12 @@ class JudgeClient:
                 self._dialect, self._answered = dialect, True
                 return completion
 
-    def _arguments(self, messages: Sequence[Message], temperature: float, dialect: _Dialect) -> dict[str, Any]:
+    def _arguments(self, messages: Sequence[Message], dialect: _Dialect) -> dict[str, Any]:
         arguments: dict[str, Any] = {"model": self.endpoint.model, "messages": list(messages)}
         if (form := _FORMATS[dialect.format]) is not None:
             arguments["response_format"] = form
         if dialect.temperature:
-            arguments["temperature"] = temperature
+            arguments["temperature"] = TEMPERATURE
         if self.endpoint.max_tokens is not None and (name := _LIMITS[dialect.limit]):
             arguments[name] = self.endpoint.max_tokens
         return arguments
@@ -201,7 +205,7 @@ class JudgeClient:
             403: "denies access; check OPENAI_API_KEY and what it may use",
             404: f"knows no model {self.endpoint.model!r}, or no such address (it often ends in /v1)",
         }[error.status_code]
-        return f"the judge's server {self.base_url or ''} {what}: {self._reason(error)}"
+        return f"the judge's server {self.server} {what}: {self._reason(error)}"
 
     def _reason(self, error: "openai.APIError") -> str:
         """What the server said, in one line, and never with the key in it."""
@@ -213,23 +217,6 @@ class JudgeClient:
         return plain(f"HTTP {status}: {text}" if status else text)[:300]
 
 
-def address_and_key(base_url: str | None) -> tuple[str | None, str]:
-    """Where to ask and with which key, from the option and the variables that `openai`'s users know.
-
-    Raises:
-        InputError: no key for OpenAI's own servers, or one that cannot be sent, or a malformed address.
-    """
-    url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
-    if url and not url.startswith(("http://", "https://")):
-        raise ArgumentError("base_url", f"{url!r} is not an address; give one such as http://localhost:8000/v1")
-    if not url and not key:
-        raise InputError("no OPENAI_API_KEY: set it, or name another server (a local one needs no key)")
-    if not (key.isascii() and key.isprintable()):
-        raise InputError("OPENAI_API_KEY holds a character that no key has; set it again")
-    return url, key
-
-
 def _poorer(dialect: _Dialect, complaint: str, limited: bool) -> _Dialect | None:
     """The dialect to try after a 400, None if the request itself is at fault.
 
@@ -237,7 +224,7 @@ def _poorer(dialect: _Dialect, complaint: str, limited: bool) -> _Dialect | None
         complaint: what the server said, in lower case.
         limited: a limit of tokens is sent.
     """
-    if any(word in complaint for word in _LENGTH_WORDS) and not any(word in complaint for word in _LIMITS if word):
+    if _is_about_length(complaint):
         return None
     named_format = any(word in complaint for word in _FORMAT_WORDS)
     if dialect.temperature and "temperature" in complaint:
@@ -250,6 +237,11 @@ def _poorer(dialect: _Dialect, complaint: str, limited: bool) -> _Dialect | None
     return replace(dialect, temperature=False) if dialect.temperature else None
 
 
+def _is_about_length(complaint: str) -> bool:
+    names_limit = any(word in complaint for word in _LIMITS if word)
+    return any(word in complaint for word in _LENGTH_WORDS) and not names_limit
+
+
 def _read(completion: Any) -> tuple[str, str | None, tuple[int, int] | None]:
     """(text, what is wrong with it, tokens) of a completion, of which nothing is taken for granted."""
     usage = getattr(completion, "usage", None)
@@ -259,12 +251,19 @@ def _read(completion: Any) -> tuple[str, str | None, tuple[int, int] | None]:
     if not isinstance(choices, list) or not choices:
         return "", NO_COMPLETION, tokens
     message = getattr(choices[0], "message", None)
-    content, reason = getattr(message, "content", None), getattr(choices[0], "finish_reason", None)
+    content, reason = getattr(message, "content", None), _finish_reason(completion)
     if getattr(message, "refusal", None):
         return "", "the model refused to answer", tokens
+    if getattr(message, "tool_calls", None):
+        return "", "the model called a tool instead of answering", tokens
     if not isinstance(content, str) or not content.strip():
-        return "", f"the answer is empty (finish_reason {plain(str(reason))[:40]})", tokens
+        return "", CUT if reason == "length" else f"it is empty (finish_reason {plain(str(reason))[:40]})", tokens
     return content, None, tokens
+
+
+def _finish_reason(completion: Any) -> Any:
+    """Why a completion with choices ended."""
+    return getattr(completion.choices[0], "finish_reason", None)
 
 
 class _Pace:

@@ -28,6 +28,8 @@ _KEYS = {
 _FIELDS = {name: field for field, names in _KEYS.items() for name in names}
 _FIELD_IN_TEXT = re.compile(rf"""["'](?:{"|".join(_FIELDS)})["']\s*:""", re.IGNORECASE)
 _KEY_BEFORE = re.compile(r"""["']\s*:\s*$""")
+#: What begins and ends the thoughts of a reasoning model.
+_THOUGHT = re.compile(r"<(/?)(?:seed:)?think(?:ing)?>|\[(/?)THINK\]", re.IGNORECASE)
 
 
 class Unreadable(Exception):
@@ -58,7 +60,7 @@ def parse_reply(text: str) -> Opinion:
     except (ValueError, RecursionError):
         text = _without_thoughts(text)
     else:
-        text = whole if isinstance(whole, str) else text  # JSON inside a JSON string
+        text = _without_thoughts(whole) if isinstance(whole, str) else text  # JSON inside a JSON string
     found, rest = _objects(text)
     if not found:  # LaTeX in JSON: `\sigma` is not an escape
         found, rest = _objects(re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', _mend_escape, text))
@@ -74,11 +76,23 @@ def parse_reply(text: str) -> Opinion:
 
 
 def _without_thoughts(text: str) -> str:
-    """What a reasoning model says after its thoughts."""
-    _, end, answer = text.rpartition("</think>")
-    if not end and re.match(r"\s*<think>", answer, re.IGNORECASE):
+    """What a reasoning model says after its thoughts, which come first and end once.
+
+    Many servers leave out the mark that begins them. What stands before the end may then be an answer as well as a
+    thought, so it must not hold a judgement.
+    """
+    marks = list(_THOUGHT.finditer(text))
+    if not marks:
+        return text
+    end, closing = marks[-1], [bool(mark[1] or mark[2]) for mark in marks]
+    begun = not closing[0] and not text[: marks[0].start()].strip()
+    if not closing[-1]:
         raise Unreadable("it ends within the model's thoughts")
-    return answer
+    if closing != ([False, True] if begun else [True]):
+        raise Unreadable("thoughts and answer cannot be told apart")
+    if not begun and (_FIELD_IN_TEXT.search(text, 0, end.start()) or _objects(text[: end.start()])[0]):
+        raise Unreadable("there are judgements on both sides of the end of the thoughts")
+    return text[end.end() :]
 
 
 def _objects(text: str) -> tuple[list[Mapping[str, Any]], list[str]]:
@@ -114,10 +128,18 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _with_category(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The object itself, or the one inside it that has the category."""
-    inner = [item for item in value.values() if isinstance(item, dict)]
-    with_category = [item for item in (value, *inner) if "category" in item]
-    return with_category[0] if len(with_category) == 1 else None
+    """The object itself, or the one inside it that has the category, if there is one alone at any depth."""
+    found: list[Mapping[str, Any]] = []
+    waiting: list[tuple[Any, int]] = [(value, 0)]
+    nested = 0
+    while waiting:
+        item, depth = waiting.pop()
+        if isinstance(item, dict) and "category" in item:
+            found.append(item)
+            nested = depth
+        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        waiting += [(part, depth + 1) for part in inner]
+    return found[0] if len(found) == 1 and nested <= 1 else None
 
 
 def _opinion(item: Mapping[str, Any]) -> Opinion:

@@ -7,21 +7,23 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import LMRBenchError
 from ...loader import File, read_archive
 from ...rows import DatasetRow
-from ...source import block_end, find_function, split_lines
+from ...source import SourceError, block_end, find_function, split_lines
 from ..predictions import Prediction
 from ..workspace import rebuild
 from .category import Category
-from .untrusted import boundary, code_only, enclose, harmless, remarks
+from .prose import same_code
+from .reach import reached_files
+from .untrusted import NotPlain, boundary, code_only, enclose, harmless, remarks
 
 TEMPLATE = "prompt_v1.md"
-#: In characters. The target function is never cut; a longer one is not judged.
+#: In characters. The target function is never cut; a longer one is not judged, and counts as not completely correct.
 MAX_FUNCTION = 100_000
 #: Of what stands above and below the function in its file, each.
 MAX_CONTEXT = 15_000
@@ -42,10 +44,27 @@ SCHEMA: dict[str, Any] = {
 }
 
 Message = dict[str, str]
+#: Why an answer that can be applied is not shown to a judge: the answer's own doing, so it counts against it.
+TOO_LONG, NOT_PLAIN = "too long", "cannot be shown"
 
 
 class NotJudged(LMRBenchError):
-    """An answer that cannot be shown to a judge; the message says why."""
+    """An answer that cannot be shown to a judge, whichever is asked; the message says why."""
+
+    def __init__(self, outcome: str, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+        """`TOO_LONG` or `NOT_PLAIN`."""
+
+
+class Question(NamedTuple):
+    """What a judge is asked about an answer, as far as it has to be asked."""
+
+    messages: list[Message]
+    identical: bool
+    """The answer's code is the reference's: there is nothing to ask."""
+    is_mostly_candidate: bool
+    """More than half of it was written by the candidate: who finds it too long finds the answer too long."""
 
 
 @functools.cache
@@ -56,36 +75,49 @@ def prompt_version() -> str:
 
 
 def build_messages(row: DatasetRow, prediction: Prediction) -> list[Message]:
-    """The messages that ask for a judgement; equal input gives equal messages. No code is executed.
+    """The messages that ask for a judgement (see `build_question`)."""
+    return build_question(row, prediction).messages
+
+
+def build_question(row: DatasetRow, prediction: Prediction) -> Question:
+    """What asks for a judgement; equal input gives equal messages. No code is executed.
 
     Args:
         row: the dataset row of the prediction's instance.
 
     Raises:
         MalformedAnswer: the prediction cannot be applied: there is no candidate function.
-        NotJudged: the candidate's function is too long.
+        NotJudged: the candidate's function is too long, or cannot be freed of remarks.
     """
     goal = row["goal_file"]
-    files = rebuild(row, prediction)
+    masked, files = read_archive(row["repo_archive"]), rebuild(row, prediction)
     golden = _newlines(row["golden_file"])
     candidate = _newlines(files[goal].data.decode("utf-8"))
-    known = remarks(golden)
     reference = _Parts(golden, row["goal_function"])
     before = _Parts(candidate, row["goal_function"])
-    after = _Parts(code_only(candidate, known), row["goal_function"])
+    try:
+        after = _Parts(code_only(candidate, remarks(golden)), row["goal_function"])
+    except (NotPlain, SourceError) as error:
+        raise NotJudged(NOT_PLAIN, f"{error}; it was not sent to the judge") from None
     if len(after.function) > MAX_FUNCTION:
-        raise NotJudged(f"the function is longer than {MAX_FUNCTION} characters; it was not sent to the judge")
+        raise NotJudged(
+            TOO_LONG, f"the function is longer than {MAX_FUNCTION} characters; it was not sent to the judge"
+        )
+    changed = sorted(name for name in masked.keys() | files.keys() if masked.get(name) != files.get(name))
+    changed = [name for name in changed if name != goal]
     same = before.above.strip() == reference.above.strip(), before.below.strip() == reference.below.strip()
     around = after.around(same)
-    others = list(_other_files(read_archive(row["repo_archive"]), files, goal))
-    contents = [after.function, around, *(text for pair in others for text in pair)]
-    code = boundary(row["instance_id"], prompt_version(), *contents)
+    others = list(_other_files(row, masked, files, changed)) if changed else []
+    parts = [after.function, around, *(part for pair in others for part in pair)]
+    code = boundary(row["instance_id"], prompt_version(), *parts)
     if all(same):
         context = ["The rest of the candidate's file is the same as the rest of the reference's."]
     else:
         context = [enclose("REST OF THE CANDIDATE'S FILE", around, code)]
     for text, name in others:
         context.append(enclose(f"CANDIDATE'S CHANGE OF THE FILE {harmless(name)}", text, code))
+    if hidden := len(changed) - len(others):
+        context.append(f"The candidate also changed {hidden} of the repository's other files, which are not shown.")
     sections = _sections()
     user = sections["user"].render(
         goal_function=row["goal_function"],
@@ -97,7 +129,9 @@ def build_messages(row: DatasetRow, prediction: Prediction) -> list[Message]:
         candidate_function=enclose("CANDIDATE FUNCTION", after.function, code),
         candidate_context="\n\n".join(context),
     )
-    return [{"role": "system", "content": sections["system"].render()}, {"role": "user", "content": user}]
+    messages = [{"role": "system", "content": sections["system"].render()}, {"role": "user", "content": user}]
+    theirs, everything = sum(map(len, parts)), sum(len(message["content"]) for message in messages)
+    return Question(messages, not changed and same_code(candidate, golden), is_mostly_candidate=2 * theirs > everything)
 
 
 def repair_message(reason: str) -> Message:
@@ -129,29 +163,28 @@ class _Parts:
         return f"{shown[0]}\n\n[here stands `{self._name}`]\n\n{shown[1]}".strip("\n")
 
 
-def _other_files(masked: Mapping[str, File], rebuilt: Mapping[str, File], goal: str) -> Iterator[tuple[str, str]]:
-    """(what is shown, name) of each file beside the goal file that a prediction changed."""
+def _other_files(
+    row: DatasetRow, masked: Mapping[str, File], rebuilt: Mapping[str, File], changed: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """(what is shown, name) of each changed file that may run; others are words or data, and are counted only."""
+    cases = [file.data for name, file in read_archive(row["tests_archive"]).items() if name.endswith(".py")]
+    reached = reached_files({**masked, **rebuilt}, row["goal_file"], cases)
     left = MAX_OTHER_FILES
-    for name in sorted(masked.keys() | rebuilt.keys() - {goal}):
-        if name == goal or masked.get(name) == rebuilt.get(name):
-            continue
-        text = _shown_file(rebuilt.get(name), name)
-        if left < 200:
-            yield "[left out: too many changed files]", "..."
-            return
-        text = _shorten(text, left)
-        left -= len(text) + len(name)
-        yield text, name
+    for name in changed:
+        if name in reached and left >= 200:
+            text = _shorten(_shown_file(rebuilt.get(name), masked.get(name)), left)
+            left -= len(text) + len(name)
+            yield text, name
 
 
-def _shown_file(file: File | None, name: str) -> str:
+def _shown_file(file: File | None, before: File | None) -> str:
     if file is None:
         return "[the candidate removed this file]"
     try:
-        text = _newlines(file.data.decode("utf-8"))
-    except UnicodeDecodeError:
-        return "[not text]"
-    return code_only(text) if name.endswith(".py") else text
+        known = remarks(_newlines(before.data.decode("utf-8"))) if before else ()
+        return code_only(_newlines(file.data.decode("utf-8")), known)
+    except (UnicodeDecodeError, NotPlain):
+        return "[not shown: this is not Python that can be taken apart]"
 
 
 def _shorten(text: str, limit: int) -> str:

@@ -18,18 +18,41 @@ from ...loader import dataset_sha256, load_rows
 from ...progress import Progress
 from ...rows import DatasetRow
 from ...text import error_line
-from ...times import now
 from ..extract import MalformedAnswer
 from ..predictions import PredictionFile
 from ..runs.folder import read_facts
 from .cache import Cache, cache_key
-from .client import Endpoint, JudgeClient, Reply
+from .category import Category
+from .client import TEMPERATURE, Endpoint, JudgeClient, Reply
+from .parse import Opinion
 from .prices import Price, read_price
-from .prompt import Message, NotJudged, build_messages, prompt_version
-from .store import JUDGE_ERROR, JUDGED, AnswerId, Judge, JudgementFile, Spent, VoteKey
+from .prompt import TOO_LONG, NotJudged, Question, build_question, prompt_version
+from .store import (
+    BY_COMPARISON,
+    JUDGE_ERROR,
+    JUDGED,
+    NOT_JUDGED,
+    AnswerId,
+    Judge,
+    JudgementFile,
+    Spent,
+    Vote,
+    VoteKey,
+)
 
 #: So many answers in a row that a server failed on mean that it will not come back by itself.
 GIVE_UP_AFTER = 3
+#: So many votes in a row without a readable judgement, each asked for several times, mean that none will come.
+USELESS_AFTER = 10
+_UNCOUNTED = "the judge's server does not say how many tokens it used, so max_cost cannot be kept"
+_WITHOUT_LIMIT = "without a limit, the others are asked for"
+#: On an answer with the reference's code.
+_IDENTICAL = Opinion(
+    Category.CC,
+    "The reference's.",
+    "The reference's.",
+    ("The goal file has the syntax tree of the reference's.", "No other file of the repository was changed."),
+)
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +91,8 @@ class JudgeSummary:
     """Votes asked for now, and had or not."""
     cached: int = 0
     """Votes that another run had paid for."""
+    identical: int = 0
+    """Votes for which nobody was asked, because the code is the reference's."""
     kept: int = 0
     """Votes that were there already."""
     errors: int = 0
@@ -75,8 +100,12 @@ class JudgeSummary:
     first_error: str = ""
     malformed: set[AnswerId] = field(default_factory=set)
     """Answers without a candidate function; they are not sent."""
+    not_judged: dict[AnswerId, str] = field(default_factory=dict)
+    """Answers that cannot be shown to any judge, and why: they count as in none of the categories."""
     stopped: str = ""
     """Why it ended early, if it did."""
+    hint: str = "the same command asks for those that are missing, and only for them"
+    """How to have what is missing."""
     spent: Spent = field(default_factory=Spent)
     """What all judgements of the run by this model took, those of earlier calls included."""
     cost_usd: float | None = None
@@ -94,7 +123,7 @@ def judge(
     """Judge the predictions of a run folder and fill its judgements.jsonl.
 
     Args:
-        progress: told of each vote; the label is a category, `judge_error` or `malformed`.
+        progress: told of each vote; the label is a category, `judge_error`, `not_judged` or `malformed`.
         rows: those of the run's dataset, if they are at hand.
 
     Raises:
@@ -174,10 +203,12 @@ class _Judging:
     ) -> None:
         self.settings, self.client, self.price, self.rows = settings, client, price, rows
         self.file, self.progress = file, progress
-        self.judge = Judge(settings.endpoint.model, prompt_version())
+        self.judge = Judge(settings.endpoint.model, prompt_version(), client.server)
         self.summary = JudgeSummary(self.judge)
         self._predictions = _predictions(settings)
-        self._failures = 0
+        self._failures = self._useless = 0
+        self._first = asyncio.Lock()
+        self._usage_is_known = False
 
     def plan(self) -> Iterator[_Job]:
         """The votes that are missing, each answer once."""
@@ -190,7 +221,7 @@ class _Judging:
             seen.add(answer)
             for vote in range(self.settings.votes):
                 key = VoteKey(answer, self.judge, vote)
-                if self.file.statuses.get(key) == JUDGED:
+                if self.file.statuses.get(key) in (JUDGED, NOT_JUDGED):
                     self.summary.kept += 1
                 else:
                     yield _Job(key, position)
@@ -216,16 +247,17 @@ class _Judging:
 
     async def _vote(self, job: _Job) -> str:
         """What a vote came to; empty if it was not to be had within the limit of costs."""
-        started = time.monotonic()
         if job.key.answer in self.summary.malformed:
             return "malformed"
         try:
-            messages = await asyncio.to_thread(self._messages, job)
+            question = await asyncio.to_thread(self._question, job)
         except MalformedAnswer:
             self.summary.malformed.add(job.key.answer)
             return "malformed"
         except NotJudged as error:
-            return self._failed(job, str(error))
+            self.summary.not_judged[job.key.answer] = error.outcome
+            self.file.append(job.key, Vote(error=str(error), reason=error.outcome, cost_usd=0.0))
+            return NOT_JUDGED
         except LMRBenchError:
             raise
         except OSError as error:  # patches are applied on this machine's disk
@@ -233,42 +265,63 @@ class _Judging:
         except Exception as error:
             detail = f"{type(error).__name__}: {error_line(error)}"
             return self._failed(job, f"a bug in lmrbench, please report it: {detail}")
-        key = cache_key(self.judge.model, self.judge.prompt_version, messages, job.key.vote)
+        if question.identical:
+            self.summary.identical += 1
+            self.file.append(job.key, Vote(_IDENTICAL, by=BY_COMPARISON, cost_usd=0.0))
+            return str(Category.CC)
+        key = cache_key(self.judge, TEMPERATURE, question.messages, job.key.vote)
         if stored := self.settings.cache.get(key):
             self.summary.cached += 1
-            self.file.append(job.key, stored[0], cost_usd=0.0, judged_at=stored[1], cached=True)
+            self.file.append(job.key, Vote(stored[0], cost_usd=0.0, judged_at=stored[1], cached=True))
             return str(stored[0].category)
-        if self._spent_all():
-            return ""
-        asked = await self.client.ask(messages, job.key.vote)
-        return self._take(job, key, asked, time.monotonic() - started)
+        if self.settings.max_cost is not None and not self._usage_is_known:
+            async with self._first:  # until it is known that costs can be counted, one is asked for at a time
+                if not self._usage_is_known:
+                    return await self._ask(job, key, question)
+        return await self._ask(job, key, question)
 
-    def _take(self, job: _Job, key: str, asked: Reply, duration_s: float) -> str:
-        """Write down what came of asking."""
+    async def _ask(self, job: _Job, key: str, question: Question) -> str:
+        """Ask for a vote, unless there is a reason to stop, and write down what came of it."""
+        if self.summary.stopped or self._spent_all():
+            return ""
+        started = time.monotonic()
+        asked = await self.client.ask(question.messages)
         self.summary.asked += 1
-        judged_at = now()
-        self.file.append(
-            job.key,
+        reason = TOO_LONG if asked.too_long and question.is_mostly_candidate else ""
+        vote = Vote(
             asked.opinion,
-            error=asked.error,
+            asked.error,
+            reason,
             tokens=asked.tokens,
+            counted=asked.counted,
             cost_usd=self.price.cost(*asked.tokens) if self.price else None,
-            duration_s=duration_s,
-            judged_at=judged_at,
+            temperature=asked.temperature,
+            duration_s=time.monotonic() - started,
         )
-        self._failures = 0 if asked.reached else self._failures + 1
-        if self._failures >= GIVE_UP_AFTER:
-            self._stop(f"the judge's server keeps failing ({asked.error})")
-        if self.settings.max_cost is not None and not asked.counted:
-            self._stop("the judge's server does not say how many tokens it used, so max_cost cannot be kept")
+        self.file.append(job.key, vote)
+        if reason:
+            self.summary.not_judged[job.key.answer] = reason
+            return NOT_JUDGED
+        self._stop_if_hopeless(asked)
         if asked.opinion is None:
             return self._missing(asked.error)
-        self.settings.cache.put(key, asked.opinion, judged_at)
+        self.settings.cache.put(key, asked.opinion, vote.judged_at)
         return str(asked.opinion.category)
+
+    def _stop_if_hopeless(self, asked: Reply) -> None:
+        self._usage_is_known = self._usage_is_known or (asked.counted and any(asked.tokens))
+        self._failures = 0 if asked.reached else self._failures + 1
+        self._useless = 0 if asked.opinion else self._useless + asked.reached
+        if self._failures >= GIVE_UP_AFTER:
+            self._stop(f"the judge's server keeps failing ({asked.error})")
+        if self._useless >= USELESS_AFTER:
+            self._stop(f"{self._useless} votes in a row brought no judgement ({asked.error})")
+        if self.settings.max_cost is not None and not asked.counted:
+            self._stop(_UNCOUNTED, _WITHOUT_LIMIT)
 
     def _failed(self, job: _Job, reason: str) -> str:
         """A vote for which nobody could be asked."""
-        self.file.append(job.key, None, error=reason, cost_usd=0.0)
+        self.file.append(job.key, Vote(error=reason, cost_usd=0.0))
         return self._missing(reason)
 
     def _missing(self, reason: str) -> str:
@@ -278,20 +331,27 @@ class _Judging:
 
     def _spent_all(self) -> bool:
         limit = self.settings.max_cost
-        spent = self.file.spent[self.judge.model].cost(self.price) or 0.0
-        if limit is None or spent < limit:
+        if limit is None:
             return False
-        self._stop(f"{spent:.4f} USD are spent on this run's judgements; a limit above {limit:g} continues")
-        return True
+        spent = self.file.spent[self.judge.model].cost(self.price)
+        if spent is None:
+            self._stop(_UNCOUNTED, _WITHOUT_LIMIT)
+        elif spent >= limit:
+            self._stop(
+                f"{spent:.4f} USD are spent on this run's judgements, of {limit:g} allowed",
+                "a higher limit asks for those that are missing",
+            )
+        return bool(self.summary.stopped)
 
-    def _stop(self, reason: str) -> None:
-        self.summary.stopped = self.summary.stopped or reason
+    def _stop(self, reason: str, hint: str = "") -> None:
+        if not self.summary.stopped:
+            self.summary.stopped, self.summary.hint = reason, hint or self.summary.hint
 
-    def _messages(self, job: _Job) -> list[Message]:
+    def _question(self, job: _Job) -> Question:
         prediction = self._predictions.read(job.position)
         if (prediction.instance_id, prediction.sha256) != job.key.answer:
             raise InputError(f"{self.settings.run}: the predictions changed meanwhile; judge again")
-        return build_messages(self.rows[prediction.instance_id], prediction)
+        return build_question(self.rows[prediction.instance_id], prediction)
 
 
 def _line_starts(path: Path) -> Iterator[int]:

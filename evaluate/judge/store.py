@@ -1,7 +1,7 @@
 """judgements.jsonl of a run folder: append-only, one row a vote, and the votes put together.
 
-A judged row counts for its key (answer, judge model, prompt version, vote) whatever else is there; a `judge_error`
-counts only while the key has no judged row, as an error and never as a category.
+A judged row counts for its key (answer, judge, vote) whatever else is there; a `judge_error` counts only while the key
+has nothing better, as an error and never as a category. `not_judged` is final: it is the answer's own doing.
 """
 
 import json
@@ -22,7 +22,13 @@ from .parse import Opinion
 from .prices import Price
 
 FILE = "judgements.jsonl"
-JUDGED, JUDGE_ERROR = "judged", "judge_error"
+JUDGED, NOT_JUDGED, JUDGE_ERROR = "judged", "not_judged", "judge_error"
+#: Of several rows for one vote, the first of these counts.
+_RANK = (JUDGED, NOT_JUDGED, JUDGE_ERROR, None)
+#: Version 1 had no such key, and none of `_ROW_SINCE_2`.
+ROW_VERSION = 2
+#: Who gave a category.
+BY_MODEL, BY_COMPARISON = "model", "identical"
 #: What each row has, and what that is.
 _ROW: dict[str, Any] = {
     "instance_id": str,
@@ -40,6 +46,8 @@ _ROW: dict[str, Any] = {
     "output_tokens": int,
     "cost_usd": (int, float, type(None)),
 }
+#: What newer rows have besides, and what is assumed of older ones.
+_ROW_SINCE_2: dict[str, Any] = {"row_version": 1, "base_url": "", "by": BY_MODEL, "reason": ""}
 
 AnswerId = tuple[str, str]
 """Instance id and hash of the prediction: equal answers are judged once."""
@@ -50,6 +58,8 @@ class Judge(NamedTuple):
 
     model: str
     prompt_version: str
+    server: str = ""
+    """Its address; empty for rows of a version that did not record it."""
 
 
 class VoteKey(NamedTuple):
@@ -77,6 +87,36 @@ class Judgement:
     prompt_version: str
     errors: int
     """Votes that could not be had."""
+    not_judged: str = ""
+    """Why the answer cannot be shown to any judge, if so: "too long"."""
+    by: str = BY_MODEL
+    """`identical` if nobody had to be asked: the code is the reference's."""
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What came of one vote; without opinion it is an error, or has a reason why nobody can be asked."""
+
+    opinion: Opinion | None = None
+    error: str = ""
+    reason: str = ""
+    by: str = BY_MODEL
+    tokens: tuple[int, int] = (0, 0)
+    """Of question and answer."""
+    counted: bool = True
+    """False if the server did not say how many tokens it took; then the cost is not known."""
+    cost_usd: float | None = None
+    temperature: float | None = None
+    """None if the server's own was used, or nobody was asked."""
+    duration_s: float = 0.0
+    judged_at: str = field(default_factory=now)
+    cached: bool = False
+    """It was paid for by another run: this row cost nothing."""
+
+    @property
+    def status(self) -> str:
+        """One of `judged`, `not_judged`, `judge_error`."""
+        return JUDGED if self.opinion else NOT_JUDGED if self.reason else JUDGE_ERROR
 
 
 @dataclass
@@ -88,20 +128,26 @@ class Spent:
     known_cost: float = 0.0
     unpriced: tuple[int, int] = (0, 0)
     """Input and output tokens of rows that were written without a price."""
+    uncounted: int = 0
+    """Rows of which nobody knows how many tokens they took."""
 
     def add(self, row: dict[str, Any]) -> None:
         """Count one row."""
         tokens = row["input_tokens"], row["output_tokens"]
         self.input_tokens += tokens[0]
         self.output_tokens += tokens[1]
-        if row["cost_usd"] is None:
+        # Older rows do not say so, but every answer takes tokens.
+        paid = row["status"] == JUDGED and not row.get("cached")
+        if not row.get("counted", any(tokens) or not paid):
+            self.uncounted += 1
+        elif row["cost_usd"] is None:
             self.unpriced = self.unpriced[0] + tokens[0], self.unpriced[1] + tokens[1]
         else:
             self.known_cost += row["cost_usd"]
 
     def cost(self, price: Price | None) -> float | None:
         """US dollars, at `price` where a row has none of its own; None if that is not known."""
-        if any(self.unpriced) and price is None:
+        if self.uncounted or (any(self.unpriced) and price is None):
             return None
         return self.known_cost + (price.cost(*self.unpriced) if price else 0.0)
 
@@ -138,42 +184,33 @@ class JudgementFile:
             cut_tail(path, end)
             yield opened
 
-    def append(
-        self,
-        key: VoteKey,
-        opinion: Opinion | None,
-        *,
-        error: str = "",
-        tokens: tuple[int, int] = (0, 0),
-        cost_usd: float | None = None,
-        duration_s: float = 0.0,
-        judged_at: str = "",
-        cached: bool = False,
-    ) -> None:
-        """Write one row; it is on its way to the disk when this returns.
-
-        Args:
-            opinion: None for a judgement that could not be had, for the reason `error`.
-            cached: it was paid for by another run: this row cost nothing.
-        """
+    def append(self, key: VoteKey, vote: Vote) -> None:
+        """Write one row; it is on its way to the disk when this returns."""
+        opinion = vote.opinion
         row = {
+            "row_version": ROW_VERSION,
             "instance_id": key.answer[0],
             "prediction_sha256": key.answer[1],
             "judge_model": key.judge.model,
+            "base_url": key.judge.server,
             "prompt_version": key.judge.prompt_version,
             "vote": key.vote,
-            "status": JUDGED if opinion else JUDGE_ERROR,
+            "status": vote.status,
             "category": str(opinion.category) if opinion else None,
+            "by": vote.by,
             "algorithm": opinion.algorithm if opinion else "",
             "implementation": opinion.implementation if opinion else "",
             "rationale": list(opinion.rationale) if opinion else [],
-            "error": error,
-            "input_tokens": tokens[0],
-            "output_tokens": tokens[1],
-            "cost_usd": cost_usd,
-            "duration_s": round(duration_s, 3),
-            "judged_at": judged_at or now(),
-            "cached": cached,
+            "error": vote.error,
+            "reason": vote.reason,
+            "temperature": vote.temperature,
+            "input_tokens": vote.tokens[0],
+            "output_tokens": vote.tokens[1],
+            "counted": vote.counted,
+            "cost_usd": vote.cost_usd if vote.counted else None,
+            "duration_s": round(vote.duration_s, 3),
+            "judged_at": vote.judged_at,
+            "cached": vote.cached,
         }
         assert self._file is not None
         self._file.write(json.dumps(row).encode("ascii") + b"\n")
@@ -182,28 +219,28 @@ class JudgementFile:
 
     def _count(self, row: dict[str, Any]) -> None:
         key = _key(row)
-        if self.statuses.get(key) != JUDGED:
-            self.statuses[key] = row["status"]
+        self.statuses[key] = min(self.statuses.get(key), row["status"], key=_RANK.index)
         self.spent[key.judge.model].add(row)
 
 
 def read_judgements(
-    run_folder: Path, judge_model: str | None = None, prompt_version: str | None = None
+    run_folder: Path, judge_model: str | None = None, prompt_version: str | None = None, server: str | None = None
 ) -> dict[AnswerId, Judgement]:
     """The judgements of one judge by (instance id, prediction's hash); empty if the run was not judged.
 
     Args:
         judge_model: whose (see `judges`); by default the model that was asked last.
         prompt_version: by which wording; by default the one it was asked by last. Votes of two wordings never mix.
+        server: at which address; by default the one where it was asked last. Nor do votes of two servers.
 
     Raises:
         InputError: a damaged file, or this judge judged nothing here.
     """
     known = judges(run_folder)
-    wanted = Judge(judge_model or "", prompt_version or "")
+    wanted = Judge(judge_model or "", prompt_version or "", server or "")
     chosen = [judge for judge in known if all(want in ("", has) for want, has in zip(wanted, judge, strict=True))]
     if not chosen and any(wanted):
-        names = ", ".join(" ".join(judge) for judge in known) or "nobody"
+        names = ", ".join(" ".join(judge).strip() for judge in known) or "nobody"
         raise InputError(f"{run_folder}: not judged by {' '.join(wanted).strip()}; judged by {names}")
     if not chosen:
         return {}
@@ -212,7 +249,7 @@ def read_judgements(
         key = _key(row)
         if key.judge == chosen[-1]:
             of_answer = votes.setdefault(key.answer, {})
-            if row["status"] == JUDGED or of_answer.get(key.vote, row)["status"] != JUDGED:
+            if _RANK.index(row["status"]) <= _RANK.index(of_answer.get(key.vote, row)["status"]):
                 of_answer[key.vote] = row
     return {answer: _together(list(of_answer.values()), chosen[-1]) for answer, of_answer in votes.items()}
 
@@ -246,13 +283,15 @@ def _together(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
         implementation=first["implementation"] if first else "",
         model=judge.model,
         prompt_version=judge.prompt_version,
-        errors=len(rows) - len(judged),
+        errors=sum(row["status"] == JUDGE_ERROR for row in rows),
+        not_judged="" if judged else next((row["reason"] for row in rows if row["status"] == NOT_JUDGED), ""),
+        by=first["by"] if first else BY_MODEL,
     )
 
 
 def _key(row: dict[str, Any]) -> VoteKey:
     answer = row["instance_id"], row["prediction_sha256"]
-    return VoteKey(answer, Judge(row["judge_model"], row["prompt_version"]), row["vote"])
+    return VoteKey(answer, Judge(row["judge_model"], row["prompt_version"], row["base_url"]), row["vote"])
 
 
 def _lines(path: Path) -> Iterator[Line]:
@@ -264,5 +303,9 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     row = parse_row(line, _ROW)
     if row is None:
         return None
-    judged = row["status"] == JUDGED and row["category"] in list(Category)
-    return row if judged or (row["status"] == JUDGE_ERROR and row["category"] is None) else None
+    row = {**_ROW_SINCE_2, **row}
+    if any(type(row[name]) is not type(value) for name, value in _ROW_SINCE_2.items()):
+        return None
+    if row["status"] == JUDGED:
+        return row if row["category"] in list(Category) else None
+    return row if row["status"] in (NOT_JUDGED, JUDGE_ERROR) and row["category"] is None else None

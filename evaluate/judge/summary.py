@@ -9,7 +9,7 @@ from typing import Any
 from ..predictions import PredictionFile
 from .category import Category
 from .run import JudgeSummary
-from .store import judges, read_judgements
+from .store import BY_MODEL, judges, read_judgements
 
 UNJUDGED, MALFORMED = "unjudged", "malformed"
 
@@ -22,8 +22,10 @@ class ModelSummary:
     setting: str
     counts: Counter[str] = field(default_factory=Counter)
     """By category, `unjudged` (no vote could be had yet) and `malformed` (nothing there to judge)."""
+    not_judged: Counter[str] = field(default_factory=Counter)
+    """Answers that cannot be shown to any judge, by reason."""
     agreements: list[float] = field(default_factory=list)
-    """Of each judged answer: the share of its votes for the category that it got."""
+    """Of each answer that the judge was asked about: the share of its votes for the category that it got."""
 
     @property
     def name(self) -> str:
@@ -49,6 +51,7 @@ class ModelSummary:
             **judged,
             UNJUDGED: self.counts[UNJUDGED],
             MALFORMED: self.counts[MALFORMED],
+            "not_judged": dict(self.not_judged),
             "agreement": None if self.agreement is None else round(self.agreement, 4),
             "split": self.split,
         }
@@ -74,22 +77,28 @@ def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -
         judgement = judgements.get(answer)
         if answer in summary.malformed:
             model.counts[MALFORMED] += 1
+        elif judgement is not None and judgement.not_judged:
+            model.not_judged[judgement.not_judged] += 1
         elif judgement is None or judgement.category is None:
             model.counts[UNJUDGED] += 1
         else:
             model.counts[judgement.category] += 1
-            model.agreements.append(judgement.agreement)
+            if judgement.by == BY_MODEL:
+                model.agreements.append(judgement.agreement)
     return [models[name] for name in sorted(models)]
 
 
 def table(models: Sequence[ModelSummary], votes: int) -> tuple[list[str], list[list[str]]]:
     """Header and rows: one line a model; how far votes agree, if there are several."""
     columns = [*(str(category) for category in reversed(Category)), UNJUDGED, MALFORMED]
-    header = ["model", *columns, *(["agreement", "split"] if votes > 1 else [])]
+    reasons = sorted({reason for model in models for reason in model.not_judged})
+    more = [f"not judged: {reason}" for reason in reasons]
+    header = ["model", *columns, *more, *(["agreement", "split"] if votes > 1 else [])]
     rows = []
     for model in models:
         spread = ["-" if model.agreement is None else f"{100 * model.agreement:.1f} %", str(model.split)]
-        rows.append([model.name, *(str(model.counts[name]) for name in columns), *(spread if votes > 1 else [])])
+        counts = [*(model.counts[name] for name in columns), *(model.not_judged[reason] for reason in reasons)]
+        rows.append([model.name, *map(str, counts), *(spread if votes > 1 else [])])
     return header, rows
 
 
@@ -98,8 +107,15 @@ def as_dict(models: Sequence[ModelSummary], summary: JudgeSummary) -> dict[str, 
     return {
         "judge_model": summary.judge.model,
         "prompt_version": summary.judge.prompt_version,
+        "base_url": summary.judge.server,
         "models": [model.as_dict() for model in models],
-        "votes": {"kept": summary.kept, "cached": summary.cached, "asked": summary.asked, "failed": summary.errors},
+        "votes": {
+            "kept": summary.kept,
+            "cached": summary.cached,
+            "identical": summary.identical,
+            "asked": summary.asked,
+            "failed": summary.errors,
+        },
         "input_tokens": summary.spent.input_tokens,
         "output_tokens": summary.spent.output_tokens,
         "cost_usd": None if summary.cost_usd is None else round(summary.cost_usd, 6),

@@ -1,8 +1,9 @@
 """Score runs: every total is recomputed from the result rows and judgements, never stored.
 
 Two rates are always given: of all instances in the run's scope (an unanswered one counts as not passed), and of those
-that could be graded. A run with infra errors is called incomplete. What the judge did not judge has no category: it is
-left out of the judge's shares, and counted beside them.
+that could be graded. A run with infra errors is called incomplete. The judge's shares are of all answers except those
+that it was not asked about or gave no judgement on, which are counted beside them: an answer that is missing, malformed
+or too long to be shown counts, as in none of the categories.
 """
 
 from collections import Counter
@@ -19,6 +20,8 @@ from .stats import pass_at_k, wilson
 
 #: What counts as a status of an instance that a model has not answered.
 MISSING = "missing"
+#: Of an answer that cannot be shown to a judge, before the reason.
+NOT_JUDGED = "not judged: "
 #: The k of pass@k that are reported, as far as there are samples.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
 
@@ -30,7 +33,8 @@ class ScoredAnswer(NamedTuple):
     status: str
     sha256: str
     judged: str | None
-    """The judge's category; `judge_error` if it could not be had, None if it was not asked for."""
+    """The judge's category; `judge_error` if it could not be had, `not judged: ` and a reason if the answer cannot be
+    shown to a judge, None if it was not asked for."""
 
 
 @dataclass
@@ -40,13 +44,16 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     """Rows by status, `missing` among them."""
     judged: Counter[str] = field(default_factory=Counter)
-    """Rows by the judge's category, `judge_error` among them."""
+    """Rows by the judge's category, `judge_error` and `not judged: ...` among them."""
+    nothing_to_judge: int = 0
+    """Missing and malformed rows."""
     instances: int = 0
 
     def add(self, other: "Tally") -> None:
         """Take the counts of another tally in."""
         self.counts.update(other.counts)
         self.judged.update(other.judged)
+        self.nothing_to_judge += other.nothing_to_judge
         self.instances += other.instances
 
     @property
@@ -74,14 +81,32 @@ class Tally:
         """Rows to which the judge gave a category."""
         return sum(self.judged[name] for name in BEST_FIRST)
 
+    @property
+    def not_judged(self) -> dict[str, int]:
+        """Rows that cannot be shown to any judge, by reason."""
+        found = ((name.removeprefix(NOT_JUDGED), count) for name, count in self.judged.items() if NOT_JUDGED in name)
+        return dict(sorted(found))
+
+    @property
+    def unjudged(self) -> int:
+        """Rows that the judge was not asked about, though there is something to judge."""
+        return self.total - self.judged.total() - self.nothing_to_judge
+
+    @property
+    def judge_base(self) -> int:
+        """What the judge's shares are of."""
+        return self.total - self.judged["judge_error"] - self.unjudged
+
     def as_dict(self) -> dict[str, Any]:
         """For report.json."""
         low, high = self.interval
         judge = {
             **{str(name): self.judged[name] for name in BEST_FIRST},
             "judge_error": self.judged["judge_error"],
-            "unjudged": self.total - self.judged.total(),
-            "shares": {name: share(self.judged[name], self.has_category) for name in BEST_FIRST},
+            "not_judged": self.not_judged,
+            "nothing_to_judge": self.nothing_to_judge,
+            "unjudged": self.unjudged,
+            "shares": {name: share(self.judged[name], self.judge_base) for name in BEST_FIRST},
         }
         return {
             "total": self.total,
@@ -125,8 +150,10 @@ class ModelScore:
         tally = Tally(
             Counter(answer.status for answer in found), Counter(a.judged for a in found if a.judged), instances=1
         )
+        tally.nothing_to_judge = sum(answer.status == Status.MALFORMED and not answer.judged for answer in found)
         if missing := self.samples - len(found):
             tally.counts[MISSING] = missing
+            tally.nothing_to_judge += missing
         return tally
 
     @property
@@ -201,6 +228,8 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
 def _label(judgement: Judgement | None) -> str | None:
     if judgement is None:
         return None
+    if judgement.not_judged:
+        return NOT_JUDGED + judgement.not_judged
     return str(judgement.category) if judgement.category else "judge_error"
 
 

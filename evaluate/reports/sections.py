@@ -48,8 +48,8 @@ def notes(report: "Report") -> list[str]:
         )
     if any(score.overall.judged for score in report.scores):
         lines.append(
-            "Judge: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares are of the "
-            "answers that have a category."
+            "Judge: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares are of all "
+            "answers, missing, malformed and too long ones included, except judge errors and those not asked about."
         )
     if report.pairs:
         lines.append(

@@ -6,7 +6,7 @@ from ..judge.category import BEST_FIRST
 from ..verdict import Status
 from .agreement import Agreement
 from .paired import Pair
-from .scores import MISSING, ModelScore, Tally
+from .scores import MISSING, NOT_JUDGED, ModelScore, Tally
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -50,16 +50,19 @@ def summary_table(scores: Sequence[ModelScore]) -> Table:
 
 
 def judge_table(scores: Sequence[ModelScore]) -> Table:
-    """The judge's categories: shares of what was judged, and how much was not. No rows if nothing was judged."""
-    header = ["model", *BEST_FIRST, *(f"{name} share" for name in BEST_FIRST), "judge errors", "not judged"]
+    """The judge's categories and their shares (see `scores`), and what has none. No rows if nothing was judged."""
+    judged = [score for score in scores if score.overall.judged]
+    reasons = sorted({reason for score in judged for reason in score.overall.not_judged})
+    without = [*(f"{NOT_JUDGED}{reason}" for reason in reasons), "missing, malformed", "judge errors", "not asked"]
+    header = ["model", *BEST_FIRST, *(f"{name} share" for name in BEST_FIRST), *without]
     rows = []
-    for score in scores:
+    for score in judged:
         tally = score.overall
-        if tally.judged:
-            counts = [str(tally.judged[name]) for name in BEST_FIRST]
-            shares = [percent(tally.judged[name], tally.has_category) for name in BEST_FIRST]
-            left = [str(tally.judged["judge_error"]), str(tally.total - tally.judged.total())]
-            rows.append([column(score, scores), *counts, *shares, *left])
+        counts = [str(tally.judged[name]) for name in BEST_FIRST]
+        shares = [percent(tally.judged[name], tally.judge_base) for name in BEST_FIRST]
+        left = [*(tally.not_judged.get(reason, 0) for reason in reasons), tally.nothing_to_judge]
+        left += [tally.judged["judge_error"], tally.unjudged]
+        rows.append([column(score, scores), *counts, *shares, *map(str, left)])
     return header, rows
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,8 +148,11 @@ class Judged:
             *table(models, votes), title=f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
         )
         cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
+        if done.spent.uncounted:  # whatever its price: tokens that nobody counted
+            cost = "   cost: unknown (the server does not say how many tokens it used)"
         put(f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}")
-        put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} were there before")
+        identical = f", {done.identical} for the reference's own code" if done.identical else ""
+        put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} were there before{identical}")
         put(f"judgements: {self.run.path}/judgements.jsonl")
 
     def say_what_is_missing(self) -> int:
@@ -160,10 +164,14 @@ class Judged:
         if count := len(done.malformed):
             what = "malformed answer is" if count == 1 else "malformed answers are"
             say(f"{count} {what} left out: without a candidate function there is nothing to judge")
+        for reason, count in sorted(Counter(done.not_judged.values()).items()):
+            what = "answer is" if count == 1 else "answers are"
+            say(f"{count} {what} not judged: {reason}; they count, as in none of the categories")
         if done.stopped:
-            say(f"incomplete: {done.stopped}; judgements so far are kept, and the same command asks for the others")
+            say(f"incomplete: {done.stopped}; judgements so far are kept")
         if done.errors:
             what = "judgement" if done.errors == 1 else "judgements"
             say(f"incomplete: {done.errors} {what} could not be had ({done.first_error})")
-            say("the same command asks for those that are missing, and only for them")
+        if not done.complete:
+            say(done.hint)
         return 0 if done.complete else 3

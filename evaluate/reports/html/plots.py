@@ -98,13 +98,13 @@ def _judge(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | None:
     places = list(range(len(judged) - 1, -1, -1))
     left = [0.0] * len(judged)
     for category in BEST_FIRST:
-        shares = [100 * score.overall.judged[category] / score.overall.has_category for score, _ in judged]
+        shares = [100 * score.overall.judged[category] / score.overall.judge_base for score, _ in judged]
         axes.barh(places, shares, 0.62, left=left, color=_JUDGED[category], label=category)
         for place, start, width in zip(places, left, shares, strict=True):
             if width > 8:
                 axes.text(start + width / 2, place, f"{width:.0f}", ha="center", va="center", color=_BACK)
         left = [start + width for start, width in zip(left, shares, strict=True)]
-    _finish(axes, [name for _, name in reversed(judged)], "Judge's categories, % of judged answers")
+    _finish(axes, [name for _, name in reversed(judged)], "Judge's categories, %")
     _legend(axes, len(BEST_FIRST))
     return Plot("Judge", "Shares of CC, LC and LI for each model; the numbers stand in the table.", _svg(axes))
 
