@@ -32,7 +32,7 @@ def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
     Of tasks that are not checked whole, the golden function and the masked one still run.
     """
     findings = list(check_tasks([task], docker_sandbox, most=None if task in TO_PROVE else 0))
-    assert len(findings) >= 2 * len(task.implementations)
+    assert sum(finding.is_probe for finding in findings) >= 2 * len(task.implementations)
     assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []
 
 

@@ -184,7 +184,7 @@ def test_a_sandbox_opens_by_its_import_path() -> None:
         f"{__name__}:Boaster": "says it is official, which only `docker` is",
         f"{__name__}:nothing": "cannot be imported",
         "no.such.module:Sandbox": "cannot be imported",
-        f"{__name__}:Path": "is no sandbox, it lacks prepare, run",
+        f"{__name__}:Path": "lacks prepare, run",
         "pathlib:Path.cwd": "one of auto, docker, local, or an import path",
     }.items():
         with pytest.raises(InputError, match=problem):

@@ -298,7 +298,7 @@ def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path)
     for options, reason in {
         ("--instance", "nope"): "--instance: 'nope' is unknown",
         ("--category", "Nope"): "one of: Evaluation Metrics; Training Objectives & Optimization",
-        ("--instance", "toy-other", "--category", "Evaluation Metrics"): "leave no instance",
+        ("--instance", "toy-other", "--category", "Evaluation Metrics"): "none of them is in the chosen categories",
     }.items():
         done = bench.run(*options)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
