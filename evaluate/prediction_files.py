@@ -1,4 +1,4 @@
-"""Raw prediction rows from a file (.jsonl, .json, gzipped or not; .parquet), a Hub dataset or memory, with their places.
+"""Raw prediction rows from a file (.jsonl, .json, gzipped or not; .parquet), a Hub dataset or memory, with places.
 
 What cannot be read as a row comes out as a `BadRow`; what it means is checked in `predictions.py`.
 """
