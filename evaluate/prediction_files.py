@@ -1,4 +1,4 @@
-"""Raw prediction rows from a file (.jsonl, .json, .parquet; .jsonl.gz, .json.gz), a Hub dataset or memory, each with its place.
+"""Raw prediction rows from a file (.jsonl, .json, also gzipped, .parquet), a Hub dataset or memory, with their places.
 
 What cannot be read as a row comes out as a `BadRow`; what it means is checked in `predictions.py`.
 """

@@ -1,4 +1,4 @@
-"""Patches as coding agents make them, with real git, in a repository where pytest has run: the answer in them counts."""
+"""Patches as coding agents make them, with real git, after pytest ran in the repository: the answer in them counts."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.evaluate.workspace import rebuild
-from lmrbench_data.loader import File, read_archive, unpack
+from lmrbench_data.loader import File, unpack
 
 #: How SWE-agent, mini-swe-agent (both versions) and people write their patch.
 SUBMIT = {
@@ -148,7 +148,7 @@ def test_git_has_a_budget_of_its_own(toy_row: dict[str, Any], monkeypatch: pytes
     )
     assert len(patch) < MAX_PATCH_BYTES
     row: Any = toy_row
-    with pytest.raises(MalformedAnswer, match="does not apply|needs more than"):
+    with pytest.raises(MalformedAnswer, match=r"does not apply|needs more than"):
         rebuild(row, Prediction("toy-scale", "agent", "model_patch", patch))
     monkeypatch.setattr(patches, "_LIMITED", "ulimit -t 1; while :; do :; done")
     with pytest.raises(MalformedAnswer, match="git needs more than"):
