@@ -21,6 +21,8 @@ from ..rows import DatasetRow
 from .prediction_files import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows
 
 FORMS = ("function", "goal_file", "model_patch")
+#: What is said of an answer without content.
+EMPTY = {"function": "function is empty", "goal_file": "goal_file is empty", "model_patch": "the patch is empty"}
 MAX_SAMPLE = 1_000_000
 #: Of `metadata`: what is nested deeper can be read but not written again.
 MAX_DEPTH = 50
@@ -134,6 +136,9 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     """
     forms = [form for form in FORMS if raw.get(form) is not None]
     if len(forms) != 1:
+        nulls = [form for form in FORMS if form in raw]
+        if not forms and len(nulls) == 1:
+            return nulls[0], "", f"{nulls[0]} is null"
         found = " and ".join(forms) if forms else "none"
         return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {found}"
     [form], content = forms, raw[forms[0]]
@@ -143,7 +148,7 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     elif not content.strip():
         told = raw.get("problem")  # a row that we have written before
         is_told = isinstance(told, str) and told.strip() and told.isprintable() and len(told) <= MAX_NAME
-        problem = str(told) if is_told else f"{form} is empty"
+        problem = str(told) if is_told else EMPTY[form]
     elif len(content) > MAX_ROW_BYTES:
         problem = f"{form} is longer than {MAX_ROW_BYTES // 2**20} MiB"
     else:

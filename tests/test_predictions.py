@@ -105,7 +105,7 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "two forms": (bad(model_patch="diff"), "exactly one of .*, found function and model_patch"),
     "three forms": (bad(model_patch="diff", goal_file="x"), "found function and goal_file and model_patch"),
     "no form": (bad(function=...), "exactly one of .*, found none"),
-    "null form": (bad(function=None), "found none"),
+    "null form": (bad(function=None), "function is null"),
     "empty form": (bad(function=""), "function is empty"),
     "blank form": (bad(function=" \n\t"), "function is empty"),
     "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -17,8 +18,11 @@ from typing import Any
 import pytest
 from conftest import TOY_ANSWER, recorded_rows, write_toy_benchmark
 
+import lmrbench_data as lmr
 from lmrbench_data.build import load_benchmark, write_dataset
 from lmrbench_data.errors import InputError, LoadError
+from lmrbench_data.evaluate.reports.report import make_report
+from lmrbench_data.evaluate.reports.scores import score_runs
 from lmrbench_data.evaluate.runs.evaluate import RunSettings, evaluate
 from lmrbench_data.evaluate.runs.folder import log_path, read_facts, read_results
 from lmrbench_data.evaluate.sandbox.base import Limits, Outcome, Sandbox
@@ -458,6 +462,62 @@ def test_a_name_of_a_dataset_writes_nothing_outside_the_run(tmp_path: Path, toy_
         assert list(tmp_path.rglob("*")) == []
         assert log_path(run, name, "../../" * 5).resolve().is_relative_to(run / "logs")
     assert log_path(run, "dpo-preference-loss", "0" * 64) == run / "logs" / "dpo-preference-loss" / f"{'0' * 16}.log"
+
+
+def test_answers_that_say_nothing_are_malformed_and_the_run_is_complete(
+    tmp_path: Path, toy_row: dict[str, Any]
+) -> None:
+    names = {"instance_id": "toy-scale", "model_name_or_path": "m"}
+    answers: list[dict[str, Any]] = [
+        {"function": ""},
+        {"function": ""},
+        {"model_patch": ""},
+        {"model_patch": None},
+        {},
+        {"function": "x", "goal_file": "y"},
+        {"goal_file": ["x"]},
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps({**names, "sample": n, **row}) + "\n" for n, row in enumerate(answers)))
+    with LocalSandbox() as sandbox:
+        for _ in range(2):
+            summary = evaluate(str(path), RunSettings(tmp_path / "run"), [toy_row], sandbox)
+            assert (summary.rows, summary.bad_rows, summary.infra_errors) == (7, [], 0)
+            # The run's own copy is a file of predictions like any other, and goes on in the same folder.
+            path = Path(shutil.copy(tmp_path / "run" / "predictions.jsonl", tmp_path / "copy.jsonl"))
+    assert summary.jobs == 0
+    details = {row["sample"]: (row["status"], row["detail"]) for row in read_results(tmp_path / "run")}
+    assert {status for status, _ in details.values()} == {"malformed"}
+    assert [details[n][1] for n in (0, 2, 6)] == [
+        "function is empty",
+        "the patch is empty",
+        "goal_file must be text, not a list",
+    ]
+    assert read_facts(tmp_path / "run")["complete"]
+    [score] = score_runs([tmp_path / "run"])
+    assert (score.overall.total, score.overall.passed) == (7, 0)
+    assert "function is empty" in make_report([tmp_path / "run"]).to_html()
+
+
+def test_each_file_of_predictions_has_a_folder_of_its_own(
+    tmp_path: Path, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("lmrbench_data.api.load_rows", lambda spec: [toy_row])
+    row = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
+    for name in ("a/preds.jsonl", "b/preds.jsonl", "b/preds.json", "odd name.jsonl"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(json.dumps(row))
+    folders = [
+        lmr.evaluate(source, sandbox="local").path
+        for source in ("a/preds.jsonl", tmp_path / "a" / "preds.jsonl", "b/preds.jsonl", "b/preds.json")
+    ]
+    assert folders[0] == folders[1]
+    assert len(set(folders)) == 3
+    assert all(re.fullmatch(r"runs/preds-[0-9a-f]{8}", str(folder)) for folder in folders)
+    assert re.fullmatch(r"runs/odd-name-[0-9a-f]{8}", str(lmr.evaluate("odd name.jsonl", sandbox="local").path))
+    assert lmr.evaluate("gold", sandbox="local").path == Path("runs/gold")
+    assert lmr.evaluate([row], sandbox="local").path.name.startswith("memory-")
 
 
 def test_rows_of_a_wrong_file_do_not_cost_the_results(tmp_path: Path, toy_row: dict[str, Any]) -> None:
