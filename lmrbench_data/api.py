@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from .errors import InputError
 from .evaluate.judge.cache import Cache
 from .evaluate.judge.client import Endpoint
-from .evaluate.judge.run import JudgeSettings, JudgeSummary
 from .evaluate.judge.run import judge as judge_run
+from .evaluate.judge.settings import JudgeSettings, JudgeSummary
 from .evaluate.judge.store import read_judgements
 from .evaluate.prediction_files import WORDS, BadRow, Source, check_source, raw_rows
 from .evaluate.reports.annotations import read_annotations

@@ -29,7 +29,8 @@ from lmrbench_data.evaluate.judge.cache import Cache
 from lmrbench_data.evaluate.judge.category import Category
 from lmrbench_data.evaluate.judge.client import TEMPERATURE, Endpoint
 from lmrbench_data.evaluate.judge.prompt import prompt_version
-from lmrbench_data.evaluate.judge.run import USELESS_AFTER, JudgeSettings, JudgeSummary, judge
+from lmrbench_data.evaluate.judge.run import USELESS_AFTER, judge
+from lmrbench_data.evaluate.judge.settings import JudgeSettings, JudgeSummary
 from lmrbench_data.evaluate.judge.store import judges, read_judgements
 from lmrbench_data.evaluate.judge.summary import summarise
 from lmrbench_data.evaluate.reports.scores import Tally, score_runs

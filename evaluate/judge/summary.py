@@ -8,7 +8,7 @@ from typing import Any
 
 from ..predictions import PredictionFile
 from .category import Category
-from .run import JudgeSummary
+from .settings import JudgeSummary
 from .store import BY_MODEL, judges, read_judgements
 
 UNJUDGED, MALFORMED = "unjudged", "malformed"

@@ -17,7 +17,7 @@ from .output import Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from ..api import Run
-    from ..evaluate.judge.run import JudgeSummary
+    from ..evaluate.judge.settings import JudgeSummary
 
 
 def judge(
