@@ -10,7 +10,6 @@ import importlib
 import json
 import math
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -136,7 +135,8 @@ class _Children:
     def __init__(self) -> None:
         self.reset()
         atexit.register(self.close)
-        os.register_at_fork(after_in_child=self.reset)  # two processes must not talk into one pipe
+        if hasattr(os, "register_at_fork"):  # two processes must not talk into one pipe
+            os.register_at_fork(after_in_child=self.reset)
 
     def reset(self) -> None:
         self._lock = threading.Lock()
@@ -174,6 +174,8 @@ _children = _Children()
 
 def serve() -> None:
     """Answer questions from standard input until it ends."""
+    import resource
+
     questions, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that is called can write into the replies
     # macOS refuses it; a core dump of a crash would be of no use.
