@@ -5,8 +5,8 @@ BIN    := $(VENV)/bin
 # Says whether a Docker daemon answers; without one the demo needs the libraries of the tasks themselves.
 DOCKER := $(shell docker version --format '{{.Server.Version}}' >/dev/null 2>&1 && echo yes)
 
-# Tests at a time. The harness starts processes of its own, so a few more than cores pay.
-JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+# Tests at a time: one more than cores, because tests wait for processes that they start.
+JOBS   ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 1) + 1 )))
 # A module's tests share what it sets up once, so they stay together.
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadscope
 
