@@ -7,8 +7,8 @@ DOCKER := $(shell docker version --format '{{.Server.Version}}' >/dev/null 2>&1 
 
 # Tests at a time: one more than cores, because tests wait for processes that they start.
 JOBS   ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 1) + 1 )))
-# A module's tests share what it sets up once, so they stay together.
-PYTEST := $(BIN)/pytest -n $(JOBS) --dist loadscope
+# Whoever runs out of tests takes some of another: modules mostly stay together, and nobody waits at the end.
+PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal
 
 .PHONY: demo test test-fast test-all lint layers docs bench clean
 
