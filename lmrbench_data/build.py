@@ -31,7 +31,7 @@ from .loader import (
 )
 from .paths import benchmark_folder
 from .progress import Progress
-from .recordings import Recording, image_tag, read_recording
+from .recordings import Recording, read_recording
 from .rows import DatasetRow, DeclaredCase
 from .strict_yaml import read_yaml
 from .tasks import Implementation, Task, load_tasks
@@ -122,7 +122,7 @@ def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[
     progress.start(sum(len(task.implementations) for task in tasks))
     rows = []
     for task in tasks:
-        benchmark, tag = load_benchmark(task.folder.parent), image_tag(task)
+        benchmark, tag = load_benchmark(task.folder.parent), task.image_tag
         for implementation in task.implementations:
             rows.append(_row(task, implementation, benchmark, tag, read_recording(task, implementation)))
             progress.step(implementation.instance_id)

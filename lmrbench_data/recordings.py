@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from .archive import tar_bytes
-from .environments import load_environments
 from .errors import InputError
 from .files import write_atomically
 from .loader import File
@@ -47,21 +46,9 @@ def inputs_sha256(task: Task, implementation: Implementation) -> str:
         **{f"repo/{name}": file for name, file in task.repo.items()},
         "cases.py": File(task.cases(implementation)),
         "seeds": File(json.dumps(implementation.tests.seeds).encode("ascii")),
-        "image": File(image_tag(task).encode("ascii")),
+        "image": File(task.image_tag.encode("ascii")),
     }
     return hashlib.sha256(tar_bytes(inputs)).hexdigest()
-
-
-def image_tag(task: Task) -> str:
-    """The tag of the image that a task's code runs in.
-
-    Raises:
-        InputError: the task names no known environment.
-    """
-    environment = load_environments(task.folder.parent).get(task.environment)
-    if environment is None:
-        raise InputError(f"{task.folder / 'task.yaml'}: environment: no folder environments/{task.environment}")
-    return environment.tag
 
 
 def read_recording(task: Task, implementation: Implementation) -> Recording:

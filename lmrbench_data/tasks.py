@@ -5,12 +5,14 @@ A task that loads is well-formed; whether it is *sound* (golden passes, wrong va
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .archive import read_tree
+from .environments import load_environments
 from .errors import InputError
 from .loader import File
 from .masking import mask_function, remove_definition
@@ -65,6 +67,18 @@ class Task:
     def name(self) -> str:
         """The folder's name, `NN-slug`."""
         return self.folder.name
+
+    @functools.cached_property
+    def image_tag(self) -> str:
+        """The tag of the image that the task's code runs in; read once, like the repository.
+
+        Raises:
+            InputError: the task names no known environment.
+        """
+        environment = load_environments(self.folder.parent).get(self.environment)
+        if environment is None:
+            raise InputError(f"{self.folder / 'task.yaml'}: environment: no folder environments/{self.environment}")
+        return environment.tag
 
     def golden_file(self, implementation: Implementation) -> str:
         """The whole goal file of the reference."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...archive import gzip_bytes
 from ...errors import InputError
-from ...recordings import Recording, image_tag, last_recording, read_recording, write_recording
+from ...recordings import Recording, last_recording, read_recording, write_recording
 from ...rows import DeclaredCase
 from ...tasks import Implementation, Task
 from ..compare import ATOL, CHECKERS, RTOL, Comparison, TooLargeError, first_difference
@@ -97,7 +97,7 @@ def record(task: Task, implementation: Implementation, sandbox: Sandbox) -> Reco
         InfraError: the machinery failed.
     """
     where = f"{task.folder / implementation.tests.file}: {implementation.instance_id}"
-    tests, tag = implementation.tests, image_tag(task)
+    tests, tag = implementation.tests, task.image_tag
     workspace = workspace_tar(
         task.repo, task.cases(implementation), runs=None, seeds=tests.seeds, limit_s=tests.timeout_s
     )
