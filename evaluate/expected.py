@@ -49,7 +49,8 @@ def record_seeds(
     timeout_scale: float = 1.0,
     threads: int = 1,
 ) -> list[Frame]:
-    """Outputs of a row's golden file on these seeds: others than the published ones for `--fresh-seeds`.
+    """Outputs of a row's golden file on these seeds, for the cases that vary: others than the published ones for
+    `--fresh-seeds`.
 
     Args:
         timeout_scale: multiplies the row's time limit, which also grows with the number of seeds.
@@ -58,7 +59,7 @@ def record_seeds(
     Raises:
         InputError: the golden file did not return an output for each case and seed.
     """
-    cases = [case["name"] for case in row["tests"]["cases"]]
+    cases = [case["name"] for case in row["tests"]["cases"] if case["varies"]]
     runs = [(case, seed) for case in cases for seed in seeds]
     limit = row["tests"]["timeout_s"] * timeout_scale * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
     workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit, threads=threads)
