@@ -225,7 +225,9 @@ def test_parquet_rows(tmp_path: Path) -> None:
     assert len(found) == 40
     assert isinstance(found[20], Prediction)
     assert "found none" in found[20].problem
-    assert found[0] == Prediction("toy-scale", "org/model", "function", CODE, 0, "", {"cost": 1.5, "note": None})
+    assert found[0] == Prediction(
+        "toy-scale", "org/model", "function", CODE, 0, "", "unstated", {"cost": 1.5, "note": None}
+    )
     wrong = {index: str(item) for index, item in enumerate(found) if isinstance(item, BadRow)}
     assert wrong == {
         25: f"{path} row 26: sample must be a whole number from 0 to 1000000, not -1",
@@ -309,7 +311,8 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
     assert newest == [
         "first",
         "org/preds/a/rows.jsonl:2: not JSON: Expecting property name enclosed in double quotes (column 2)",
-        "org/preds/a/rows.jsonl:3: duplicate of org/preds/a/rows.jsonl:1 (same instance, model, setting, track and sample)",
+        "org/preds/a/rows.jsonl:3: duplicate of org/preds/a/rows.jsonl:1 "
+        "(same instance, model, setting, track and sample)",
         "second",
         "org/preds/data/test.parquet row 2: sample must be a whole number from 0 to 1000000, not -1",
     ]
