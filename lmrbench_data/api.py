@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .chat.client import Endpoint
 from .errors import InputError
 from .evaluate.judge.cache import Cache
-from .evaluate.judge.client import Endpoint
 from .evaluate.judge.run import judge as judge_run
 from .evaluate.judge.settings import JudgeSettings, JudgeSummary
 from .evaluate.judge.store import answer_id, read_judgements

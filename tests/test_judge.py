@@ -22,12 +22,13 @@ from conftest import TOY_ANSWER, patch_that_writes
 from openai_server import Reply, Request, Server, completion, opinion
 
 from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.chat.address import server_name
+from lmrbench_data.chat.client import Endpoint
 from lmrbench_data.cli import main
 from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.judge.address import server_name
 from lmrbench_data.evaluate.judge.cache import Cache
 from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.client import TEMPERATURE, Endpoint
+from lmrbench_data.evaluate.judge.client import TEMPERATURE
 from lmrbench_data.evaluate.judge.prompt import prompt_version
 from lmrbench_data.evaluate.judge.run import USELESS_AFTER, judge
 from lmrbench_data.evaluate.judge.settings import JudgeSettings, JudgeSummary

@@ -16,10 +16,11 @@ import pytest
 from conftest import patch_that_writes
 from openai_server import Request, Server, opinion
 
+from lmrbench_data.chat.client import Endpoint
 from lmrbench_data.evaluate.extract import MalformedAnswer
 from lmrbench_data.evaluate.judge import prompt
 from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.client import Endpoint, JudgeClient
+from lmrbench_data.evaluate.judge.client import JudgeClient
 from lmrbench_data.evaluate.judge.definitions import used_definitions
 from lmrbench_data.evaluate.judge.prompt import NotJudged, build_messages, prompt_version
 from lmrbench_data.evaluate.judge.untrusted import boundary, code_only

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...chat.client import Message
 from ...errors import LMRBenchError
 from ...loader import File, read_archive
 from ...rows import DatasetRow
@@ -49,7 +50,7 @@ SCHEMA: dict[str, Any] = {
     },
 }
 
-Message = dict[str, str]
+
 #: Why an answer that can be applied is not shown to a judge: the answer's own doing, so it counts against it.
 TOO_LONG, NOT_PLAIN = "too long", "cannot be shown"
 

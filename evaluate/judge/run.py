@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...chat.prices import Price
 from ...errors import ArgumentError, InputError, LMRBenchError
 from ...loader import dataset_sha256, load_rows
 from ...progress import Progress
@@ -25,7 +26,6 @@ from .cache import cache_key
 from .category import Category
 from .client import TEMPERATURE, JudgeClient, Reply
 from .parse import Opinion
-from .prices import Price
 from .prompt import TOO_LONG, NotJudged, Question, build_question, prompt_version
 from .settings import JudgeSettings, JudgeSummary
 from .store import (

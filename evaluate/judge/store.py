@@ -14,13 +14,13 @@ from typing import IO, Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from ...chat.prices import Price
 from ...errors import InputError
 from ...times import now
 from ..predictions import UNSTATED
 from ..runs.jsonl import Line, cut_tail, parse_row, read_log
 from .category import Category
 from .parse import Opinion
-from .prices import Price
 
 FILE = "judgements.jsonl"
 JUDGED, NOT_JUDGED, JUDGE_ERROR = "judged", "not_judged", "judge_error"
