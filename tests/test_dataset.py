@@ -43,9 +43,7 @@ Row = dict[str, Any]
 def python(code: str, *arguments: object, **options: Any) -> str:
     """What a fresh Python process prints."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
-    done: subprocess.CompletedProcess[str] = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, **options
-    )
+    done: subprocess.CompletedProcess[str] = warm_cli.run(command, text=True, timeout=120, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
