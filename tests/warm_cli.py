@@ -29,6 +29,8 @@ from typing import Any
 
 #: Beginnings of the names of variables that are read after the fork.
 LATE = ("HF_", "LMRBENCH_", "OPENAI_", "NO_PROXY", "DOCKER_HOST", "COLUMNS", "TERM", "PYTEST_")
+#: The other variables, as they are before any test changes them: the server is started with these.
+EARLY = {name: value for name, value in os.environ.items() if not name.startswith(LATE)}
 #: What commands import, directly or not, and what takes long to import.
 LIBRARIES = (
     *("typer", "rich.table", "rich.progress", "jinja2", "jsonschema", "yaml", "filelock", "numpy", "pandas"),
@@ -58,7 +60,7 @@ def run(
     """
     words = [os.fspath(word) for word in command]  # type: ignore[call-overload]
     environment = dict(os.environ if env is None else env)
-    if {k: v for k, v in environment.items() if not k.startswith(LATE)} != _early():
+    if {name: value for name, value in environment.items() if not name.startswith(LATE)} != EARLY:
         return subprocess.run(
             words, cwd=cwd, env=environment, stdout=stdout, stderr=stderr, text=text, errors=errors if text else None,
             timeout=timeout, stdin=subprocess.DEVNULL,
@@ -127,12 +129,6 @@ def _lines(data: bytes, errors: str) -> str:
 
 
 @functools.cache
-def _early() -> dict[str, str]:
-    """The variables that the server was started with and that no command may change."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(LATE)}
-
-
-@functools.cache
 def _server() -> str:
     """The address of the server, which lives as long as this process."""
     folder = tempfile.mkdtemp(prefix="warm-")
@@ -142,7 +138,7 @@ def _server() -> str:
         [sys.executable, __file__, address],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=_early(),
+        env=EARLY,
         start_new_session=True,
     )
     assert process.stdin is not None
