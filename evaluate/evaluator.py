@@ -10,7 +10,6 @@ from ..errors import InfraError
 from ..loader import read_archive
 from ..rows import DatasetRow
 from ..source import SourceError
-from .compare import Comparison
 from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
 from .patch import left_out_of
@@ -54,11 +53,10 @@ def evaluate_prediction(
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
     tests = row["tests"]
-    published = len(tests["cases"]) * len(tests["seeds"])
+    published = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
     runs = [(frame.case, frame.seed) for frame in frames]
     workspace = workspace_tar(repo, row_cases(row), runs=runs, limit_s=limits.time_s)
-    comparisons = {case["name"]: Comparison(case) for case in tests["cases"]}
     reason = ""
     stop = stop or threading.Event()
     for attempt in range(INFRA_TRIES if CAUSES[Cause.ENGINE].retry else 1):
@@ -69,7 +67,7 @@ def evaluate_prediction(
         except InfraError as error:
             reason = str(error)
             continue
-        cases = grade(frames, comparisons, outcome)
+        cases = grade(frames, tests["cases"], outcome)
         told = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
         return Verdict(worst(case.status for case in cases), cases, told + outcome.log, outcome.duration_s)
     return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
@@ -108,11 +106,10 @@ def evaluate_batch(
             goal_file=goal_file,
         )
         outcome = sandbox.run(image, workspace, limits)
-        comparisons = {case["name"]: Comparison(case) for case in tests["cases"]}
         streams = _split_answers(outcome.stdout)
         for place, number in enumerate(answers):
             part = dataclasses.replace(outcome, stdout=streams.get(str(place), b""))
-            cases = grade(frames, comparisons, part)
+            cases = grade(frames, tests["cases"], part)
             verdicts[number] = Verdict(worst(case.status for case in cases), cases, "", outcome.duration_s)
     return [verdicts[number] for number in range(len(predictions))]
 

@@ -21,9 +21,15 @@ from ..rows import DatasetRow
 from .prediction_files import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows
 
 FORMS = ("function", "goal_file", "model_patch")
+#: What a model was shown: instruction, paper and repository; or the contract as well.
+TRACKS = ("paper", "contract")
+#: The track of a row that names none.
+UNSTATED = "unstated"
 #: What is said of an answer without content.
 EMPTY = {"function": "function is empty", "goal_file": "goal_file is empty", "model_patch": "the patch is empty"}
 MAX_SAMPLE = 1_000_000
+#: Identity of a prediction row: instance, model, setting, track, sample.
+PredictionKey = tuple[str, str, str, str, int]
 #: Of `metadata`: what is nested deeper can be read but not written again.
 MAX_DEPTH = 50
 
@@ -39,6 +45,8 @@ class Prediction:
     content: str
     sample: int = 0
     setting: str = ""
+    track: str = UNSTATED
+    """One of `TRACKS`, or `unstated`."""
     metadata: Mapping[str, Any] | None = None
     problem: str = ""
     """Why the answer cannot be used, as it came; `content` is empty then, and the verdict is malformed."""
@@ -51,9 +59,9 @@ class Prediction:
         return hashlib.sha256(f"{self.form}\n{self.content}".encode()).hexdigest()
 
     @property
-    def key(self) -> tuple[str, str, str, int]:
+    def key(self) -> PredictionKey:
         """Identity of the row: a second one with the same key is a duplicate."""
-        return self.instance_id, self.model, self.setting, self.sample
+        return self.instance_id, self.model, self.setting, self.track, self.sample
 
     def as_row(self) -> dict[str, Any]:
         """The row as it is written: the names of the prediction contract."""
@@ -63,6 +71,7 @@ class Prediction:
             self.form: self.content,
             "sample": self.sample,
             "setting": self.setting,
+            "track": self.track,
         }
         if self.problem:
             row["problem"] = self.problem
@@ -85,13 +94,13 @@ def read_predictions(source: Source, rows: Mapping[str, DatasetRow]) -> Iterator
         for instance_id, row in rows.items():
             yield Prediction(instance_id, source, "goal_file", _own_file(row, source))
         return
-    seen: dict[tuple[str, str, str, int], str] = {}
+    seen: dict[PredictionKey, str] = {}
     for place, raw in raw_rows(source):
         item = raw if isinstance(raw, BadRow) else _check(place, raw, rows.keys())
         if isinstance(item, Prediction):
             first = seen.setdefault(item.key, place)
             if first != place:
-                item = BadRow(place, f"duplicate of {first} (same instance, model, setting and sample)")
+                item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
         yield item
 
 
@@ -114,11 +123,13 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
     if instance_id not in known:
         near = difflib.get_close_matches(str(instance_id), known, n=1)
         return BadRow(place, f"unknown instance {instance_id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-    sample, setting, metadata = raw.get("sample"), raw.get("setting"), raw.get("metadata")
+    sample, setting, track, metadata = (raw.get(name) for name in ("sample", "setting", "track", "metadata"))
     if sample is not None and (type(sample) is not int or not 0 <= sample <= MAX_SAMPLE):
         return BadRow(place, f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}")
     if setting is not None and (not isinstance(setting, str) or len(setting) > MAX_NAME or not setting.isprintable()):
         return BadRow(place, f"setting must be printable text of at most {MAX_NAME} characters")
+    if track is not None and track not in (*TRACKS, UNSTATED):
+        return BadRow(place, f"track must be {' or '.join(TRACKS)}, not {reprlib.repr(track)}")
     if metadata is not None and not (isinstance(metadata, dict) and _is_json(metadata)):
         return BadRow(place, f"metadata must be a JSON object of at most {MAX_DEPTH} levels, not {_kind(metadata)}")
     try:
@@ -126,7 +137,8 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
     except ValueError as error:
         return BadRow(place, f"model_name_or_path or setting {error}")
     form, content, problem = _answer(raw)
-    return Prediction(str(instance_id), model, form, content, sample or 0, setting, metadata, problem)
+    names = str(instance_id), model, form, content, sample or 0, setting, track or UNSTATED
+    return Prediction(*names, metadata, problem)
 
 
 def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -216,4 +228,5 @@ def _stored(line: bytes) -> Prediction:
     problem = raw.get("problem", "")
     if not isinstance(problem, str):
         raise ValueError("problem: not text")
-    return Prediction(*names, form, raw[form], raw["sample"], raw["setting"], raw.get("metadata"), problem)
+    place = raw["sample"], raw["setting"], raw.get("track", UNSTATED)
+    return Prediction(*names, form, raw[form], *place, raw.get("metadata"), problem)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
-from ..rows import CaseRow
+from ..rows import CaseRow, DeclaredCase
 from ..text import visible
 from .compare import Comparison, TooLargeError, first_difference
 from .decode import Frame, StreamError, decode, read_frames, read_json
@@ -90,10 +90,17 @@ class CaseResult:
     seed: int
     status: Status
     detail: str = ""
+    core: bool = True
 
     def as_row(self) -> CaseRow:
         """As it is in results.jsonl."""
-        return {"name": self.name, "seed": self.seed, "status": str(self.status), "detail": self.detail}
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "core": self.core,
+            "status": str(self.status),
+            "detail": self.detail,
+        }
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,7 @@ class Verdict:
     """What an evaluation came to."""
 
     status: Status
+    """The worst of all cases: `passed` is robust."""
     cases: Sequence[CaseResult]
     log: str
     """What the tested code printed."""
@@ -115,6 +123,11 @@ class Verdict:
         """A verdict on an answer none of whose cases was judged."""
         return cls(CAUSES[cause].status, [], log, duration_s, detail, cause)
 
+    @property
+    def core_status(self) -> Status:
+        """The worst of the core cases: `passed` is reproduced."""
+        return worst(case.status for case in self.cases if case.core) if self.cases else self.status
+
     def memorised(self, published: Collection[int]) -> bool:
         """Whether it passes all published seeds and returns something else on fresh ones.
 
@@ -125,10 +138,12 @@ class Verdict:
         passes = bool(known) and all(status is Status.PASSED for status in known)
         return passes and any(status in (Status.FAILED, Status.ERROR) for status in fresh)
 
-    def reason(self) -> str:
-        """One line on why it did not pass, empty if it did."""
-        worst_case = next((case for case in self.cases if case.status is self.status), None)
-        if self.status is Status.PASSED or worst_case is None:
+    def reason(self, *, core: bool = False) -> str:
+        """One line on why it did not pass, or did not pass its core cases; empty if it did."""
+        status = self.core_status if core else self.status
+        cases = [case for case in self.cases if case.core or not core]
+        worst_case = next((case for case in cases if case.status is status), None)
+        if status is Status.PASSED or worst_case is None:
             return self.detail
         first_line = worst_case.detail.partition("\n")[0]
         return f"case_{worst_case.name} seed {worst_case.seed}: {first_line}"
@@ -139,12 +154,17 @@ def worst(statuses: Iterable[Status]) -> Status:
     return max(statuses, key=_SEVERITY.index, default=Status.INFRA_ERROR)
 
 
-def grade(expected: Sequence[Frame], comparisons: Mapping[str, Comparison], outcome: Outcome) -> list[CaseResult]:
+def grade(expected: Sequence[Frame], declared: Sequence[DeclaredCase], outcome: Outcome) -> list[CaseResult]:
     """One result for each expected case and seed, in their order.
+
+    Args:
+        declared: the level and comparison of each case.
 
     Raises:
         StreamError: an expected output cannot be read; whatever is wrong with one of the tested code is its own error.
     """
+    comparisons = {case["name"]: Comparison(case) for case in declared}
+    core = {case["name"] for case in declared if case["core"]}
     sent: dict[tuple[str, int], list[Frame]] = {(want.case, want.seed): [] for want in expected}
     broken = ""
     try:
@@ -157,7 +177,7 @@ def grade(expected: Sequence[Frame], comparisons: Mapping[str, Comparison], outc
     results = []
     for want in expected:
         cause, detail = _judge(want, sent[want.case, want.seed], comparisons[want.case], outcome, broken)
-        results.append(CaseResult(want.case, want.seed, CAUSES[cause].status, detail))
+        results.append(CaseResult(want.case, want.seed, CAUSES[cause].status, detail, want.case in core))
     return results
 
 

@@ -81,6 +81,8 @@ def schema() -> "pyarrow.Schema":
     text, number, binary = pa.string(), pa.int64(), pa.binary()
     case = {
         "name": text,
+        "core": pa.bool_(),
+        "varies": pa.bool_(),
         "rtol": pa.float64(),
         "atol": pa.float64(),
         "exact": pa.bool_(),
@@ -97,7 +99,7 @@ def schema() -> "pyarrow.Schema":
     columns = {
         **dict.fromkeys(("instance_id", "category", "paper_title", "paper_url", "arxiv_id", "venue"), text),
         "year": number,
-        **dict.fromkeys(("upstream_repo", "instruction", "paper_text", "repo_name"), text),
+        **dict.fromkeys(("upstream_repo", "instruction", "contract", "paper_text", "repo_name"), text),
         "repo_archive": binary,
         **dict.fromkeys(("repo_sha256", "goal_file", "goal_function", "class_name"), text),
         "context_files": pa.list_(text),
@@ -158,6 +160,7 @@ def _row(
         "year": task.paper["year"],
         "upstream_repo": task.upstream_repo,
         "instruction": implementation.instruction,
+        "contract": implementation.contract,
         "paper_text": task.paper_text,
         "repo_name": task.repo_name,
         "repo_archive": archive,

@@ -19,6 +19,8 @@ from .loader import File
 from .tasks import Implementation, Task
 
 FOLDER = "recorded"
+#: What is recorded of a case changes with it: 2 has levels, and constant outputs once.
+FORM = b"2"
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,11 @@ class Recording:
 def inputs_sha256(task: Task, implementation: Implementation) -> str:
     """Identity of all that a recording is made from: reference, cases, seeds, image."""
     inputs = {
-        **{f"repo/{name}": file for name, file in task.repo.items()},
+        **{f"repo/{name}": file for name, file in task.golden_repo(implementation).items()},
         "cases.py": File(task.cases(implementation)),
         "seeds": File(json.dumps(implementation.tests.seeds).encode("ascii")),
         "image": File(task.image_tag.encode("ascii")),
+        "form": File(FORM),
     }
     return hashlib.sha256(tar_bytes(inputs)).hexdigest()
 

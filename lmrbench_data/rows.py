@@ -5,9 +5,13 @@ from typing import Any, NotRequired, TypedDict
 
 
 class DeclaredCase(TypedDict):
-    """How the outputs of one case are compared (`evaluate/compare.py`)."""
+    """The level of one case, and how its outputs are compared (`evaluate/compare.py`)."""
 
     name: str
+    core: bool
+    """It follows from paper and repository alone; otherwise it tests the contract."""
+    varies: bool
+    """Its recorded output depends on the seed; one that does not runs on the first seed only."""
     rtol: float
     atol: float
     exact: bool
@@ -46,6 +50,7 @@ class DatasetRow(TypedDict):
     year: int
     upstream_repo: str
     instruction: str
+    contract: str
     paper_text: str
     repo_name: str
     repo_archive: bytes
@@ -77,6 +82,7 @@ class PredictionRow(TypedDict):
     model_patch: NotRequired[str]
     sample: NotRequired[int]
     setting: NotRequired[str]
+    track: NotRequired[str]
     metadata: NotRequired[Mapping[str, Any]]
 
 
@@ -85,6 +91,7 @@ class CaseRow(TypedDict):
 
     name: str
     seed: int
+    core: bool
     status: str
     detail: str
 
@@ -97,9 +104,13 @@ class ResultRow(TypedDict):
     category: str
     model_name_or_path: str
     setting: str
+    track: str
     sample: int
     prediction_sha256: str
     status: str
+    """The worst of all cases: `passed` is robust."""
+    core_status: str
+    """The worst of the core cases: `passed` is reproduced."""
     detail: str
     memorised: NotRequired[bool]
     """Passes every published seed and fails a fresh one; missing in older results."""

@@ -41,11 +41,16 @@ class Implementation:
     goal_function: str
     context_files: tuple[str, ...]
     instruction: str
+    """What an author of the paper would ask of a colleague; shown in every track."""
+    contract: str
+    """Every convention that paper and repository leave open; shown in the contract track."""
     tests: Tests
     depends_on: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
     """Mutants that behave like the reference (`dataset check --mutants` names them), each with the reason."""
+    shown_siblings: Mapping[str, str] = field(default_factory=dict)
+    """Instances of the same paper whose goal functions this one calls, each with the reason; all others are masked."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,9 @@ class Task:
     environment: str
     demo_command: str
     implementations: tuple[Implementation, ...]
+    """Those that were asked for."""
+    siblings: tuple[Implementation, ...] = field(repr=False)
+    """All of the paper."""
     paper_text: str = field(repr=False)
     repo: Mapping[str, File] = field(repr=False)
 
@@ -80,25 +88,43 @@ class Task:
             raise InputError(f"{self.folder / 'task.yaml'}: environment: no folder environments/{self.environment}")
         return environment.tag
 
+    def golden_repo(self, implementation: Implementation) -> dict[str, File]:
+        """The repository with the goal function in it; those of siblings are masked unless `shown_siblings` names them.
+
+        What one instance shows must not answer another.
+        """
+        repo = dict(self.repo)
+        for other in self.siblings:
+            if other.instance_id not in {implementation.instance_id, *implementation.shown_siblings}:
+                _mask(repo, other)
+        return repo
+
     def golden_file(self, implementation: Implementation) -> str:
-        """The whole goal file of the reference."""
-        return self.repo[implementation.goal_file].data.decode("utf-8")
+        """The whole goal file of the reference, siblings masked as in `golden_repo`."""
+        return self.golden_repo(implementation)[implementation.goal_file].data.decode("utf-8")
 
     def masked_repo(self, implementation: Implementation) -> dict[str, File]:
-        """The repository as a model sees it: goal function masked, `remove`d helpers gone."""
-        masked = mask_function(self.golden_file(implementation), implementation.goal_function)
-        for name in implementation.remove:
-            masked = remove_definition(masked, name)
-        goal = self.repo[implementation.goal_file]
-        return {**self.repo, implementation.goal_file: goal._replace(data=masked.encode("utf-8"))}
+        """The repository as a model sees it: goal functions masked, `remove`d helpers gone."""
+        repo = self.golden_repo(implementation)
+        _mask(repo, implementation)
+        return repo
 
     def cases(self, implementation: Implementation) -> bytes:
         """The source of the labelled inputs."""
         return (self.folder / implementation.tests.file).read_bytes()
 
     def variants(self, implementation: Implementation, kind: str) -> list[Path]:
-        """The files of `valid` or `wrong` variants, sorted."""
+        """The files of `valid`, `plain`, `careless` or `wrong` variants, sorted."""
         return sorted((self.folder / "variants" / implementation.instance_id / kind).glob("*.py"))
+
+
+def _mask(repo: dict[str, File], implementation: Implementation) -> None:
+    """Mask an implementation's goal function in `repo`, and take out the helpers that go with it."""
+    goal = repo[implementation.goal_file]
+    masked = mask_function(goal.data.decode("utf-8"), implementation.goal_function)
+    for name in implementation.remove:
+        masked = remove_definition(masked, name)
+    repo[implementation.goal_file] = goal._replace(data=masked.encode("utf-8"))
 
 
 def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None) -> list[Task]:
@@ -148,6 +174,7 @@ def load_task(folder: Path) -> Task:
     task = Task(
         folder=folder,
         implementations=implementations,
+        siblings=implementations,
         paper_text=_read_paper(folder / "paper.md"),
         repo=read_tree(folder / "repo"),
         **data,
@@ -162,7 +189,8 @@ def load_task(folder: Path) -> Task:
 def _implementation(raw: Mapping[str, Any]) -> Implementation:
     lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "remove")}
     tests = Tests(**{**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])})
-    return Implementation(**{**raw, **lists, "tests": tests, "instruction": raw["instruction"].strip()})
+    texts = {key: raw[key].strip() for key in ("instruction", "contract")}
+    return Implementation(**{**raw, **lists, **texts, "tests": tests})
 
 
 def _read_paper(path: Path) -> str:
@@ -191,8 +219,11 @@ def _check_files(task: Task, item: Implementation, where: str) -> None:
         raise InputError(f"{where}: tests.file: no file {item.tests.file!r} in {task.name}/")
     if cases.resolve().is_relative_to((task.folder / "repo").resolve()):
         raise InputError(f"{where}: tests.file: cases must not lie in repo/, models would see them")
+    others = {other.instance_id for other in task.siblings} - {item.instance_id}
+    if unknown := item.shown_siblings.keys() - others:
+        raise InputError(f"{where}: shown_siblings: {min(unknown)!r} is no other instance of this paper")
     try:
-        masked = mask_function(task.golden_file(item), item.goal_function)
+        masked = mask_function(task.repo[item.goal_file].data.decode("utf-8"), item.goal_function)
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: goal_file: {item.goal_file} is not UTF-8 ({error})") from error
     except InputError as error:

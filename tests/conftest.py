@@ -47,8 +47,10 @@ implementations:
     context_files: [helpers.py]
     depends_on: [helpers.py]
     instruction: |
-      Implement `scale(values, factor)`: return a new list with each value times `factor`, in the same order. An empty
-      list gives an empty list. The input list stays as it is.
+      Implement `scale(values, factor)` in `scale.py`: the scaling of the paper.
+    contract: |
+      Return a new list with each value times `factor`, in the same order. An empty list gives an empty list. The input
+      list stays as it is.
     tests: {file: unit_test/cases.py, seeds: [0, 1], timeout_s: 20, memory_mb: 256}
 """
 
@@ -77,9 +79,11 @@ TOY_CASES = '''
 
     import random
 
+    from lmrbench_cases import core
     from scale import scale
 
 
+    @core
     def case_random_values(seed):
         numbers = random.Random(seed)
         return scale([numbers.uniform(-1, 1) for _ in range(5)], 3.0)
@@ -113,6 +117,20 @@ def write_toy_benchmark(folder: Path) -> Path:
                 for value in values:
                     result.append(factor * value)
                 return result
+            """,
+        "variants/toy-scale/plain/first_and_rest.py": """
+            def scale(values, factor):
+                return [factor * values[0]] + [factor * value for value in values[1:]]
+            """,
+        "variants/toy-scale/plain/comprehension.py": """
+            def scale(values, factor):
+                return [value * factor for value in values]
+            """,
+        "variants/toy-scale/careless/in_place.py": """
+            # Changes the input.
+            def scale(values, factor):
+                values[:] = [value * factor for value in values]
+                return values
             """,
         "variants/toy-scale/valid/map.py": "def scale(values, factor):\n    return list(map(factor.__mul__, values))\n",
         **{

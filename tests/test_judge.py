@@ -41,7 +41,7 @@ SUBTLE = "def scale(values, factor):\n    return [value * factor for value in va
 ROW_KEYS = {
     *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),
     *("implementation", "rationale", "error", "input_tokens", "output_tokens", "cost_usd", "duration_s", "judged_at"),
-    *("cached", "row_version", "base_url", "by", "reason", "temperature", "counted"),
+    *("cached", "track", "row_version", "base_url", "by", "reason", "temperature", "counted"),
 }
 PRICES = "judge-1: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
 
@@ -147,7 +147,7 @@ class Judging:
         """Category by model, as the public function gives it."""
         found = read_judgements(self.run)
         rows = [json.loads(line) for line in (self.run / "results.jsonl").read_text().splitlines()]
-        answers = {row["model_name_or_path"]: ("toy-scale", row["prediction_sha256"]) for row in rows}
+        answers = {row["model_name_or_path"]: ("toy-scale", row["prediction_sha256"], row["track"]) for row in rows}
         return {name: found[answer].category for name, answer in answers.items() if answer in found}
 
 
@@ -189,7 +189,7 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
     written = judging.file.read_bytes()
     again = judging.judge()
     assert (again.returncode, judging.file.read_bytes(), len(server.requests)) == (0, written, 2)
-    assert re.search(r"a\s+1\s+0\s+0\s+0\s+0", again.stdout)
+    assert re.search(r"a \(unstated\)\s+1\s+0\s+0\s+0\s+0", again.stdout)
     assert "0 asked now, 0 from the cache, 2 were there before" in again.stdout
 
     # Another run has other rows; what was paid for is not paid for again.
@@ -642,7 +642,7 @@ def test_the_reference_itself_is_not_asked_about(judging: Judging, server: Serve
 def test_files_of_the_first_version_are_read(judging: Judging, server: Server) -> None:
     judging.evaluate(TOY_ANSWER, WRONG)
     judging.here()
-    new = ("row_version", "base_url", "by", "reason", "temperature", "counted")
+    new = ("track", "row_version", "base_url", "by", "reason", "temperature", "counted")
     rows = [{name: value for name, value in row.items() if name not in new} for row in judging.rows()]
     judging.file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert judging.categories() == {"a": "CC", "b": "LI"}

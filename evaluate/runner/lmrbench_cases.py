@@ -1,4 +1,4 @@
-"""What `unit_test/cases.py` may import inside the sandbox: how a case is compared, and how it reports exceptions.
+"""What `unit_test/cases.py` may import inside the sandbox: levels and comparisons of cases, and how errors are told.
 
 This module is sent into the sandbox beside the runner; it needs nothing but the standard library.
 """
@@ -10,6 +10,17 @@ Case = TypeVar("Case", bound=Callable[..., Any])
 
 #: The attribute under which a case carries its comparison; read once, when the reference's outputs are recorded.
 COMPARISON_ATTRIBUTE = "lmrbench_comparison"
+#: The attribute under which a case says that it is a core case; read at the same time.
+CORE_ATTRIBUTE = "lmrbench_core"
+
+
+def core(case: Case) -> Case:
+    """Declare that a case follows from the paper and the repository alone; all others test the contract.
+
+    An answer that passes every core case has reproduced the method. Where no case is marked, all of them are core.
+    """
+    setattr(case, CORE_ATTRIBUTE, True)
+    return case
 
 
 def compare(

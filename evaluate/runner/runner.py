@@ -238,10 +238,16 @@ def listing(_case: str, _seed: int) -> tuple[str, Data]:
     import lmrbench_cases
 
     cases = [
-        {"name": name.removeprefix("case_"), **getattr(function, lmrbench_cases.COMPARISON_ATTRIBUTE, {})}
+        {
+            "name": name.removeprefix("case_"),
+            "core": getattr(function, lmrbench_cases.CORE_ATTRIBUTE, False),
+            **getattr(function, lmrbench_cases.COMPARISON_ATTRIBUTE, {}),
+        }
         for name, function in vars(load_cases()).items()
         if name.startswith("case_") and callable(function)
     ]
+    # Core cases run first: what a case of the contract does to time and memory cannot reach them.
+    cases.sort(key=lambda case: not case["core"])
     return "listing", json.dumps(cases).encode("ascii")
 
 

@@ -22,7 +22,7 @@ from ...files import write_atomically
 from ...loader import PLAIN_NAME, check_instance_id
 from ...rows import ResultRow
 from ...times import now
-from ..predictions import Prediction, PredictionFile
+from ..predictions import UNSTATED, Prediction, PredictionFile, PredictionKey
 from ..verdict import Status
 from .jsonl import Line, cut_tail, parse_row, read_log, wrong_key
 
@@ -42,7 +42,7 @@ _FACTS: dict[str, Any] = {
     "scope": dict,
     "started_at": str,
 }
-_ROW: dict[str, Any] = {
+_FIRST_ROW: dict[str, Any] = {
     "instance_id": str,
     "model_name_or_path": str,
     "setting": str,
@@ -52,7 +52,8 @@ _ROW: dict[str, Any] = {
     "detail": str,
     "cases": list,
 }
-_CASE = {"name": str, "seed": int, "status": str, "detail": str}
+_ROW: dict[str, Any] = {**_FIRST_ROW, "track": str, "core_status": str}
+_CASE = {"name": str, "seed": int, "core": bool, "status": str, "detail": str}
 #: What must agree for results of one folder to be comparable with each other.
 _IDENTITY = (
     "dataset_sha256",
@@ -71,13 +72,19 @@ class Entry(NamedTuple):
     instance_id: str
     model: str
     setting: str
+    track: str
     sample: int
     sha256: str
     position: int
     """Where it starts in predictions.jsonl."""
 
+    def as_row(self) -> dict[str, Any]:
+        """What tells rows of one instance apart, under the names of a result row."""
+        names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
+        return {**names, "sample": self.sample, "prediction_sha256": self.sha256}
 
-Key = tuple[str, str, str, int, str]
+
+Key = tuple[str, str, str, str, int, str]
 
 
 class RunFolder:
@@ -169,7 +176,7 @@ class RunFolder:
         evaluated = {answer: (self._removed_rows, position) for answer, position in self._removed.items()}
         for key, (status, position) in self._known.items():
             if status is not Status.INFRA_ERROR:
-                evaluated[key[0], key[4]] = self._rows, position
+                evaluated[key[0], key[-1]] = self._rows, position
         left = {}
         for job, group in jobs.items():
             found = evaluated.get((job.instance_id, job.sha256))
@@ -180,8 +187,7 @@ class RunFolder:
                 file.seek(found[1])
                 row = json.loads(file.readline())
             for entry in group:
-                names = {"model_name_or_path": entry.model, "setting": entry.setting, "sample": entry.sample}
-                self.append(entry, {**row, **names})
+                self.append(entry, {**row, **entry.as_row()})
         return left
 
     def append(self, entry: Entry, result: Mapping[str, Any]) -> None:
@@ -275,11 +281,11 @@ def read_results(path: Path) -> Iterator[ResultRow]:
     read_facts(path)
     predictions, results = PredictionFile(path / "predictions.jsonl"), path / "results.jsonl"
     wanted = {(*item.key, item.sha256) for item in predictions} if predictions.path.exists() else None
-    last: dict[tuple[str, str, str, int], int] = {}
+    last: dict[PredictionKey, int] = {}
     for line in _result_lines(results):
         key = _row_key(line.row)
         if wanted is None or key in wanted:
-            last[key[:4]] = line.start
+            last[key[:5]] = line.start
     counted = set(last.values())
     yield from (cast(ResultRow, line.row) for line in _result_lines(results) if line.start in counted)
 
@@ -321,11 +327,11 @@ def _facts(path: Path, stored: Path, identity: Mapping[str, Any]) -> dict[str, A
 
 
 def _key(entry: Entry) -> Key:
-    return entry.instance_id, entry.model, entry.setting, entry.sample, entry.sha256
+    return entry[:-1]
 
 
 def _row_key(row: Mapping[str, Any]) -> Key:
-    names = row["instance_id"], row["model_name_or_path"], row["setting"]
+    names = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"]
     return *names, row["sample"], row["prediction_sha256"]
 
 
@@ -335,7 +341,12 @@ def _result_lines(path: Path) -> Iterator[Line]:
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     """A result row, None for anything else."""
-    row = parse_row(line, _ROW)
-    if row is None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
+    row = parse_row(line, _FIRST_ROW)
+    if row is None or not all(isinstance(case, dict) for case in row["cases"]):
         return None
-    return row if row["status"] in list(Status) else None
+    # Rows of before there were levels and tracks: then every case counted.
+    row = {"track": UNSTATED, "core_status": row["status"], **row}
+    row["cases"] = [{"core": True, **case} for case in row["cases"]]
+    if wrong_key(row, _ROW) is not None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
+        return None
+    return row if {row["status"], row["core_status"]} <= set(Status) else None

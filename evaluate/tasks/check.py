@@ -1,15 +1,17 @@
-"""Prove that tasks are sound: golden passes and repeats itself, masked fails, valid variants pass, wrong ones fail.
+"""Prove that tasks are sound: golden passes and repeats itself, masked does not, and variants come out as they should.
+
+Valid variants pass every case. Plain ones, written without the contract, pass every core case. Careless ones break the
+contract only. Wrong ones, which misread the method, fail a core case. What no run can show is read in `faults.py`.
 
 Golden and masked run exactly as a user's prediction does. Variants share sandboxes, which saves most of the time; one
 that comes out otherwise than it should is run again alone, and that verdict counts.
 """
 
-import ast
 import concurrent.futures
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from enum import Enum
 from typing import Any
 
 from ...build import build_rows
@@ -18,26 +20,48 @@ from ...errors import InfraError, InputError
 from ...loader import File
 from ...progress import Progress
 from ...rows import DatasetRow
-from ...source import block_end, find_function, first_line, split_lines
 from ...tasks import Implementation, Task
 from ..decode import StreamError
 from ..evaluator import evaluate_batch, evaluate_prediction
 from ..predictions import Prediction
 from ..sandbox.base import Sandbox
 from ..verdict import Status, Verdict
+from .faults import Secrets, read_faults, read_variant
 from .mutants import make_mutants
-from .seeds import variation
+from .seeds import Variation, variation
 from .stability import MANY_RUNS, stability
 
-MIN_VALID, MIN_WRONG = 2, 5
 #: The name of the finding that says which cases vary with the seed.
 SEEDS = "seeds"
 #: Variants that share a sandbox.
 BATCH = 16
-#: A line of the reference that is this long is no coincidence elsewhere.
-_DISTINCTIVE = 40
 #: Exceptions of files that were not written with care.
 _BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
+
+
+class Must(Enum):
+    """What an answer must come to; the value says it of one that does not."""
+
+    PASS = "must pass"
+    REPRODUCE = "must pass every core case"
+    BE_CARELESS = "must pass every core case and fail another"
+    MISREAD = "must fail a core case"
+    BE_NOTICED = "must not pass"
+
+    def holds(self, verdict: Verdict) -> bool:
+        """Whether a verdict is what was asked for."""
+        robust, reproduced = verdict.status is Status.PASSED, verdict.core_status is Status.PASSED
+        return {
+            Must.PASS: robust,
+            Must.REPRODUCE: reproduced,
+            Must.BE_CARELESS: reproduced and not robust,
+            Must.MISREAD: not reproduced,
+            Must.BE_NOTICED: not robust,
+        }[self]
+
+
+#: What each kind of variant must come to.
+VARIANTS = {"valid": Must.PASS, "plain": Must.REPRODUCE, "careless": Must.BE_CARELESS, "wrong": Must.MISREAD}
 
 
 @dataclass(frozen=True)
@@ -46,10 +70,10 @@ class Probe:
 
     instance_id: str
     name: str
-    """`golden`, `masked`, `valid/<file>`, `wrong/<file>`, `mutant/<line before> => <line after>`, or `equivalent/...`
-    for a mutant that the task says nobody can tell from the reference."""
+    """`golden`, `masked`, `<kind of variant>/<file>`, `mutant/<line before> => <line after>`, or `equivalent/...` for a
+    mutant that the task says nobody can tell from the reference."""
     prediction: Prediction
-    must_pass: bool
+    must: Must
 
     @property
     def is_mutant(self) -> bool:
@@ -111,10 +135,12 @@ def check_tasks(
     probes: list[Probe] = []
     bad: set[str] = set()
     pairs = [(task, item) for task in tasks for item in task.implementations]
+    secrets = {folder: Secrets.of(folder) for folder in {task.folder.parent for task in tasks}}
     for task, implementation in pairs:
         instance = implementation.instance_id
-        faults = list(read_faults(task, implementation))
-        bad |= {fault.instance_id for fault in faults}
+        read = read_faults(task, implementation, secrets[task.folder.parent])
+        faults = [Finding(instance, place, False, text) for place, text in read]
+        bad |= {instance} if faults else set()
         yield from faults
         try:
             [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))])
@@ -122,15 +148,16 @@ def check_tasks(
         except (InputError, StreamError) as error:
             yield Finding(instance, "recording", False, str(error))
             continue
-        cases = {"varying_cases": list(seeds.varying), "constant_cases": list(seeds.constant)}
-        yield Finding(instance, SEEDS, True, str(seeds), facts=cases)
-        rows[instance], references[instance] = row, task.repo
+        found = _on_seeds(instance, seeds)
+        bad |= {instance} if not found.ok else set()
+        yield found
+        rows[instance], references[instance] = row, task.golden_repo(implementation)
         probes += _probes(task, implementation, most)
         if mutants:
             tried = list(_mutant_probes(task, implementation))
             probes += tried
             gone = list(_unknown_equivalents(implementation, tried))
-            bad |= {fault.instance_id for fault in gone}
+            bad |= {instance} if gone else set()
             yield from gone
     repeated = list(rows) if most is None else []
     progress = progress or Progress()
@@ -189,74 +216,32 @@ def _run_batch(batch: Sequence[Probe], row: DatasetRow, sandbox: Sandbox, image:
     if len(batch) == 1:
         return [_judge(batch[0], alone(batch[0]))]
     seeds = row["tests"]["seeds"]
-    # One seed is enough to show that an answer is wrong; whatever passes on it is tried on all.
-    chosen = seeds if batch[0].must_pass else seeds[:1]
+    # One seed is enough to show that an answer is wrong; whatever is not by then is tried on all.
+    chosen = seeds[:1] if batch[0].must in (Must.MISREAD, Must.BE_NOTICED) else seeds
     verdicts = evaluate_batch(row, [probe.prediction for probe in batch], sandbox, image, seeds=chosen)
     findings = []
     for probe, verdict in zip(batch, verdicts, strict=True):
         # In a batch an answer stops at its first error: whether it is broken in every case shows only when it is alone.
         broken = not probe.is_mutant and any(case.detail.startswith(_BROKEN) for case in verdict.cases)
-        surprising = broken or (verdict.status is Status.PASSED) != probe.must_pass
+        surprising = broken or not probe.must.holds(verdict)
         findings.append(_judge(probe, alone(probe) if surprising else verdict))
     return findings
-
-
-def read_faults(task: Task, implementation: Implementation) -> Iterator[Finding]:
-    """Faults that need no run: too few variants, unreadable ones, wrong ones without a reason, leaks to models."""
-    instance = implementation.instance_id
-    for kind, least in (("valid", MIN_VALID), ("wrong", MIN_WRONG)):
-        paths = task.variants(implementation, kind)
-        if len(paths) < least:
-            message = f"{len(paths)} {kind} variants, at least {least} are needed"
-            yield Finding(instance, kind, False, message)
-        for path in paths:
-            text = _read(path)
-            if text is None:
-                yield Finding(instance, f"{kind}/{path.name}", False, "not UTF-8")
-            elif kind == "wrong" and not text.startswith("# "):
-                yield Finding(instance, f"wrong/{path.name}", False, "the first line must say what is wrong: `# ...`")
-    secret = _secret_lines(task.golden_file(implementation), implementation.goal_function)
-    shown_to_models = {
-        **{f"repo/{name}": file.data for name, file in task.masked_repo(implementation).items()},
-        "paper.md": task.paper_text.encode(),
-        "instruction": implementation.instruction.encode(),
-    }
-    for name, content in shown_to_models.items():
-        if found := next((line for line in secret if line.encode() in content), None):
-            yield Finding(instance, name, False, f"shows a line of the reference: {found}")
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
-def _secret_lines(golden: str, goal_function: str) -> list[str]:
-    """Distinctive lines of the goal function's body, its docstring left out."""
-    node = find_function(golden, goal_function).node
-    lines = split_lines(golden)
-    code = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
-    start = first_line(code[0]) - 1 if code else block_end(lines, node)
-    body = [line.strip() for line in lines[start : block_end(lines, node)]]
-    return [line for line in body if len(line) >= _DISTINCTIVE and not line.startswith("#")]
 
 
 def _probes(task: Task, implementation: Implementation, most: int | None) -> Iterator[Probe]:
     instance = implementation.instance_id
 
-    def probe(name: str, form: str, content: str, must_pass: bool) -> Probe:
-        return Probe(instance, name, Prediction(instance, "check", form, content), must_pass)
+    def probe(name: str, form: str, content: str, must: Must) -> Probe:
+        return Probe(instance, name, Prediction(instance, "check", form, content), must)
 
-    yield probe("golden", "goal_file", task.golden_file(implementation), True)
+    yield probe("golden", "goal_file", task.golden_file(implementation), Must.PASS)
     masked = task.masked_repo(implementation)[implementation.goal_file].data.decode("utf-8")
-    yield probe("masked", "goal_file", masked, False)
-    for kind in ("valid", "wrong"):
+    yield probe("masked", "goal_file", masked, Must.MISREAD)
+    for kind, must in VARIANTS.items():
         paths = task.variants(implementation, kind)
         for path in paths[:: max(1, len(paths) // most) if most else 1][:most]:
-            if text := _read(path):
-                yield probe(f"{kind}/{path.name}", "function", text, kind == "valid")
+            if text := read_variant(path):
+                yield probe(f"{kind}/{path.name}", "function", text, must)
 
 
 def _mutant_probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
@@ -265,7 +250,8 @@ def _mutant_probes(task: Task, implementation: Implementation) -> Iterator[Probe
     for mutant in make_mutants(golden, implementation.goal_function, implementation.remove):
         equivalent = mutant.name in implementation.equivalent_mutants
         name = f"{'equivalent' if equivalent else 'mutant'}/{mutant.name}"
-        yield Probe(instance, name, Prediction(instance, "check", "goal_file", mutant.source), must_pass=equivalent)
+        must = Must.PASS if equivalent else Must.BE_NOTICED
+        yield Probe(instance, name, Prediction(instance, "check", "goal_file", mutant.source), must)
 
 
 def _unknown_equivalents(implementation: Implementation, tried: Sequence[Probe]) -> Iterator[Finding]:
@@ -281,19 +267,37 @@ def _judge(probe: Probe, verdict: Verdict) -> Finding:
     """What a verdict says about the task."""
     if verdict.status is Status.INFRA_ERROR:
         raise InfraError(f"{probe.instance_id} {probe.name}: {verdict.detail}")
-    passed = verdict.status is Status.PASSED
     reason = verdict.reason()
     fault = ""
-    if probe.must_pass and not passed:
-        equivalent = probe.name.startswith("equivalent/")
-        fault = f"{'is not equivalent, the cases notice it' if equivalent else 'must pass'}: {reason}"
-    elif not probe.must_pass and passed:
-        fault = "passes, but must not: the cases do not notice it"
-    elif not probe.must_pass and verdict.status is Status.MALFORMED:
+    if verdict.status is Status.MALFORMED and probe.must in (Must.MISREAD, Must.BE_NOTICED):
         fault = f"cannot be applied, so it proves nothing: {reason}"
-    elif not (probe.must_pass or probe.is_mutant) and verdict.cases and _is_broken(verdict):
+    elif not probe.must.holds(verdict):
+        fault = _fault(probe, verdict)
+    elif probe.must is Must.MISREAD and verdict.cases and _is_broken(verdict):
         fault = f"is broken code, not a mistake that somebody makes: {reason}"
-    return Finding(probe.instance_id, probe.name, not fault, fault or reason, str(verdict.status))
+    level = "core" if verdict.core_status is not Status.PASSED else "contract" if verdict.cases else ""
+    facts = {"core_status": str(verdict.core_status)} | ({"noticed_by": level} if probe.is_mutant and level else {})
+    return Finding(probe.instance_id, probe.name, not fault, fault or reason, str(verdict.status), facts)
+
+
+def _fault(probe: Probe, verdict: Verdict) -> str:
+    """One line on an answer that did not come to what it must."""
+    if probe.name.startswith("equivalent/"):
+        return f"is not equivalent, the cases notice it: {verdict.reason()}"
+    if verdict.status is Status.PASSED:
+        return f"{probe.must.value}, but passes: the cases do not notice it"
+    if verdict.core_status is Status.PASSED:
+        return f"{probe.must.value}, but only other cases notice it: {verdict.reason()}"
+    return f"{probe.must.value}: {verdict.reason(core=True)}"
+
+
+def _on_seeds(instance: str, seeds: Variation) -> Finding:
+    """The note on seeds; a core case that ignores them can be learned by heart."""
+    facts = {"varying_cases": list(seeds.varying), "constant_cases": list(seeds.constant)}
+    if seeds.constant_core:
+        fault = f"core cases must vary with the seed: {', '.join(seeds.constant_core)}"
+        return Finding(instance, SEEDS, False, fault, facts=facts)
+    return Finding(instance, SEEDS, True, str(seeds), facts=facts)
 
 
 def _is_broken(verdict: Verdict) -> bool:

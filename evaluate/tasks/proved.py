@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...files import write_atomically
 from ...tasks import Implementation, Task
 from ..runner import runner_sha256
+from .check import VARIANTS
 
 FILE = "proved.json"
 
@@ -56,7 +57,7 @@ def write_proofs(tasks: Sequence[Task], benchmark: Path) -> Path:
 
 
 def _variants(task: Task, implementation: Implementation) -> list[Path]:
-    return [*task.variants(implementation, "valid"), *task.variants(implementation, "wrong")]
+    return [path for kind in VARIANTS for path in task.variants(implementation, kind)]
 
 
 def _read(benchmark: Path) -> Mapping[str, str]:

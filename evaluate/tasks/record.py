@@ -99,7 +99,11 @@ def record(task: Task, implementation: Implementation, sandbox: Sandbox) -> Reco
     where = f"{task.folder / implementation.tests.file}: {implementation.instance_id}"
     tests, tag = implementation.tests, task.image_tag
     workspace = workspace_tar(
-        task.repo, task.cases(implementation), runs=None, seeds=tests.seeds, limit_s=tests.timeout_s
+        task.golden_repo(implementation),
+        task.cases(implementation),
+        runs=None,
+        seeds=tests.seeds,
+        limit_s=tests.timeout_s,
     )
     outcome = sandbox.run(sandbox.prepare(tag), workspace, Limits(tests.timeout_s, tests.memory_mb))
     if outcome.ended is not Ended.EXITED:
@@ -125,9 +129,12 @@ def _what_happened(frame: Frame) -> str:
 def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str) -> Recording:
     if not frames or frames[0].kind != "listing":
         raise InputError(f"{where}: the cases could not be listed")
-    cases = [_comparison(declared, where) for declared in json.loads(frames[0].payload)]
+    cases = [_declared(case, where) for case in json.loads(frames[0].payload)]
     if not cases:
         raise InputError(f"{where}: no case_<name>(seed) function; see CONTRIBUTING.md")
+    if not any(case["core"] for case in cases):  # nobody has told levels apart
+        for case in cases:
+            case["core"] = True
     outputs = frames[1:]
     expected = [(case["name"], seed) for case in cases for seed in seeds]
     if [(frame.case, frame.seed) for frame in outputs if frame.kind == "output"] != expected:
@@ -138,8 +145,24 @@ def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: s
             _compares(decode(frame.payload), how[frame.case])  # what is published can be read back and compared with
         except (StreamError, TooLargeError) as error:
             raise InputError(f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}") from error
+    outputs = _without_repetitions(outputs, cases, len(seeds))
     packed = gzip_bytes(b"".join(map(write_frame, outputs)))
     return Recording([dict(case) for case in cases], packed, tag, sandbox, cpu_model())
+
+
+def _without_repetitions(outputs: Sequence[Frame], cases: Sequence[DeclaredCase], seeds: int) -> list[Frame]:
+    """Mark the cases that vary with the seed; of one that does not, keep the output for the first seed.
+
+    More seeds would prove nothing more, and only cost time. With one seed nothing can be told: all may vary.
+    """
+    payloads: dict[str, set[bytes]] = {}
+    for frame in outputs:
+        payloads.setdefault(frame.case, set()).add(frame.payload)
+    for case in cases:
+        case["varies"] = len(payloads[case["name"]]) > 1 or seeds == 1
+    varying = {case["name"] for case in cases if case["varies"]}
+    first_seed = outputs[0].seed
+    return [frame for frame in outputs if frame.case in varying or frame.seed == first_seed]
 
 
 def _compares(value: Any, comparison: Comparison) -> None:
@@ -175,14 +198,16 @@ def cpu_model() -> str:
     return named or platform.processor() or platform.machine()
 
 
-def _comparison(declared: Mapping[str, Any], where: str) -> DeclaredCase:
-    """A case's comparison with its defaults spelled out, as the row publishes it."""
+def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
+    """A case with the defaults of its comparison spelled out, as the row publishes it."""
     checker = declared.get("checker")
     if checker is not None and checker not in CHECKERS:
         raise InputError(f"{where}: case_{declared['name']}: unknown checker {checker!r}; known: {', '.join(CHECKERS)}")
     exact = bool(declared.get("exact"))
     return {
         "name": declared["name"],
+        "core": bool(declared.get("core")),
+        "varies": True,
         "rtol": 0.0 if exact else float(declared.get("rtol", RTOL)),
         "atol": 0.0 if exact else float(declared.get("atol", ATOL)),
         "exact": exact,

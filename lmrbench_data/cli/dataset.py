@@ -94,7 +94,10 @@ def check(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Prove that tasks are sound: golden passes, masked fails, valid variants pass, wrong ones fail.
+    """Prove that tasks are sound: golden passes, masked does not, and variants come out as they should.
+
+    Valid variants pass every case, plain ones every core case; careless ones break the contract only, and wrong ones
+    fail a core case.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
@@ -134,16 +137,17 @@ def _print_counts(findings: "list[Finding]", mutants: bool) -> None:
         found = list(group)
         kinds = Counter((finding.name.partition("/")[0], finding.ok) for finding in found)
         score = f"{kinds['mutant', True]} / {kinds['mutant', True] + kinds['mutant', False]}"
+        by_core = sum(item.name.startswith("mutant/") and item.facts.get("noticed_by") == "core" for item in found)
         probes = sum(finding.is_probe for finding in found)
         row = [instance, str(probes), str(sum(not finding.ok for finding in found)), _vary(found)]
-        rows.append([*row, score, str(kinds["equivalent", True])] if mutants else row)
+        rows.append([*row, score, str(by_core), str(kinds["equivalent", True])] if mutants else row)
     headings = ("instance", "probes", "bad", "vary")
-    print_table((*headings, "mutants noticed", "equivalent") if mutants else headings, rows)
+    print_table((*headings, "mutants noticed", "by core cases", "equivalent") if mutants else headings, rows)
 
 
 def _vary(findings: "list[Finding]") -> str:
     """How many cases of an instance vary with the seed; empty if its recording cannot be read."""
-    facts = next((finding.facts for finding in findings if finding.facts), None)
+    facts = next((finding.facts for finding in findings if "varying_cases" in finding.facts), None)
     if facts is None:
         return ""
     varying, constant = len(facts["varying_cases"]), len(facts["constant_cases"])

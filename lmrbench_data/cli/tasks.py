@@ -58,20 +58,29 @@ def page(
 
 @app.command()
 def show(
-    instance: Annotated[str, typer.Argument(help="Instance id or task folder.", metavar="ID")], as_json: Json = False
+    instance: Annotated[str, typer.Argument(help="Instance id or task folder.", metavar="ID")],
+    track: Annotated[
+        str, typer.Option("--track", help="paper, or contract: that one shows the contract, too.")
+    ] = "paper",
+    as_json: Json = False,
 ) -> None:
-    """Show an instance as a model sees it: instruction, paper, masked goal file.
+    """Show an instance as a model sees it: instruction, paper, masked goal file; in the contract track its contract.
 
-    Example: lmrbench tasks show dpo-preference-loss
+    Example: lmrbench tasks show dpo-preference-loss --track contract
     """
+    from ..errors import ArgumentError
+    from ..evaluate.predictions import TRACKS
     from ..tasks import load_tasks
 
+    if track not in TRACKS:
+        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
     shown: list[dict[str, Any]] = [
         {
             "instance_id": item.instance_id,
             "category": item.category,
             "paper": dict(task.paper),
             "instruction": item.instruction,
+            **({"contract": item.contract} if track == "contract" else {}),
             "paper_text": task.paper_text,
             "goal_file": item.goal_file,
             "goal_function": item.goal_function,
@@ -88,6 +97,9 @@ def show(
         return
     for item in shown:
         put(f"{item['instance_id']}  ({item['category']})\n{item['paper']['title']}\n")
-        put(f"INSTRUCTION\n{item['instruction']}\n\nPAPER\n{item['paper_text']}")
+        put(f"INSTRUCTION\n{item['instruction']}\n")
+        if "contract" in item:
+            put(f"CONTRACT\n{item['contract']}\n")
+        put(f"PAPER\n{item['paper_text']}")
         put("REPOSITORY\n" + "\n".join(f"  {name}" for name in item["repository"]))
         put(f"\n{item['goal_file']} (masked)\n{item['masked_goal_file']}")
