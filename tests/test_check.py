@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 import yaml
 from conftest import TOY_ANSWER, recorded_rows
 
@@ -47,7 +48,7 @@ def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     for verb in ("record", "check"):
         line = [LMRBENCH, "dataset", verb, "--benchmark", str(folder), "--sandbox", "local"]
         options = more if verb == "check" else ()
-        done = subprocess.run([*line, *options], capture_output=True, text=True, timeout=120)
+        done = warm_cli.run([*line, *options], capture_output=True, text=True, timeout=120)
     return done
 
 

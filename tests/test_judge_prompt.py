@@ -261,6 +261,7 @@ def test_taking_out_remarks_changes_no_code(path: Path) -> None:
     assert code_only(result) == result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ['"a"\n', "#\n", '"a";', "'é';", "x = 1 #\n", '"a"#\n', "(" * 50 + '"a"' + ")" * 50 + "\n"]
 )

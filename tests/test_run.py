@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 from conftest import TOY_ANSWER, recorded_rows, write_toy_benchmark
 
 import lmrbench_data as lmr
@@ -92,7 +93,7 @@ class Bench:
         return [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", str(self.folder / "run")]
 
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.command(*options), capture_output=True, text=True, timeout=120)
+        return warm_cli.run(self.command(*options), capture_output=True, text=True, timeout=120)
 
     def start(self, *options: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
