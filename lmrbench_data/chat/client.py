@@ -75,8 +75,8 @@ class _Dialect:
 class RequestFailed(Exception):
     """A request that has no answer, after all retries.
 
-    `reached` is False if the server gave no answer at all, so that others will hardly fare better; `too_long` is True if
-    it says that it cannot take so long a question.
+    `reached` is False if the server gave no answer at all, so that others will hardly fare better; `too_long` is True
+    if it says that it cannot take so long a question.
     """
 
     def __init__(self, message: str, *, reached: bool, too_long: bool = False) -> None:
