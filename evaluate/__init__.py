@@ -8,31 +8,11 @@ Around it are the rooms: `runner` (what goes into the sandbox), `sandbox`, `runs
 Calling the package evaluates predictions: `lmrbench_data.evaluate(...)` is `lmrbench_data.api.evaluate`.
 """
 
-import inspect
-import sys
-import types
-from typing import Any
-
 if __name__ == "evaluate":  # from the root of a checkout, where this folder would hide Hugging Face's library
     raise ImportError(
         "this folder is LMR-Bench's: import lmrbench_data.evaluate; for Hugging Face's, leave the checkout"
     )
 
+from ..verbs import make_callable  # after the line that says where one is
 
-class _CallablePackage(types.ModuleType):
-    """A package whose name is a verb of the Python API."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from ..api import evaluate
-
-        return evaluate(*args, **kwargs)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        """For help and completion."""
-        from ..api import evaluate
-
-        return inspect.signature(evaluate)
-
-
-sys.modules[__name__].__class__ = _CallablePackage
+make_callable(__name__)

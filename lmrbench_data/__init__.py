@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import Run, evaluate, judge, open_run, report
+    from .api import Run, evaluate, generate, judge, open_run, report
     from .errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
     from .evaluate.reports.report import Report
     from .loader import load, unpack
@@ -41,6 +41,7 @@ __all__ = [
     "Run",
     "__version__",
     "evaluate",
+    "generate",
     "judge",
     "load",
     "open_run",
@@ -50,8 +51,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "evaluate":  # a package that can be called
-        return importlib.import_module(".evaluate", __name__)
+    if name in ("evaluate", "generate"):  # packages that can be called
+        return importlib.import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name], __name__), name)

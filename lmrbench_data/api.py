@@ -30,6 +30,7 @@ from .evaluate.runs.evaluate import RunSettings, RunSummary
 from .evaluate.runs.evaluate import evaluate as evaluate_predictions
 from .evaluate.runs.folder import read_facts, read_results
 from .evaluate.sandbox import open_sandbox
+from .generate.sampling import SamplingSettings, SamplingSummary, sample
 from .loader import load_rows
 from .progress import Progress
 from .rows import ResultRow
@@ -186,6 +187,75 @@ def _log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
         _log.warning("bad row: %s", row)
     if len(bad) > MAX_NAMED:
         _log.warning("%d more bad rows%s", len(bad) - MAX_NAMED, where and f"; see {where}")
+
+
+def generate(
+    model: str,
+    out: str | Path,
+    *,
+    setting: str = "standard",
+    track: str = "paper",
+    paper: str = "text",
+    samples: int = 1,
+    name: str = "",
+    base_url: str | None = None,
+    temperature: float | None = None,
+    workers: int = 4,
+    prices: str | Path | None = None,
+    max_cost: float | None = None,
+    requests_per_minute: float | None = None,
+    retries: int = 5,
+    timeout_s: float = 600.0,
+    max_tokens: int | None = None,
+    max_prompt_tokens: int | None = None,
+    instances: Sequence[str] = (),
+    dataset: str = "embedded",
+    progress: Progress | None = None,
+) -> SamplingSummary:
+    """Ask a model for answers, and write each as a row of predictions to `out` at once.
+
+    The same call again asks only for those that are missing. Works inside a notebook's event loop.
+
+    Args:
+        model: as its server calls it.
+        setting: what it is shown: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
+        track: `paper`, or `contract`: then it is shown the contract, too.
+        paper: the form of the paper (`generate/papers.py`); `text` is our summary, `none` leaves it out.
+        samples: answers for each instance.
+        name: of the model in the rows; by default `model`.
+        base_url: an OpenAI-compatible server; OPENAI_BASE_URL or OpenAI's own by default. The key is OPENAI_API_KEY.
+        temperature: the server's own by default.
+        workers: requests at a time.
+        prices: YAML file, model -> {input_per_mtok, output_per_mtok}, in US dollars.
+        max_cost: stop when the answers of the file have cost this much, in US dollars; needs `prices`.
+        requests_per_minute: limit on requests started.
+        retries, timeout_s: of each request; seconds.
+        max_tokens: limit of one answer, its reasoning included.
+        max_prompt_tokens: cut longer prompts, by the rule of `generate/prompt.py`.
+        instances: only these.
+        dataset: `embedded`, a folder, or `org/name[@revision]`.
+        progress: told of each answer.
+
+    Raises:
+        InputError: a choice that does not exist, or a key or model that the server does not know.
+        InfraError: the account has no credit left.
+    """
+    settings = SamplingSettings(
+        Path(out),
+        Endpoint(model, base_url, retries, timeout_s, max_tokens, requests_per_minute),
+        name,
+        setting,
+        track,
+        paper,
+        samples,
+        temperature,
+        workers,
+        Path(prices) if prices is not None else None,
+        max_cost,
+        max_prompt_tokens,
+        instances,
+    )
+    return sample(settings, load_rows(dataset), progress)
 
 
 def judge(

@@ -1,0 +1,290 @@
+"""Sample answers: ask a model for each instance as often as wanted, and write a row of predictions for each answer.
+
+A refusal, an empty or a cut answer is an answer: it has a row, and is malformed if nothing in it can be used. A request
+that the server did not answer has none, and is asked for by the next call.
+"""
+
+import asyncio
+import concurrent.futures
+import logging
+import time
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..chat.client import ChatClient, Completion, Endpoint, RequestFailed
+from ..chat.prices import Price, read_price
+from ..errors import ArgumentError
+from ..evaluate.extract import MalformedAnswer
+from ..evaluate.killable import call_killable
+from ..evaluate.predictions import TRACKS
+from ..names import clean_name
+from ..progress import Progress
+from ..rows import DatasetRow
+from ..text import one_line
+from ..times import now
+from .answers import AnswerFile
+from .papers import paper_text
+from .prompt import SETTINGS, Prompt, build_prompt, prompt_version, shorter
+from .tolerance import tolerated
+
+_log = logging.getLogger(__name__)
+
+#: So many requests in a row without an answer mean that the server will not come back by itself.
+GIVE_UP_AFTER = 5
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """What a user may choose."""
+
+    out: Path
+    endpoint: Endpoint
+    name: str = ""
+    """Of the model in the rows; by default the one that its server knows."""
+    setting: str = "standard"
+    track: str = "paper"
+    paper: str = "text"
+    samples: int = 1
+    temperature: float | None = None
+    """None leaves it to the server."""
+    workers: int = 4
+    prices: Path | None = None
+    max_cost: float | None = None
+    max_prompt_tokens: int | None = None
+    instances: Sequence[str] = ()
+
+    def check(self) -> Price | None:
+        """The price of the model, if it is known.
+
+        Raises:
+            ArgumentError: a choice that does not exist, or a limit of costs without prices.
+        """
+        for argument, value, known in (("setting", self.setting, SETTINGS), ("track", self.track, TRACKS)):
+            if value not in known:
+                raise ArgumentError(argument, f"{value!r} is unknown; one of: {', '.join(known)}")
+        if self.max_cost is not None and self.prices is None:
+            raise ArgumentError("max_cost", "needs prices: a YAML file of what a million tokens of each model cost")
+        return read_price(self.prices, self.endpoint.model) if self.prices else None
+
+
+@dataclass
+class SamplingSummary:
+    """What sampling came to."""
+
+    asked: int = 0
+    kept: int = 0
+    """Answers that were there already."""
+    unusable: int = 0
+    """Rows without a function in them: refused, empty, cut, or prose."""
+    errors: int = 0
+    first_error: str = ""
+    stopped: str = ""
+    """Why it ended early, if it did."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    """Of all rows of the file; None if the price is not known."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every answer is there."""
+        return not self.stopped and not self.errors
+
+
+def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> SamplingSummary:
+    """Ask for the answers that are missing in the file, and add them to it.
+
+    Args:
+        rows: those of the dataset.
+        progress: told of each answer; the label is `answered`, `unusable` or `error`.
+
+    Raises:
+        InputError: a choice that does not exist, a damaged file, a key or model that the server does not know.
+        InfraError: the account has no credit left.
+        KeyboardInterrupt: answers had so far are kept.
+    """
+    price = settings.check()
+    known = {row["instance_id"]: row for row in rows}
+    if unknown := [name for name in settings.instances if name not in known]:
+        raise ArgumentError("instances", f"{unknown[0]!r} is unknown; see `lmrbench tasks list`")
+    chosen = [known[name] for name in (settings.instances or sorted(known))]
+    with AnswerFile.open(settings.out) as file:
+        sampling = _Sampling(settings, price, chosen, file, progress or Progress())
+        jobs = list(sampling.plan())
+        sampling.progress.start(len(jobs))
+        _run(sampling.run(jobs))
+        sampling.summary.cost_usd = file.cost_usd if price else None
+    if sampling.client.refused:
+        _log.info("%s: the server does not accept %s", settings.endpoint.model, sampling.client.refused)
+    return sampling.summary
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, also from inside an event loop: a notebook has one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+    else:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, work).result()
+
+
+@dataclass(frozen=True)
+class _Job:
+    """An answer that is missing."""
+
+    row: DatasetRow
+    sample: int
+
+
+class _Sampling:
+    """One pass over the answers that are missing."""
+
+    def __init__(
+        self,
+        settings: SamplingSettings,
+        price: Price | None,
+        rows: Sequence[DatasetRow],
+        file: AnswerFile,
+        progress: Progress,
+    ) -> None:
+        self.settings, self.price, self.rows, self.file, self.progress = settings, price, rows, file, progress
+        self.client = ChatClient(settings.endpoint, temperature=settings.temperature)
+        self.summary = SamplingSummary()
+        try:
+            self.name = clean_name(settings.name or settings.endpoint.model)
+        except ValueError as error:
+            raise ArgumentError("name", f"{settings.name or settings.endpoint.model!r} {error}") from None
+        self._failures = 0
+        self._prompts: dict[str, Prompt] = {}
+
+    def plan(self) -> Iterator[_Job]:
+        """The answers that are missing: first samples of all instances first."""
+        names = self.name, self.settings.setting, self.settings.track
+        for number in range(self.settings.samples):
+            for row in self.rows:
+                if (row["instance_id"], *names, number) in self.file.keys:
+                    self.summary.kept += 1
+                else:
+                    yield _Job(row, number)
+
+    async def run(self, jobs: Sequence[_Job]) -> None:
+        """Have the answers; whatever ends this early, nothing is left under way."""
+        async with self.client:
+            queue = iter(jobs)
+            workers = [asyncio.create_task(self._work(queue)) for _ in range(min(self.settings.workers, len(jobs)))]
+            try:
+                await asyncio.gather(*workers)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _work(self, queue: Iterator[_Job]) -> None:
+        for job in queue:
+            if self.summary.stopped or self._spent_all():
+                return
+            self.progress.step(await self._answer(job))
+
+    async def _answer(self, job: _Job) -> str:
+        """Have one answer and write it down; what it came to."""
+        instance, started = job.row["instance_id"], time.monotonic()
+        prompt = await asyncio.to_thread(self._prompt, job.row)
+        while True:
+            try:
+                completion = await self.client.complete(prompt.messages)
+                break
+            except RequestFailed as error:
+                # What the server finds too long is cut by the rule of `prompt`, once for all samples.
+                fitting = await asyncio.to_thread(self._shorter, job.row, prompt) if error.too_long else None
+                if fitting is None:
+                    return self._failed(f"{instance}: {error}", reached=error.reached)
+                prompt = fitting
+        self._failures = 0
+        self.summary.asked += 1
+        usable, notes = await asyncio.to_thread(_look_at, completion, job.row["goal_function"])
+        self.file.append(self._row(job, prompt, completion, notes, time.monotonic() - started))
+        self.summary.unusable += not usable
+        if self.settings.max_cost is not None and completion.tokens is None:
+            self.summary.stopped = "the server does not say how many tokens it used, so max_cost cannot be kept"
+        return "answered" if usable else "unusable"
+
+    def _row(
+        self, job: _Job, prompt: Prompt, completion: Completion, notes: Mapping[str, Any], duration: float
+    ) -> dict[str, Any]:
+        tokens = completion.tokens
+        self.summary.input_tokens += tokens[0] if tokens else 0
+        self.summary.output_tokens += tokens[1] if tokens else 0
+        metadata = {
+            "prompt_version": prompt_version(),
+            "prompt_sha256": prompt.sha256,
+            "paper": self.settings.paper,
+            "cut": list(prompt.cut),
+            "server": self.client.server,
+            "temperature": completion.temperature,
+            "finish_reason": completion.finish_reason,
+            "input_tokens": tokens[0] if tokens else None,
+            "output_tokens": tokens[1] if tokens else None,
+            "cost_usd": self.price.cost(*tokens) if self.price and tokens else None,
+            "duration_s": round(duration, 3),
+            "answered_at": now(),
+            **notes,
+        }
+        return {
+            "instance_id": job.row["instance_id"],
+            "model_name_or_path": self.name,
+            "setting": self.settings.setting,
+            "track": self.settings.track,
+            "sample": job.sample,
+            "function": completion.text,
+            "metadata": metadata,
+        }
+
+    def _prompt(self, row: DatasetRow) -> Prompt:
+        """The prompt for an instance, built once."""
+        instance = row["instance_id"]
+        if instance not in self._prompts:
+            chosen = self.settings
+            paper = paper_text(row, chosen.paper)
+            self._prompts[instance] = build_prompt(
+                row, setting=chosen.setting, track=chosen.track, paper=paper, max_tokens=chosen.max_prompt_tokens
+            )
+        return self._prompts[instance]
+
+    def _shorter(self, row: DatasetRow, prompt: Prompt) -> Prompt | None:
+        known = self._prompts[row["instance_id"]]
+        if len(known.cut) > len(prompt.cut):  # another sample has found it out
+            return known
+        chosen = self.settings
+        paper = paper_text(row, chosen.paper)
+        found = shorter(row, setting=chosen.setting, track=chosen.track, paper=paper, than=prompt)
+        if found is not None:
+            self._prompts[row["instance_id"]] = found
+        return found
+
+    def _failed(self, reason: str, *, reached: bool) -> str:
+        self.summary.errors += 1
+        self.summary.first_error = self.summary.first_error or reason
+        self._failures = 0 if reached else self._failures + 1
+        if self._failures >= GIVE_UP_AFTER:
+            self.summary.stopped = f"the server keeps failing ({reason})"
+        return "error"
+
+    def _spent_all(self) -> bool:
+        limit = self.settings.max_cost
+        if limit is not None and self.file.cost_usd >= limit:
+            self.summary.stopped = f"{self.file.cost_usd:.4f} USD are spent, of {limit:g} allowed"
+        return bool(self.summary.stopped)
+
+
+def _look_at(completion: Completion, goal_function: str) -> tuple[bool, dict[str, Any]]:
+    """(whether there is a function in an answer, what is noted about it)."""
+    if completion.problem:
+        return False, {"problem": completion.problem}
+    try:
+        return True, {"tolerated": call_killable(tolerated, completion.text, goal_function)}
+    except MalformedAnswer as error:
+        return False, {"problem": one_line(error)[:300]}
