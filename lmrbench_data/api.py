@@ -196,6 +196,7 @@ def generate(
     setting: str = "standard",
     track: str = "paper",
     paper: str = "text",
+    paper_pages: str = "",
     samples: int = 1,
     name: str = "",
     base_url: str | None = None,
@@ -220,7 +221,8 @@ def generate(
         model: as its server calls it.
         setting: what it is shown: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
         track: `paper`, or `contract`: then it is shown the contract, too.
-        paper: the form of the paper (`generate/papers.py`); `text` is our summary, `none` leaves it out.
+        paper: its form: `text` (our summary), `pdf-json`, `pdf-markdown` (of a PDF in the cache) or `none`.
+        paper_pages: of the PDF, such as `1-9`; all by default.
         samples: answers for each instance.
         name: of the model in the rows; by default `model`.
         base_url: an OpenAI-compatible server; OPENAI_BASE_URL or OpenAI's own by default. The key is OPENAI_API_KEY.
@@ -247,6 +249,7 @@ def generate(
         setting,
         track,
         paper,
+        paper_pages,
         samples,
         temperature,
         workers,

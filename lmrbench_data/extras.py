@@ -7,7 +7,7 @@ from .errors import InputError
 #: Extra → the modules that it brings (pyproject.toml).
 EXTRAS = {
     "report": ("matplotlib", "sklearn", "statsmodels"),
-    "papers": ("pymupdf",),
+    "papers": ("pymupdf", "pymupdf4llm"),
     "dev": ("libcst",),
 }
 

@@ -25,7 +25,10 @@ Setting = Annotated[
     str, typer.Option("--setting", "-s", help="What the model sees: standard, paper-only, paper+goal-file, full-repo.")
 ]
 Track = Annotated[str, typer.Option("--track", help="paper, or contract: that one shows the contract, too.")]
-Paper = Annotated[str, typer.Option("--paper", help="The paper as text (our summary), or none.")]
+Paper = Annotated[
+    str, typer.Option("--paper", help="text (our summary), pdf-json, pdf-markdown (see `lmrbench papers`) or none.")
+]
+Pages = Annotated[str, typer.Option("--paper-pages", help="Of the PDF, such as 1-9; all by default.")]
 Samples = Annotated[int, typer.Option("--samples", "-k", min=1, max=1000, help="Answers for each instance.")]
 Temperature = Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="The server's own by default.")]
 Requests = Annotated[int, typer.Option("--requests", "-r", min=1, max=256, help="Requests at a time.")]
@@ -58,6 +61,7 @@ def generate(
     setting: Setting = "standard",
     track: Track = "paper",
     paper: Paper = "text",
+    paper_pages: Pages = "",
     samples: Samples = 1,
     name: Name = "",
     base_url: BaseUrl = None,
@@ -96,6 +100,7 @@ def generate(
             setting=setting,
             track=track,
             paper=paper,
+            paper_pages=paper_pages,
             samples=samples,
             name=name,
             base_url=base_url,
@@ -126,6 +131,7 @@ def prompt(
     setting: Setting = "standard",
     track: Track = "paper",
     paper: Paper = "text",
+    paper_pages: Pages = "",
     max_prompt_tokens: MaxPrompt = None,
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
@@ -145,7 +151,7 @@ def prompt(
     row = next((row for row in load_rows(dataset) if row["instance_id"] == instance), None)
     if row is None:
         raise ArgumentError("instance", f"{instance!r} is unknown; see `lmrbench tasks list`")
-    text = paper_text(row, paper)
+    text = paper_text(row, paper, paper_pages)
     built = build_prompt(row, setting=setting, track=track, paper=text, max_tokens=max_prompt_tokens)
     facts: dict[str, Any] = {"tokens": built.tokens, "cut": list(built.cut), "prompt_version": prompt_version()}
     if as_json:
@@ -165,6 +171,7 @@ def run(
     setting: Setting = "standard",
     track: Track = "paper",
     paper: Paper = "text",
+    paper_pages: Pages = "",
     samples: Samples = 1,
     name: Name = "",
     base_url: BaseUrl = None,
@@ -200,6 +207,7 @@ def run(
             setting=setting,
             track=track,
             paper=paper,
+            paper_pages=paper_pages,
             samples=samples,
             name=name,
             base_url=base_url,

@@ -46,6 +46,8 @@ class SamplingSettings:
     setting: str = "standard"
     track: str = "paper"
     paper: str = "text"
+    paper_pages: str = ""
+    """Of a PDF, such as `1-9`; all by default."""
     samples: int = 1
     temperature: float | None = None
     """None leaves it to the server."""
@@ -110,6 +112,8 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
     if unknown := [name for name in settings.instances if name not in known]:
         raise ArgumentError("instances", f"{unknown[0]!r} is unknown; see `lmrbench tasks list`")
     chosen = [known[name] for name in (settings.instances or sorted(known))]
+    for row in chosen:  # said now, and not when its turn comes
+        paper_text(row, settings.paper, settings.paper_pages)
     with AnswerFile.open(settings.out) as file:
         sampling = _Sampling(settings, price, chosen, file, progress or Progress())
         jobs = list(sampling.plan())
@@ -222,6 +226,7 @@ class _Sampling:
             "prompt_version": prompt_version(),
             "prompt_sha256": prompt.sha256,
             "paper": self.settings.paper,
+            "paper_pages": self.settings.paper_pages,
             "cut": list(prompt.cut),
             "server": self.client.server,
             "temperature": completion.temperature,
@@ -248,7 +253,7 @@ class _Sampling:
         instance = row["instance_id"]
         if instance not in self._prompts:
             chosen = self.settings
-            paper = paper_text(row, chosen.paper)
+            paper = paper_text(row, chosen.paper, chosen.paper_pages)
             self._prompts[instance] = build_prompt(
                 row, setting=chosen.setting, track=chosen.track, paper=paper, max_tokens=chosen.max_prompt_tokens
             )
@@ -259,7 +264,7 @@ class _Sampling:
         if len(known.cut) > len(prompt.cut):  # another sample has found it out
             return known
         chosen = self.settings
-        paper = paper_text(row, chosen.paper)
+        paper = paper_text(row, chosen.paper, chosen.paper_pages)
         found = shorter(row, setting=chosen.setting, track=chosen.track, paper=paper, than=prompt)
         if found is not None:
             self._prompts[row["instance_id"]] = found

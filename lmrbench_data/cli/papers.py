@@ -1,0 +1,145 @@
+"""`lmrbench papers`: the authors' PDFs, in the user's cache."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .output import Json, print_json, print_table, progress_bar, put, say
+
+if TYPE_CHECKING:
+    from ..rows import DatasetRow
+
+app = typer.Typer(help="Fetch, add and read the papers' PDFs; they stay in the user's cache.", no_args_is_help=True)
+
+DatasetSpec = Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")]
+
+
+@app.command("list")
+def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> None:
+    """List the papers: key, whether the PDF is here, and where it would come from.
+
+    Example: lmrbench papers list
+    """
+    from ..errors import InputError
+    from ..papers.store import PaperStore, pdf_url
+
+    store, rows = PaperStore(), list[dict[str, Any]]()
+    for key, row in _papers(dataset).items():
+        try:
+            stored = store.facts(key)
+            state = "missing" if stored is None else f"{stored.bytes / 1e6:.1f} MB"
+        except InputError:
+            stored, state = None, "changed"
+        sha256 = stored.sha256 if stored else None
+        rows.append({"paper": key, "state": state, "sha256": sha256, "url": pdf_url(row), "title": row["paper_title"]})
+    if as_json:
+        print_json(rows)
+        return
+    print_table(("paper", "PDF", "url"), [[row["paper"], row["state"], row["url"]] for row in rows])
+    put(f"folder: {store.folder}")
+
+
+@app.command()
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(help="Instance ids or papers; all by default.")] = None,
+    dataset: DatasetSpec = "embedded",
+    replace: Annotated[bool, typer.Option("--replace", help="Fetch again, and take another PDF than before.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Download PDFs that are missing, one after the other. The hash of the first download is checked ever after.
+
+    Example: lmrbench papers fetch dpo-preference-loss
+    """
+    from ..errors import LMRBenchError
+    from ..papers.fetch import fetch_pdf, pause
+    from ..papers.store import PaperStore, pdf_url
+
+    store, chosen = PaperStore(), _papers(dataset, names)
+    missing = [key for key in chosen if replace or store.facts(key) is None]
+    problems: dict[str, LMRBenchError] = {}
+    with progress_bar("fetching", shown=not as_json) as progress:
+        progress.start(len(missing))
+        for number, key in enumerate(missing):
+            if number:
+                pause()
+            url = pdf_url(chosen[key])
+            try:
+                data = fetch_pdf(url, store.folder / f".{key}.part", say)
+                store.put(key, data, url, replace=replace)
+                progress.step("fetched")
+            except LMRBenchError as error:
+                problems[key] = error
+                progress.step("failed")
+    here = len(chosen) - len(problems)
+    if as_json:
+        failed = [{"paper": key, "error": str(error)} for key, error in problems.items()]
+        print_json({"papers": len(chosen), "here": here, "fetched": len(missing) - len(problems), "failed": failed})
+    else:
+        put(f"{here} of {len(chosen)} papers are in {store.folder}")
+    for problem in problems.values():
+        say(f"error: {problem}")
+    if problems:
+        raise typer.Exit(max(problem.exit_code for problem in problems.values()))
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="Instance id or paper.", metavar="ID")],
+    file: Annotated[Path, typer.Argument(help="A PDF.", exists=True, dir_okay=False)],
+    dataset: DatasetSpec = "embedded",
+    replace: Annotated[bool, typer.Option("--replace", help="Take it although another one was stored before.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Put a PDF that you have into the cache, if it can be read.
+
+    Example: lmrbench papers add dpo-preference-loss dpo.pdf
+    """
+    from ..errors import InputError
+    from ..papers.parse import parse_pdf
+    from ..papers.store import MAX_BYTES, PaperStore
+
+    [key] = _papers(dataset, [name])
+    if file.stat().st_size > MAX_BYTES:
+        raise InputError(f"{file}: larger than {MAX_BYTES // 2**20} MiB")
+    parse_pdf(file, "pdf-json")
+    stored = PaperStore().put(key, file.read_bytes(), "added by hand", replace=replace)
+    if as_json:
+        print_json({"paper": key, "sha256": stored.sha256, "bytes": stored.bytes})
+    else:
+        put(f"{key}: {stored.bytes / 1e6:.1f} MB, sha256 {stored.sha256[:12]}")
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Instance id or paper.", metavar="ID")],
+    form: Annotated[str, typer.Option("--form", help="text, pdf-json or pdf-markdown.")] = "pdf-markdown",
+    pages: Annotated[str, typer.Option("--pages", help="Of the PDF, such as 1-9; all by default.")] = "",
+    dataset: DatasetSpec = "embedded",
+) -> None:
+    """Print a paper as a prompt carries it.
+
+    Example: lmrbench papers show dpo-preference-loss --form pdf-json --pages 1-2
+    """
+    from ..generate.papers import paper_text
+
+    [row] = _papers(dataset, [name]).values()
+    put(paper_text(row, form, pages))
+
+
+def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetRow]":
+    """Key → a row of that paper, of those that instance ids or keys name; all if there are none.
+
+    Raises:
+        ArgumentError: a name is unknown.
+    """
+    from ..errors import ArgumentError
+    from ..loader import load_rows
+    from ..papers.store import paper_key
+
+    rows: list[Any] = load_rows(dataset)
+    known = {**{row["instance_id"]: row for row in rows}, **{paper_key(row): row for row in rows}}
+    if unknown := [name for name in names or () if name not in known]:
+        raise ArgumentError("names", f"{unknown[0]!r} is unknown; see `lmrbench papers list`")
+    chosen = [known[name] for name in names] if names else sorted(rows, key=paper_key)
+    return {paper_key(row): row for row in chosen}

@@ -1,0 +1,103 @@
+"""Download a PDF: politely, in pieces that a stop does not lose, and only if it is one."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InfraError, InputError
+from ..text import error_line
+from ..version import __version__
+from .store import MAX_BYTES
+
+if TYPE_CHECKING:
+    import httpx
+
+TRIES = 5
+#: Seconds between two downloads: arXiv asks for three.
+PAUSE_S = 3.0
+TIMEOUT_S = 60.0
+_WAIT_AT_MOST_S = 120.0
+_BY_HAND = "`lmrbench papers add ID FILE` takes a PDF that you have"
+_TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
+
+
+def fetch_pdf(url: str, part: Path, say: Callable[[str], None] = lambda line: None) -> bytes:
+    """The PDF at an address.
+
+    Args:
+        part: where an unfinished download is kept, to go on from.
+        say: told of each try that failed.
+
+    Raises:
+        InputError: the address gives something else than a PDF, or refuses.
+        InfraError: the server cannot be reached, or keeps failing.
+    """
+    import httpx
+
+    headers = {"User-Agent": f"lmrbench/{__version__} (research benchmark; one download a paper)"}
+    reason = ""
+    with httpx.Client(follow_redirects=True, timeout=TIMEOUT_S, headers=headers) as client:
+        for attempt in range(TRIES):
+            wait = 2.0**attempt
+            try:
+                return _try(client, url, part)
+            except httpx.HTTPStatusError as error:
+                status = error.response.status_code
+                reason = f"HTTP {status}"
+                if status not in _TRY_AGAIN:
+                    raise InputError(f"{url}: {reason}; {_BY_HAND}") from None
+                wait = _retry_after(error.response.headers.get("Retry-After")) or wait
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                reason = f"{type(error).__name__}: {error_line(error)}"
+            say(f"{url}: {reason}; trying again" if attempt + 1 < TRIES else f"{url}: {reason}")
+            if attempt + 1 < TRIES:
+                time.sleep(wait * _scale())
+    raise InfraError(f"{url}: {reason}, after {TRIES} tries; try again later, or {_BY_HAND}")
+
+
+def pause() -> None:
+    """Wait between two downloads."""
+    time.sleep(PAUSE_S * _scale())
+
+
+def _try(client: "httpx.Client", url: str, part: Path) -> bytes:
+    import httpx
+
+    part.parent.mkdir(parents=True, exist_ok=True)
+    have = part.stat().st_size if part.exists() else 0
+    with client.stream("GET", url, headers={"Range": f"bytes={have}-"} if have else {}) as response:
+        if response.status_code == 416:  # there is nothing after what we have: it is whole, or another file
+            part.unlink()
+            raise httpx.ReadError("the rest of the download is not there any more")
+        response.raise_for_status()
+        goes_on = (
+            have
+            and response.status_code == 206
+            and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        )
+        with part.open("ab" if goes_on else "wb") as file:
+            for chunk in response.iter_bytes():
+                file.write(chunk)
+                if file.tell() > MAX_BYTES:
+                    part.unlink()
+                    raise InputError(f"{url}: larger than {MAX_BYTES // 2**20} MiB")
+    data = part.read_bytes()
+    part.unlink()
+    if not data[:1024].lstrip().startswith(b"%PDF-"):
+        kind = "a web page" if b"<html" in data[:2000].lower() else "something else"
+        raise InputError(f"{url}: gives {kind}, no PDF; {_BY_HAND}")
+    return data
+
+
+def _retry_after(text: str | None) -> float:
+    try:
+        return min(float(text or 0), _WAIT_AT_MOST_S)
+    except ValueError:
+        return 0.0
+
+
+def _scale() -> float:
+    """Tests wait less."""
+    return float(os.environ.get("LMRBENCH_BACKOFF_SCALE", "1"))
