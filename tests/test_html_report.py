@@ -139,7 +139,7 @@ def test_a_reader_filters_and_opens(browser: "Chrome", page: Callable[..., str])
     names = ["toy-one", "toy-three", "toy-two"]
     assert shown(browser, "table.grid tbody th") == names
     assert [text.split()[0] for text in shown(browser, "details.instance > summary")] == names
-    assert shown(browser, "table.grid td") == ["fail LI", "pass CC", "missing", "missing", "malf", "pass"]
+    assert shown(browser, "table.grid td") == ["robust CC", "failed LI", "missing", "missing", "robust", "malformed"]
     assert {"Unit-test accuracy", "Judge", "By category", "Paired comparison"} <= set(shown(browser, "h2"))
     assert len(browser.find_elements(By.CSS_SELECTOR, "figure svg")) == 3
     assert shown(browser, "section.answer") == [], "closed at first"
@@ -156,7 +156,7 @@ def test_a_reader_filters_and_opens(browser: "Chrome", page: Callable[..., str])
     assert shown(browser, "table.grid tbody th") == ["toy-one"]
     browser.find_element(By.ID, "reset").click()
 
-    browser.find_element(By.LINK_TEXT, "fail LI").click()
+    browser.find_element(By.LINK_TEXT, "failed LI").click()
     text = "\n".join(shown(browser, "details.instance[open] .body"))
     for expected in (
         "About toy-one.",
@@ -197,7 +197,7 @@ def test_light_and_dark_have_contrast(browser: "Chrome", page: Callable[..., str
     backgrounds = set()
     for _ in range(2):
         browser.find_element(By.ID, "theme").click()
-        for selector in ("body", ".facts", "td .passed", "td .failed", "td .malformed", "td .missing", "a"):
+        for selector in ("body", ".facts", "td .robust", "td .failed", "td .malformed", "td .missing", "a"):
             ratio, background = browser.execute_script(CONTRAST, browser.find_element(By.CSS_SELECTOR, selector))
             assert ratio >= 4.5, selector
             backgrounds.add(background)

@@ -1,52 +1,50 @@
 """The tables of a report: header and rows of plain text, for the terminal, Markdown and HTML alike."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..judge.category import BEST_FIRST
-from ..verdict import Status
 from .agreement import Agreement
+from .levels import OUTCOMES, Level
 from .paired import Pair
-from .scores import MISSING, NOT_JUDGED, ModelScore, Tally
+from .scores import NOT_JUDGED, ModelScore, Tally
 
 Table = tuple[list[str], list[list[str]]]
 
-#: In the instance table: one mark for each status, and one for an instance without prediction.
-MARKS = {
-    Status.PASSED: "pass",
-    Status.FAILED: "fail",
-    Status.ERROR: "error",
-    Status.TIMEOUT: "time",
-    Status.OOM: "oom",
-    Status.MALFORMED: "malf",
-    Status.INFRA_ERROR: "INFRA",
-}
+#: Words of the tables for outcomes that are not said as they are.
+WORDS = {"reproduced": "core only", "infra_error": "INFRA"}
 
 
 def summary_table(scores: Sequence[ModelScore]) -> Table:
-    """Accuracy, interval, both rates, pass@k, statuses."""
-    shown = [str(status) for status in Status if status is not Status.PASSED and _any(scores, status)]
-    missing = [MISSING] if _any(scores, MISSING) else []
+    """Both levels of each model: share and interval; of graded, where that differs; pass@k."""
     several = len({score.run for score in scores}) > 1
-    ks = sorted({k for score in scores for k in score.pass_at() if k > 1})
-    header = [*(["run"] if several else []), "model", "passed", "accuracy", "95 % interval", "of graded"]
+    ungraded = any(score.overall.graded < score.overall.total for score in scores)
+    ks = sorted({k for score in scores for k in score.pass_at(score.headline) if k > 1})
+    header = [*(["run"] if several else []), "model", "track"]
+    for level in Level:
+        header += [str(level), "share", "95 %", *(["of graded"] if ungraded else [])]
     rows = []
     for score in scores:
         tally = score.overall
-        low, high = tally.interval
-        pass_at = score.pass_at()
-        rows.append(
-            [
-                *([score.run] if several else []),
-                score.name + ("" if score.complete else " [incomplete]"),
-                f"{tally.passed}/{tally.total}",
-                percent(tally.passed, tally.total),
-                f"{100 * low:.1f} - {100 * high:.1f}",
-                percent(tally.passed, tally.graded),
-                *(f"{100 * pass_at[k]:.1f} %" if k in pass_at else "-" for k in ks),
-                *(str(tally.counts[name]) for name in (*shown, *missing)),
-            ]
-        )
-    return [*header, *(f"pass@{k}" for k in ks), *shown, *missing], rows
+        cells = [score.run] if several else []
+        cells += [score.name + ("" if score.complete else " [incomplete]"), score.track]
+        for level in Level:
+            reached, (low, high) = tally.reached(level), tally.interval(level)
+            cells += [f"{reached}/{tally.total}", percent(reached, tally.total), f"{100 * low:.0f} - {100 * high:.0f}"]
+            cells += [percent(reached, tally.graded)] if ungraded else []
+        for k in ks:
+            for level in Level:
+                pass_at = score.pass_at(level)
+                cells.append(f"{100 * pass_at[k]:.1f} %" if k in pass_at else "-")
+        rows.append(cells)
+    return [*header, *(f"{level} @{k}" for k in ks for level in Level)], rows
+
+
+def outcome_table(scores: Sequence[ModelScore]) -> Table:
+    """What became of each model's answers: each counts once, by the level that it reached or by its core cases."""
+    levels = [str(level) for level in reversed(Level)]
+    shown = [name for name in OUTCOMES if name in levels or any(score.overall.outcomes[name] for score in scores)]
+    rows = [[column(score, scores), *(str(score.overall.outcomes[name]) for name in shown)] for score in scores]
+    return ["model", *(WORDS.get(name, name) for name in shown)], rows
 
 
 def judge_table(scores: Sequence[ModelScore]) -> Table:
@@ -67,24 +65,25 @@ def judge_table(scores: Sequence[ModelScore]) -> Table:
 
 
 def category_table(scores: Sequence[ModelScore]) -> Table:
-    """Accuracy by category, one column a model."""
+    """How many instances of each category a model has reproduced, and how many of them are robust."""
     names = sorted({name for score in scores for name in score.categories})
     header = ["category", *(column(score, scores) for score in scores)]
     return header, [[name, *(_cell(score.categories.get(name)) for score in scores)] for name in names]
 
 
 def instance_table(scores: Sequence[ModelScore]) -> Table:
-    """The verdict on each instance, one column a model; the judge's category beside it, if there is one."""
+    """What became of each instance, one column a model; the judge's category beside it, if there is one."""
     names = sorted({name for score in scores for name in score.instances})
     header = ["instance", *(column(score, scores) for score in scores)]
     return header, [[name, *(mark(score.instances.get(name)) for score in scores)] for name in names]
 
 
 def pair_table(pairs: Sequence[Pair]) -> Table:
-    """McNemar's test for each two models on the instances that both could be graded on."""
-    header = ["first", "second", "instances", "both passed", "only first", "only second", "neither", "p", "p (Holm)"]
+    """McNemar's test for each two models on the instances that both could be graded on, at each level."""
+    header = ["level", "first", "second", "instances", "both", "only first", "only second", "neither", "p", "p (Holm)"]
     rows = [
         [
+            str(pair.level),
             pair.first,
             pair.second,
             *map(str, (pair.instances, pair.both, pair.only_first, pair.only_second, pair.neither)),
@@ -134,26 +133,29 @@ def percent(part: int, whole: int) -> str:
 
 
 def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
-    """The heading of a model: its name, with the run where several have that name."""
-    clash = sum(other.name == score.name for other in scores) > 1
-    return score.key if clash else score.name
+    """The heading of a model: its name; the track where there are several, the run where several have that name."""
+    tracks = len({other.track for other in scores}) > 1
+    name = f"{score.name}, {score.track}" if tracks else score.name
+    clash = sum(other.key == score.key for other in scores) > 1
+    return f"{score.run}: {name}" if clash else name
 
 
 def mark(tally: Tally | None) -> str:
-    """The verdict on one instance in a word."""
+    """What became of one instance, in a word; of several samples, how many."""
     if tally is None:
         return "-"
     if tally.total > 1:
-        return f"{tally.passed}/{tally.total}"
-    [name] = tally.counts
-    verdict = MISSING if name == MISSING else MARKS[Status(name)]
+        return _counts(tally)
+    [name] = tally.outcomes
     judged = next((label for label in tally.judged if label in BEST_FIRST), "")
-    return f"{verdict} {judged}".strip()
+    return f"{WORDS.get(name, name)} {judged}".strip()
 
 
-def _any(scores: Iterable[ModelScore], status: str) -> bool:
-    return any(score.overall.counts[status] for score in scores)
+def _counts(tally: Tally) -> str:
+    """Reproduced rows of all; those that are robust in brackets, where that is another number."""
+    robust = f" ({tally.robust})" if tally.robust != tally.reproduced else ""
+    return f"{tally.reproduced}/{tally.total}{robust}"
 
 
 def _cell(tally: Tally | None) -> str:
-    return f"{tally.passed}/{tally.total}" if tally else "-"
+    return _counts(tally) if tally else "-"

@@ -39,7 +39,7 @@ def report(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare runs: accuracy with intervals by model, category and instance, recomputed from the result rows.
+    """Compare runs: reproduced and robust by model, category and instance, recomputed from the result rows.
 
     With several runs or models also McNemar's test for each pair; with --human the agreement of people and judge.
 
@@ -68,10 +68,11 @@ def report(
 
 def print_report(report: "Report") -> None:
     """The tables of a report on stdout."""
-    from ..evaluate.reports.sections import tables
+    from ..evaluate.reports.sections import notes, tables
 
     if not report.scores:
         put("no results yet")
         return
     for title, table in tables(report):
         print_table(*table, title=title)
+    put(notes(report)[0])

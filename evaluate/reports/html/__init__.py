@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from ....extras import need
 from ....text import visible
-from ...verdict import Status
-from ..scores import MISSING
+from ..levels import OUTCOMES
 from ..sections import notes, tables
-from ..tables import column, mark
+from ..tables import WORDS, column, mark
 from .answers import collect
 from .plots import draw_plots
 
@@ -54,7 +53,8 @@ def render_html(report: "Report") -> str:
         notes=notes(report),
         warnings=warnings,
         instances=instances,
-        statuses=[*map(str, Status), MISSING],
+        outcomes=OUTCOMES,
+        words=WORDS,
         mark=mark,
         plots=draw_plots(report.scores, names),
         style=(_HERE / "style.css").read_text(encoding="utf-8"),

@@ -15,7 +15,7 @@ from ...predictions import Prediction, PredictionFile
 from ...runs.folder import log_path, read_results
 from ...verdict import Status
 from ...workspace import rebuild
-from ..scores import MISSING
+from ..levels import MISSING, outcome
 from ..tables import column
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Shown:
     """One model's first answer to an instance."""
 
     model: str
-    status: str
+    outcome: str
     detail: str = ""
     cases: list[CaseRow] = field(default_factory=list)
     """Those that did not pass, the first ones."""
@@ -100,8 +100,8 @@ def _dataset(facts: Mapping[str, Any]) -> tuple[dict[str, DatasetRow], str]:
     return {row["instance_id"]: row for row in rows}, ""
 
 
-#: (model, setting, instance) of a first sample.
-_First = tuple[str, str, str]
+#: (instance, model, setting, track) of a first sample.
+_First = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -116,26 +116,24 @@ class _Run:
     @classmethod
     def read(cls, path: Path, scores: Sequence["ModelScore"], judge_model: str | None) -> "_Run":
         first = {
-            (score.model, score.setting, instance): answers[0].sample
-            for score in scores
-            for instance, answers in score.answers.items()
+            (instance, *score.key): answers[0].sample for score in scores for instance, answers in score.answers.items()
         }
         results = {}
         for row in read_results(path):
-            key = row["model_name_or_path"], row["setting"], row["instance_id"]
+            key = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"]
             if first.get(key) == row["sample"]:
                 results[key] = row
         predictions = {}
         file = PredictionFile(path / "predictions.jsonl")
         for item in file if file.path.is_file() else ():
-            key = item.model, item.setting, item.instance_id
+            key = item.key[:4]
             if first.get(key) == item.sample:
                 predictions[key] = item
         return cls(path, results, predictions, read_judgements(path, judge_model))
 
 
 def _shown(score: "ModelScore", name: str, instance: str, row: DatasetRow | None, run: _Run) -> Shown:
-    key = score.model, score.setting, instance
+    key = (instance, *score.key)
     result = run.results.get(key)
     if result is None:
         return Shown(name, MISSING, "no prediction for this instance")
@@ -144,7 +142,7 @@ def _shown(score: "ModelScore", name: str, instance: str, row: DatasetRow | None
     tally = score.instances[instance]
     return Shown(
         model=name,
-        status=result["status"],
+        outcome=outcome(result["status"], result["core_status"]),
         detail=result["detail"],
         cases=bad[:MAX_CASES],
         more_cases=max(0, len(bad) - MAX_CASES),
@@ -152,7 +150,9 @@ def _shown(score: "ModelScore", name: str, instance: str, row: DatasetRow | None
         diff=list(_diff(row, run.predictions[key])) if row and key in run.predictions else [],
         judgement=run.judgements.get((instance, sha256)),
         log=_log(log_path(run.path, instance, sha256)),
-        samples=f"{tally.passed} of {tally.total} samples pass" if tally.total > 1 else "",
+        samples=f"{tally.reproduced} of {tally.total} samples reproduce, {tally.robust} robust"
+        if tally.total > 1
+        else "",
     )
 
 

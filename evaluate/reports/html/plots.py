@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....text import visible
 from ...judge.category import BEST_FIRST
+from ..levels import Level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,27 +55,28 @@ def draw_plots(scores: Sequence["ModelScore"], names: Sequence[str]) -> list[Plo
 
 
 def _accuracy(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | None:
-    """Unit-test accuracy of each model with its 95 % interval."""
-    axes = _axes(len(scores))
+    """Both levels of each model with their 95 % intervals: reproduced filled, robust hollow."""
+    axes = _axes(1.4 * len(scores))
     for position, score in enumerate(reversed(scores)):
-        tally = score.overall
-        low, high = (100 * bound for bound in tally.interval)
-        share = 100 * tally.passed / tally.total
         colour = _SERIES[(len(scores) - 1 - position) % len(_SERIES)]
-        axes.plot([low, high], [position, position], color=colour, linewidth=2.5, solid_capstyle="round")
-        axes.plot([share], [position], "o", color=colour, markersize=8, clip_on=False, zorder=3)
-        axes.text(103, position, f"{share:.1f} %", va="center", color=_TEXT)
-    _finish(axes, list(reversed(names)), "Unit-test accuracy, %, with 95 % Wilson intervals")
-    return Plot(
-        "Unit-test accuracy", "A dot and an interval for each model; the numbers stand in the table.", _svg(axes)
-    )
+        for level, place, back in ((Level.REPRODUCED, 0.17, colour), (Level.ROBUST, -0.17, _BACK)):
+            tally, at = score.overall, position + place
+            low, high = (100 * bound for bound in tally.interval(level))
+            share = 100 * tally.reached(level) / tally.total
+            axes.plot([low, high], [at, at], color=colour, linewidth=2, solid_capstyle="round")
+            axes.plot([share], [at], "o", color=colour, markerfacecolor=back, markersize=7, clip_on=False, zorder=3)
+            axes.text(103, at, f"{share:.1f} %", va="center", color=_TEXT, fontsize=9)
+    _finish(axes, list(reversed(names)), "Instances, %, with 95 % Wilson intervals")
+    words = "A filled dot is reproduced, a hollow one robust; the numbers stand in the table."
+    return Plot("Reproduced and robust", words, _svg(axes))
 
 
 def _categories(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | None:
-    """Accuracy of each model in each category, grouped bars."""
+    """Each model in each category at the level that leads its track, grouped bars."""
     categories = sorted({name for score in scores for name in score.categories})
     if len(categories) < 2 or len(scores) > 8:
         return None
+    levels = sorted({str(score.headline) for score in scores})
     axes = _axes(max(len(categories) * len(scores) * 0.42, 2.5))
     height = 0.8 / len(scores)
     for number, (score, name) in enumerate(zip(scores, names, strict=True)):
@@ -82,11 +84,11 @@ def _categories(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | 
         for row, category in enumerate(reversed(categories)):
             tally = score.categories.get(category)
             places.append(row + 0.4 - height * (number + 0.5))
-            shares.append(100 * tally.passed / tally.total if tally and tally.total else 0)
+            shares.append(100 * tally.reached(score.headline) / tally.total if tally and tally.total else 0)
         axes.barh(places, shares, height * 0.92, color=_SERIES[number], label=_label(name))
-    _finish(axes, list(reversed(categories)), "Unit-test accuracy by category, %")
+    _finish(axes, list(reversed(categories)), f"{' or '.join(levels).capitalize()}, by category, %")
     _legend(axes, len(scores))
-    return Plot("Accuracy by category", "Bars for each model; the numbers stand in the table by category.", _svg(axes))
+    return Plot("By category", "Bars for each model; the numbers stand in the table by category.", _svg(axes))
 
 
 def _judge(scores: Sequence["ModelScore"], names: Sequence[str]) -> Plot | None:
