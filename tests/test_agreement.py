@@ -159,7 +159,7 @@ def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> Non
         ],
         scores,
     )
-    assert (found.unknown, found.ambiguous) == (3, 2)
+    assert (len(found.unknown), found.ambiguous) == (3, 2)
     by_pair = {(pair.first, pair.second): pair for pair in found.pairs}
     assert (by_pair["ann", "judge"].answers, by_pair["ann", "judge"].conflicts) == (4, 1)
     assert (by_pair["ann", "bob"].answers, by_pair["ann", "bob"].share) == (1, 1.0)
@@ -179,7 +179,10 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
                 "rationale": [],
             }
             row |= {"algorithm": "", "implementation": "", "input_tokens": 1, "output_tokens": 1, "cost_usd": None}
-            file.write(json.dumps({**row, "duration_s": 0.1, "judged_at": "2026-01-01T00:00:00+00:00"}) + "\n")
+            row |= {"duration_s": 0.1, "judged_at": "2026-01-01T00:00:00+00:00"}
+            file.write(json.dumps(row) + "\n")
+            if category == "CC":  # a second vote, which could not be had
+                file.write(json.dumps({**row, "vote": 1, "status": "judge_error", "category": None}) + "\n")
     labels = tmp_path / "labels.csv"
     rows = [
         "ann,a-one,m,CC",
@@ -203,11 +206,13 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
         "judge_error": 1,
         "not_judged": {},
         "nothing_to_judge": 0,
+        "votes_lost": 1,
         "unjudged": 0,
         "shares": {"CC": 0.5, "LC": 0.0, "LI": 0.5},
     }
     agreement = made["agreement"]
-    assert (agreement["annotators"], agreement["unknown"], agreement["without_majority"]) == (["ann", "bob"], 1, 0)
+    assert (agreement["annotators"], agreement["without_majority"]) == (["ann", "bob"], 0)
+    assert agreement["unknown"] == [["b-one", "other", "", "", 0]]
     by_pair = {(pair["first"], pair["second"]): pair for pair in agreement["pairs"]}
     assert by_pair["ann", "judge"]["answers"] == 2
     assert by_pair["ann", "judge"]["conflicts"] == 1
@@ -216,3 +221,6 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
     assert "## Agreement" in text
     assert "| ann - judge | 2 | 50.0 % |" in text
     assert "| a-two | robust LI |" in text
+    assert "1 label of people is of answers that these runs do not have: b-one by other." in text
+    assert "1 category rests on fewer votes than the judge was asked for" in text
+    assert "| m | robust | 1 | 0 | 1 | 1 |" in text, "tests and judge"

@@ -7,8 +7,10 @@ import itertools
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
+import termios
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +28,8 @@ from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_data.evaluate.reports.text import MAX_REASONS
 from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.overview import task_facts
+from lmrbench_data.tasks import load_tasks
 
 SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}
 
@@ -158,9 +162,12 @@ def test_summary_of_a_small_run(tmp_path: Path) -> None:
     assert (score["track"], score["headline"], score["complete"]) == ("unstated", "robust", False)
     text = render_markdown([path])
     assert "**incomplete**" in text
-    numbers = "1/3 | 33.3 % | 6 - 79 | 100.0 %"
+    numbers = "33.3 % (1/3) | 6 - 79"
     assert f"| m \\[incomplete\\] | unstated | {numbers} | {numbers} |" in text
     assert "| m | 1 | 0 | 1 | 1 |" in text
+    assert "| m | 1/3 | 100.0 % | 100.0 % |" in text
+    assert "Nobody answered 1 instance: b-one." in text
+    assert "| b-one |" not in text, "folded into one line"
     assert "| a-two | m | INFRA | first, seed 0: why infra\\_error |" in text
 
 
@@ -186,8 +193,8 @@ def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(tmp_path: Path)
         ("contract", "x"),
     ]
     text = render_markdown([path])
-    assert "| x | paper | 3/3 | 100.0 % | 44 - 100 | 0/3 | 0.0 % | 0 - 56 |" in text
-    assert "| y | contract | 2/3 | 66.7 % | 21 - 94 | 2/3 | 66.7 % | 21 - 94 |" in text
+    assert "| x | paper | 100.0 % (3/3) | 44 - 100 | 0.0 % (0/3) | 0 - 56 |" in text
+    assert "| y | contract | 66.7 % (2/3) | 21 - 94 | 66.7 % (2/3) | 21 - 94 |" in text
     assert "| category | x, paper | y, paper | y, contract | x, contract |" in text
     assert "| Alpha | 2/2 (0) | 2/2 | 2/2 | 2/2 (0) |" in text
     assert "| b-one | core only | error | error | core only |" in text
@@ -195,11 +202,11 @@ def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(tmp_path: Path)
     assert "| b-one | y | error | typical, seed 0: why |" in text, "the core case that failed"
     assert "An answer reproduces the paper if every core case passes" in text
     by_level = {
-        pair["level"]: (pair["both"], pair["only_first"], pair["only_second"], pair["neither"])
+        pair["level"]: (pair["first_better"], pair["second_better"], pair["equal"], pair["test"])
         for pair in made["pairs"]
         if (pair["first"], pair["second"]) == ("x, paper", "y, paper")
     }
-    assert by_level == {"reproduced": (2, 1, 0, 0), "robust": (0, 0, 2, 1)}
+    assert by_level == {"reproduced": (1, 0, 2, "McNemar"), "robust": (0, 2, 1, "McNemar")}
     done = command(path)
     assert "every case passes (those of the contract, too)" in done.stdout
     frame = open_run(path).to_pandas().groupby(["track", "model_name_or_path"])[["reproduced", "robust"]].sum()
@@ -274,12 +281,108 @@ def test_samples_and_pairs(tmp_path: Path) -> None:
     made = report_dict([many, write_run(tmp_path / "single", other)])
     first, second = made["scores"]
     assert (first["samples"], first["pass_at_k"]["robust"]) == (2, {"1": 0.3333, "2": 0.6667})
+    assert made["pairs"] == report_dict([many, tmp_path / "single"])["pairs"]
     assert first["overall"]["robust"]["ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
     assert second["pass_at_k"] == {"reproduced": {}, "robust": {}}
-    numbers = {"instances": 2, "both": 0, "only_first": 1, "only_second": 0, "neither": 1, "p": 1.0, "p_holm": 1.0}
-    pair = {"first": "m", "second": "n", **numbers}
+    numbers = {"first_better": 1, "second_better": 0, "equal": 1, "difference": 0.25, "p": 1.0, "p_holm": 1.0}
+    pair = {"first": "m", "second": "n", "instances": 2, **numbers, "test": "permutation"}
     assert made["pairs"] == [{"level": level, **pair} for level in ("reproduced", "robust")]
-    assert "| robust | m | n | 2 | 0 | 1 | 0 | 1 | 1 | 1 |" in render_markdown([many, tmp_path / "single"])
+    text = render_markdown([many, tmp_path / "single"])
+    assert "| m | n | 2 | 1 | 0 | +25.0 | 1 | 1 |" in text
+    assert "permutation test on each instance's share of samples" in text
+    assert "| a-one | 1/2 | failed |" in text
+    assert "| b-one | 0/1, 1 missing | missing |" in text
+    assert "| m | robust | 33.3 % | 66.7 % |" in text
+
+
+def test_pass_at_k_goes_up_to_all_samples(tmp_path: Path) -> None:
+    rows = [result("a-one", "passed" if number == 0 else "failed", sample=number) for number in range(7)]
+    [score] = report_dict([write_run(tmp_path / "run", rows, scope={"a-one": "Alpha"})])["scores"]
+    assert score["pass_at_k"]["robust"] == {"1": 0.1429, "2": 0.2857, "5": 0.7143, "7": 1.0}
+
+
+def test_runs_on_two_datasets_are_refused(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", [result("a-one", "passed")])
+    other = write_run(tmp_path / "two", [result("a-one", "passed")], dataset_sha256="1" * 64, benchmark_version="2.0")
+    done = command(one, other)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"{one} is on embedded 1.0 (000000000000), {other} is on embedded 2.0 (111111111111)" in done.stderr
+
+
+def test_a_name_that_says_no_form_is_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [result("a-one", "passed")])
+    done = command(run, "--out", tmp_path / "x.txt")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "x.txt: give a name that ends in .md, .json, .csv or .html" in done.stderr
+    assert not (tmp_path / "x.txt").exists()
+
+
+def test_cost_tokens_and_time_come_from_metadata(tmp_path: Path) -> None:
+    told: list[Any] = [
+        {"cost_usd": 0.5, "usage": {"prompt_tokens": 1000, "completion_tokens": 10}, "duration_s": 2},
+        {"cost": 0.25, "input_tokens": 3000},
+        {"cost_usd": -1, "input_tokens": True, "duration_s": "long", "usage": []},
+        None,
+    ]
+    run = write_run(tmp_path / "run", [])
+    rows = []
+    with (run / "predictions.jsonl").open("wb") as file:
+        for number, metadata in enumerate(told):
+            prediction = Prediction("a-one", "m", "function", f"x = {number}", number, metadata=metadata)
+            PredictionFile.append(file, prediction)
+            rows.append(result("a-one", "passed", sample=number, prediction_sha256=prediction.sha256))
+    write_run(run, rows)
+    [score] = report_dict([run])["scores"]
+    assert score["spending"] == {
+        "cost_usd": {"sum": 0.75, "answers": 2},
+        "input_tokens": {"sum": 4000.0, "answers": 2},
+        "output_tokens": {"sum": 10.0, "answers": 1},
+        "duration_s": {"sum": 2.0, "answers": 1},
+    }
+    assert "| m | 0.3750 | 2,000 | 10 | 2.0 | 0.75 for 2 answers |" in render_markdown([run])
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_no_id_and_no_word_is_broken_in_a_terminal(width: int, tmp_path: Path) -> None:
+    """Five models with long names: numbers stand for them, and columns that do not fit come below."""
+    category = "Prompt Engineering & Instruction Tuning"
+    scope = {f"a-task-with-a-name-as-long-as-any-{number}": category for number in range(3)}
+    models = [f"a-family-of-models-{number}b-instruct" for number in range(5)]
+    rows = [two_levels(name, "passed", "failed", model=model) for name in scope for model in models]
+    run = write_run(tmp_path / "run", rows, scope=scope)
+    text = in_terminal(width, "report", str(run))
+    lines = text.splitlines()
+    tables = lines[: next(number for number, line in enumerate(lines) if line.startswith("An answer reproduces"))]
+    assert max(map(len, tables)) <= width
+    for word in (*scope, *models, "reproduced", category, "core only"):
+        assert word in text
+    assert [line.split()[0] for line in tables if "core only" in line and "a-task" in line][:3] == list(scope)
+    assert "#5" in text
+
+
+def in_terminal(width: int, *arguments: str) -> str:
+    """What a command shows in a terminal of this width, without colours."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (50, width))
+    program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(program, stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    output = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+        while chunk := os.read(master, 65536):
+            output += chunk
+    assert process.wait() == 0, output
+    return re.sub(r"\x1b\[[0-9;]*m", "", output.decode()).replace("\r", "")
+
+
+def test_tasks_take_one_line_each() -> None:
+    for width in (80, 140):
+        lines = in_terminal(width, "tasks", "list").splitlines()
+        assert len(lines) == 1 + len(task_facts(load_tasks()))
+        assert max(map(len, lines)) <= width
+        assert [line.split()[0] for line in lines[1:]] == [row["instance_id"] for row in task_facts(load_tasks())]
 
 
 def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
@@ -357,7 +460,7 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
         "s_open",
         "fence",
     }
-    assert sum(token.type == "heading_open" for token in tokens) == 6
+    assert sum(token.type == "heading_open" for token in tokens) == 7
     cells: list[list[str]] = []
     for token, inside in itertools.pairwise(tokens):
         if token.type == "tr_open":
@@ -365,8 +468,9 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
         elif token.type in ("td_open", "th_open"):
             cells[-1].append("".join(child.content for child in inside.children or ()))
     shown, first_line = as_shown(name), as_shown(name.partition("\n")[0])
-    level = ["0/3", "0.0 %", "0 - 56", "0.0 %"]
+    level = ["0.0 % (0/3)", "0 - 56"]
     assert [f"{shown} ({shown})", "unstated", *level, *level] in cells
+    assert [f"{shown} ({shown})", "1/3", "0.0 %", "0.0 %"] in cells
     assert ["category", f"{shown} ({shown})"] in cells
     assert ["a-one", shown, "failed", f"first, seed 0: {first_line}"] in cells
 

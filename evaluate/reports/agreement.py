@@ -50,7 +50,7 @@ class Agreement:
     """(people's majority, judge) → answers."""
     without_majority: int = 0
     """Answers on which people are split evenly: left out of what is compared with the judge."""
-    unknown: int = 0
+    unknown: list[PredictionKey] = field(default_factory=list)
     """Annotations of answers that no run has."""
     ambiguous: int = 0
     """Annotations that name no setting or track, of a model that answered in several."""
@@ -76,7 +76,8 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     for key in judged:
         candidates.setdefault((key[0], key[1], key[-1]), []).append(key)
     labels: dict[str, Labels] = {}
-    unknown = ambiguous = 0
+    unknown: list[PredictionKey] = []
+    ambiguous = 0
     # Those that say most first: where somebody labelled one answer in several ways, that one counts.
     for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
         named = annotation.instance_id, annotation.model, annotation.sample
@@ -84,8 +85,8 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
         if len(found) == 1:
             labels.setdefault(annotation.annotator, {}).setdefault(found[0], annotation.category)
         else:
-            unknown += not found
             ambiguous += bool(found)
+            unknown += [] if found else [annotation.answer]
     annotators = sorted(labels)
     judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
     people, split = _majorities(labels)

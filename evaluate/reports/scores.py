@@ -17,11 +17,12 @@ from ..judge.store import Judgement, read_judgements
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status
 from .levels import MISSING, OUTCOMES, TRACK_ORDER, Level, headline, outcome
+from .spending import Spending, read_spending
 from .stats import pass_at_k, wilson
 
 #: Of an answer that cannot be shown to a judge, before the reason.
 NOT_JUDGED = "not judged: "
-#: The k of pass@k that are reported, as far as there are samples.
+#: The k of pass@k that are reported, as far as there are samples; and k = samples.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
 
 
@@ -35,6 +36,8 @@ class ScoredAnswer(NamedTuple):
     judged: str | None
     """The judge's category; `judge_error` if it could not be had, `not judged: ` and a reason if the answer cannot be
     shown to a judge, None if it was not asked for."""
+    votes_lost: int = 0
+    """Votes of the judge that could not be had, where others could."""
 
     @property
     def outcome(self) -> str:
@@ -52,6 +55,8 @@ class Tally:
     """Rows by the judge's category, `judge_error` and `not judged: ...` among them."""
     nothing_to_judge: int = 0
     """Missing and malformed rows."""
+    votes_lost: int = 0
+    """Rows whose category rests on fewer votes than were asked for."""
     instances: int = 0
 
     def add(self, other: "Tally") -> None:
@@ -59,6 +64,7 @@ class Tally:
         self.outcomes.update(other.outcomes)
         self.judged.update(other.judged)
         self.nothing_to_judge += other.nothing_to_judge
+        self.votes_lost += other.votes_lost
         self.instances += other.instances
 
     @property
@@ -122,6 +128,7 @@ class Tally:
             "judge_error": self.judged["judge_error"],
             "not_judged": self.not_judged,
             "nothing_to_judge": self.nothing_to_judge,
+            "votes_lost": self.votes_lost,
             "unjudged": self.unjudged,
             "shares": {name: share(self.judged[name], self.judge_base) for name in BEST_FIRST},
         }
@@ -157,6 +164,7 @@ class ModelScore:
     answers: dict[str, list[ScoredAnswer]]
     """Of each answered instance, in the order of samples."""
     complete: bool
+    spending: Spending = field(default_factory=Spending)
 
     def __post_init__(self) -> None:
         # Every instance weighs the same, however many of its samples are there.
@@ -175,6 +183,7 @@ class ModelScore:
             Counter(answer.outcome for answer in found), Counter(a.judged for a in found if a.judged), instances=1
         )
         tally.nothing_to_judge = sum(answer.status == Status.MALFORMED and not answer.judged for answer in found)
+        tally.votes_lost = sum(answer.votes_lost > 0 for answer in found)
         if missing := self.samples - len(found):
             tally.outcomes[MISSING] = missing
             tally.nothing_to_judge += missing
@@ -204,10 +213,10 @@ class ModelScore:
         return TRACK_ORDER.index(self.track) if self.track in TRACK_ORDER else len(TRACK_ORDER), *place
 
     def pass_at(self, level: Level) -> dict[int, float]:
-        """Mean pass@k over the instances of the scope, for the k of `PASS_AT` that its samples allow."""
+        """Mean pass@k over the instances of the scope, for the k of `PASS_AT` below its samples, and k = samples."""
         if self.samples == 1:
             return {}
-        ks = [k for k in PASS_AT if k <= self.samples]
+        ks = [*(k for k in PASS_AT if k < self.samples), self.samples]
         tallies = self.instances.values()
         return {k: sum(pass_at_k(tally.total, tally.reached(level), k) for tally in tallies) / len(tallies) for k in ks}
 
@@ -221,6 +230,7 @@ class ModelScore:
             "headline": str(self.headline),
             "complete": self.complete,
             "samples": self.samples,
+            "spending": self.spending.as_dict(),
             "overall": self.overall.as_dict(),
             "pass_at_k": {
                 str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()} for level in Level
@@ -260,14 +270,21 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
     for row in read_results(path):
         instance = row["instance_id"]
         if instance in facts["scope"]:
-            judged = _label(judgements.get((instance, row["prediction_sha256"])))
+            judgement = judgements.get((instance, row["prediction_sha256"]))
+            judged = _label(judgement)
+            lost = judgement.errors if judgement and judgement.category else 0
             status, core_status = row["status"], row["core_status"]
-            answer = ScoredAnswer(row["sample"], status, core_status, row["prediction_sha256"], judged)
+            answer = ScoredAnswer(row["sample"], status, core_status, row["prediction_sha256"], judged, lost)
             by_instance = found.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
             by_instance.setdefault(instance, []).append(answer)
+    spent = read_spending(path)
     for key, answers in sorted(found.items()):
         in_order = {instance: sorted(items, key=lambda answer: answer.sample) for instance, items in answers.items()}
-        yield ModelScore(name, path, *key, facts["scope"], in_order, bool(facts.get("complete")))
+        score = ModelScore(name, path, *key, facts["scope"], in_order, bool(facts.get("complete")))
+        for instance, items in in_order.items():
+            for answer in items:
+                score.spending.add(spent.get((instance, *key, answer.sample), {}))
+        yield score
 
 
 def _label(judgement: Judgement | None) -> str | None:

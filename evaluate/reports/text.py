@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...text import one_line
+from ...text import counted, one_line
 from .agreement import Agreement
 from .levels import Level, reaches
 from .sections import failures, notes, tables
@@ -33,7 +33,9 @@ def render_markdown(report: "Report") -> str:
             f"{_escape(facts['started_at'])}" + ("" if facts.get("complete") else ", **incomplete**")
         )
         if bad := facts.get("bad_rows"):
-            lines.append(f"  - {len(bad)} prediction rows could not be evaluated; see `bad_rows` in run.json")
+            lines.append(
+                f"  - {counted(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
+            )
     for title, table in tables(report):
         lines += ["", f"## {title}", "", *_markdown_table(*table)]
     reasons = (reason for path in report.paths for reason in failures(path))

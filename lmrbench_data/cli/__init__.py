@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..text import one_line
-from . import dataset, evaluate, images, judge, report, submit, tasks
+from . import dataset, evaluate, images, judge, report, show, submit, tasks
 from .output import flush, prepare_streams, put, say, say_what_is_logged
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.add_typer(images.app, name="images")
 app.command("evaluate")(evaluate.evaluate)
 app.command("judge")(judge.judge)
 app.command("report")(report.report)
+app.command("show")(show.show)
 app.command("submit")(submit.submit)
 app.command("verify")(submit.verify)
 
