@@ -143,6 +143,8 @@ class _Walk:
         kinds = _kind(expected), _kind(actual)
         if kinds[0] != kinds[1]:
             return f"{path}: got {kinds[1]} ({_show(actual)}), expected {kinds[0]}"
+        if words := _other_ending(expected, actual):
+            return f"{path}: {words}"
         if isinstance(expected, Array):
             return self._arrays(expected, actual, path)
         if isinstance(expected, Table):
@@ -241,6 +243,17 @@ def _kind(value: Any) -> str:
     if isinstance(value, dict):
         return str(next(iter(value)))
     return "None" if value is None else type(value).__name__
+
+
+def _other_ending(expected: Any, actual: Any) -> str:
+    """In words, that one of two values of `lmrbench_cases.outcome` was returned and the other raised."""
+    if not (isinstance(expected, tuple) and isinstance(actual, tuple) and len(expected) == len(actual) == 2):
+        return ""
+    if (expected[0], actual[0]) == ("raised", "returned"):
+        return f"returned a value ({_show(actual[1])}) where {_cut(str(expected[1]))} was expected"
+    if (expected[0], actual[0]) == ("returned", "raised"):
+        return f"raised {_show(actual[1])} where a value was expected"
+    return ""
 
 
 def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str) -> str | None:

@@ -24,6 +24,7 @@ from .evaluate.judge.settings import JudgeSettings, JudgeSummary
 from .evaluate.judge.store import answer_id, read_judgements
 from .evaluate.prediction_files import WORDS, BadRow, Source, check_source, raw_rows
 from .evaluate.reports.annotations import read_annotations
+from .evaluate.reports.levels import Level, outcome, reaches
 from .evaluate.reports.report import Report, make_report
 from .evaluate.reports.scores import ModelScore, score_runs
 from .evaluate.runs.evaluate import RunSettings, RunSummary
@@ -76,7 +77,7 @@ class Run:
         return list(read_results(self.path))
 
     def scores(self, judge_model: str | None = None) -> list[ModelScore]:
-        """Accuracy and judge's shares of each model and setting, recomputed from the rows.
+        """Reproduced, robust and the judge's shares of each model, setting and track, recomputed from the rows.
 
         Args:
             judge_model: whose judgements count; by default the model that judged last.
@@ -84,7 +85,10 @@ class Run:
         return score_runs([self.path], judge_model)
 
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
-        """One row for each prediction, its verdict, and in column `judge` the category (None if not judged)."""
+        """One row for each prediction: its verdict, whether it is `reproduced` and `robust`, and `judge`'s category.
+
+        The category is None if the answer was not judged.
+        """
         import pandas as pd
 
         judgements = read_judgements(self.path, judge_model)
@@ -92,8 +96,10 @@ class Run:
         for row in self.results():
             judgement = judgements.get(answer_id(row))
             category = judgement.category if judgement else None
-            records.append({**row, "judge": str(category) if category else None})
-        columns = [*ResultRow.__annotations__, "judge"]
+            reached = outcome(row["status"], row["core_status"])
+            levels = {str(level): reaches(reached, level) for level in Level}
+            records.append({**row, **levels, "judge": str(category) if category else None})
+        columns = [*ResultRow.__annotations__, *map(str, Level), "judge"]
         return pd.DataFrame.from_records(records, columns=columns)
 
     def report(self, judge_model: str | None = None) -> Report:
@@ -322,7 +328,7 @@ def judge(
 
 
 def report(*runs: Run | str | Path, judge_model: str | None = None, human: str | Path | None = None) -> Report:
-    """Compare runs: accuracy with intervals by model, category and instance; McNemar's test for each two models.
+    """Compare runs: reproduced and robust by model, category and instance; McNemar's test for each two models.
 
     Args:
         judge_model: whose judgements count; by default the model that judged last.

@@ -6,7 +6,7 @@ from .errors import InputError
 
 #: Extra → the modules that it brings (pyproject.toml).
 EXTRAS = {
-    "report": ("matplotlib", "sklearn", "statsmodels"),
+    "report": ("matplotlib", "sklearn", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "pygments"),
     "papers": ("pymupdf", "pymupdf4llm"),
     "dev": ("libcst",),
 }

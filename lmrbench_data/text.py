@@ -21,3 +21,8 @@ def one_line(text: object) -> str:
 def error_line(error: Exception) -> str:
     """The first line of what an exception says, or its type if it says nothing."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: "1 row", "2 rows"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

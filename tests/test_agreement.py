@@ -24,12 +24,12 @@ labels = st.dictionaries(st.sampled_from(ANSWERS), st.sampled_from(BEST_FIRST))
 
 def score(judged: dict[str, str]) -> ModelScore:
     """A run in which every instance has an answer of model m, and the judge has spoken on some."""
-    answers = {name: [ScoredAnswer(0, "passed", "x", judged.get(name))] for name in ANSWERS}
-    return ModelScore("run", Path("run"), "m", "", dict.fromkeys(ANSWERS, "Alpha"), answers, True)
+    answers = {name: [ScoredAnswer(0, "passed", "passed", "x", judged.get(name))] for name in ANSWERS}
+    return ModelScore("run", Path("run"), "m", "", "unstated", dict.fromkeys(ANSWERS, "Alpha"), answers, True)
 
 
 def notes(annotator: str, given: dict[str, str]) -> list[Annotation]:
-    return [Annotation(annotator, name, "m", "", 0, label, "") for name, label in given.items()]
+    return [Annotation(annotator, name, "m", "", "", 0, label, "") for name, label in given.items()]
 
 
 def cohen(pairs: list[tuple[Any, Any]]) -> float | None:
@@ -93,6 +93,7 @@ def test_annotations_are_read_with_a_place_for_each_fault(tmp_path: Path) -> Non
         ({**good, "model": 3}, "model_name_or_path: a text"),
         ([], "not an object"),
         ({**good, "annotator": "cy", "comment": 3}, "texts are needed"),
+        ({**good, "annotator": "cy", "track": "papers"}, "track: paper, contract or unstated is needed"),
     ]
     path = tmp_path / "labels.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row, _ in rows) + "{\n")
@@ -133,14 +134,14 @@ def test_files_that_are_no_annotations(tmp_path: Path, name: str, content: bytes
 def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> None:
     """README's columns name no setting, and answers may have one."""
 
-    def scored(model: str, setting: str) -> ModelScore:
-        return dataclasses.replace(score({"task-0": "CC", "task-1": "LI"}), model=model, setting=setting)
+    def scored(model: str, setting: str, track: str = "unstated") -> ModelScore:
+        return dataclasses.replace(score({"task-0": "CC", "task-1": "LI"}), model=model, setting=setting, track=track)
 
-    def label(annotator: str, instance: str, model: str, category: str, setting: str = "") -> Annotation:
-        return Annotation(annotator, instance, model, setting, 0, category, "")  # type: ignore[arg-type]
+    def label(annotator: str, instance: str, model: str, category: str, setting: str = "", track: str = "") -> Any:
+        return Annotation(annotator, instance, model, setting, track, 0, category, "")  # type: ignore[arg-type]
 
     scores = [scored("one", "agent"), scored("two", "agent"), scored("two", "standard"), scored("three", "")]
-    scores.append(scored("three", "agent"))
+    scores += [scored("three", "agent"), scored("four", "", "paper"), scored("four", "", "contract")]
     found = measure_agreement(
         [
             label("ann", "task-0", "one", "CC"),
@@ -152,12 +153,15 @@ def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> Non
             label("bob", "task-0", "two", "CC", "standard"),
             label("bob", "task-0", "one", "LI"),
             label("bob", "task-0", "one", "CC", "agent"),  # says more than the row above
+            label("ann", "task-0", "four", "CC"),  # in two tracks: nobody knows which
+            label("ann", "task-0", "four", "CC", track="paper"),
+            label("ann", "task-0", "four", "CC", track="unstated"),
         ],
         scores,
     )
-    assert (found.unknown, found.ambiguous) == (2, 1)
+    assert (len(found.unknown), found.ambiguous) == (3, 2)
     by_pair = {(pair.first, pair.second): pair for pair in found.pairs}
-    assert (by_pair["ann", "judge"].answers, by_pair["ann", "judge"].conflicts) == (3, 1)
+    assert (by_pair["ann", "judge"].answers, by_pair["ann", "judge"].conflicts) == (4, 1)
     assert (by_pair["ann", "bob"].answers, by_pair["ann", "bob"].share) == (1, 1.0)
 
 
@@ -175,7 +179,10 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
                 "rationale": [],
             }
             row |= {"algorithm": "", "implementation": "", "input_tokens": 1, "output_tokens": 1, "cost_usd": None}
-            file.write(json.dumps({**row, "duration_s": 0.1, "judged_at": "2026-01-01T00:00:00+00:00"}) + "\n")
+            row |= {"duration_s": 0.1, "judged_at": "2026-01-01T00:00:00+00:00"}
+            file.write(json.dumps(row) + "\n")
+            if category == "CC":  # a second vote, which could not be had
+                file.write(json.dumps({**row, "vote": 1, "status": "judge_error", "category": None}) + "\n")
     labels = tmp_path / "labels.csv"
     rows = [
         "ann,a-one,m,CC",
@@ -199,11 +206,13 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
         "judge_error": 1,
         "not_judged": {},
         "nothing_to_judge": 0,
+        "votes_lost": 1,
         "unjudged": 0,
         "shares": {"CC": 0.5, "LC": 0.0, "LI": 0.5},
     }
     agreement = made["agreement"]
-    assert (agreement["annotators"], agreement["unknown"], agreement["without_majority"]) == (["ann", "bob"], 1, 0)
+    assert (agreement["annotators"], agreement["without_majority"]) == (["ann", "bob"], 0)
+    assert agreement["unknown"] == [["b-one", "other", "", "", 0]]
     by_pair = {(pair["first"], pair["second"]): pair for pair in agreement["pairs"]}
     assert by_pair["ann", "judge"]["answers"] == 2
     assert by_pair["ann", "judge"]["conflicts"] == 1
@@ -211,4 +220,7 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
     text = command(run, "--human", labels, "--format", "md").stdout
     assert "## Agreement" in text
     assert "| ann - judge | 2 | 50.0 % |" in text
-    assert "| a-two | pass LI |" in text
+    assert "| a-two | robust LI |" in text
+    assert "1 label of people is of answers that these runs do not have: b-one by other." in text
+    assert "1 category rests on fewer votes than the judge was asked for" in text
+    assert "| m | robust | 1 | 0 | 1 | 1 |" in text, "tests and judge"

@@ -71,7 +71,7 @@ def test_predictions_may_be_rows_of_any_kind(form: str, evaluate: Callable[..., 
         ("bad", 3, "failed", None),
         ("good", 0, "passed", None),
     ]
-    assert {score.model: score.overall.passed for score in run.scores()} == {"good": 1, "bad": 0}
+    assert {score.model: score.overall.robust for score in run.scores()} == {"good": 1, "bad": 0}
 
 
 def test_the_same_rows_resume_and_a_run_can_be_opened_again(evaluate: Callable[..., lmr.Run]) -> None:

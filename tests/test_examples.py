@@ -30,7 +30,7 @@ def test_the_notebook_runs_and_the_right_answer_passes(tmp_path: Path, monkeypat
     monkeypatch.setenv("LMRBENCH_EXAMPLE_SANDBOX", "local")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     NotebookClient(notebook, kernel_name="python3", timeout=240, resources={"metadata": {"path": tmp_path}}).execute()
-    assert "| empathy-gap-delta | pass | fail |" in outputs(notebook)
+    assert "| empathy-gap-delta | robust | failed |" in outputs(notebook)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -42,7 +42,7 @@ def test_saved_outputs_are_of_one_clean_run_in_docker() -> None:
     assert not [output for cell in cells for output in cell.outputs if output.get("name") == "stderr"]
     shown = outputs(notebook)
     assert "sandbox docker" in shown
-    assert "| empathy-gap-delta | pass | fail |" in shown
+    assert "| empathy-gap-delta | robust | failed |" in shown
     text = NOTEBOOK.read_text(encoding="utf-8")
     for trace in (str(NOTEBOOK.parents[1]), "/tmp/", "/home/", "/root/", "Warning"):
         assert trace not in text

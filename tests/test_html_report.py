@@ -1,6 +1,9 @@
 """The HTML report in a real browser: filters, keyboard, themes; nothing that a model wrote runs."""
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +17,9 @@ from test_report import result, write_run
 
 from lmrbench_data.build import load_benchmark, write_dataset
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
+from lmrbench_data.evaluate.reports.changes import changes
 from lmrbench_data.evaluate.reports.html import render_html
+from lmrbench_data.evaluate.reports.html.markup import prose
 from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.loader import dataset_sha256, load_rows, row_sha256
 
@@ -62,10 +67,11 @@ def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, An
         with (run / "predictions.jsonl").open("wb") as file, (run / "judgements.jsonl").open("w") as judgements:
             for answer in answers:
                 code, instance, detail = answer["code"], answer["instance"], answer.get("detail", "output[0]: got 1")
-                prediction = Prediction(instance, answer["model"], "function", code)
+                named = {name: answer[name] for name in ("sample", "metadata") if name in answer}
+                prediction = Prediction(instance, answer["model"], "function", code, **named)
                 case = {"name": "random_values", "seed": 0, "status": answer["status"], "detail": detail}
                 row = result(instance, answer["status"], model=answer["model"], cases=[case], detail=detail)
-                results.append({**row, "prediction_sha256": prediction.sha256})
+                results.append({**row, "sample": prediction.sample, "prediction_sha256": prediction.sha256})
                 try:
                     PredictionFile.append(file, prediction)
                 except UnicodeEncodeError:
@@ -139,9 +145,13 @@ def test_a_reader_filters_and_opens(browser: "Chrome", page: Callable[..., str])
     names = ["toy-one", "toy-three", "toy-two"]
     assert shown(browser, "table.grid tbody th") == names
     assert [text.split()[0] for text in shown(browser, "details.instance > summary")] == names
-    assert shown(browser, "table.grid td") == ["fail LI", "pass CC", "missing", "missing", "malf", "pass"]
-    assert {"Unit-test accuracy", "Judge", "By category", "Paired comparison"} <= set(shown(browser, "h2"))
-    assert len(browser.find_elements(By.CSS_SELECTOR, "figure svg")) == 3
+    assert shown(browser, "table.grid td") == ["robust CC", "failed LI", "missing", "missing", "robust", "malformed"]
+    assert {"Unit-test accuracy", "Judge", "Tests and judge", "By category", "Paired comparison: robust"} <= set(
+        shown(browser, "h2")
+    )
+    assert {"Reproduced and robust", "Judge", "Data Augmentation"} <= {
+        element.get_attribute("aria-label") for element in browser.find_elements(By.TAG_NAME, "figure")
+    }
     assert shown(browser, "section.answer") == [], "closed at first"
 
     search = browser.find_element(By.ID, "filter-text")
@@ -156,16 +166,16 @@ def test_a_reader_filters_and_opens(browser: "Chrome", page: Callable[..., str])
     assert shown(browser, "table.grid tbody th") == ["toy-one"]
     browser.find_element(By.ID, "reset").click()
 
-    browser.find_element(By.LINK_TEXT, "fail LI").click()
+    browser.find_element(By.LINK_TEXT, "failed LI").click()
     text = "\n".join(shown(browser, "details.instance[open] .body"))
     for expected in (
         "About toy-one.",
         "output[0]: got 1",
         "It adds.",
-        "+    return [value + factor",
-        "-    return scaled",
     ):
         assert expected in text
+    assert "    return [value + factor for value in values]" in shown(browser, ".diff .add")
+    assert "    return scaled" in shown(browser, ".diff .del")
     assert browser.switch_to.active_element.text == "bad"
     Select(browser.find_element(By.ID, "filter-model")).select_by_visible_text("good")
     assert shown(browser, "section.answer h4") == ["good"]
@@ -181,6 +191,8 @@ def test_the_keyboard_is_enough(browser: "Chrome", page: Callable[..., str]) -> 
     browser.switch_to.active_element.send_keys("j")
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     assert [text.split()[0] for text in shown(browser, "details.instance[open] > summary")] == ["toy-two"]
+    [log] = [item for item in browser.find_elements(By.CSS_SELECTOR, ".more > summary") if item.text == "Log"]
+    log.send_keys(Keys.ENTER)
     assert "a line of the log" in "\n".join(shown(browser, "details.instance[open] pre"))
     browser.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert shown(browser, "details.instance[open]") == []
@@ -197,7 +209,7 @@ def test_light_and_dark_have_contrast(browser: "Chrome", page: Callable[..., str
     backgrounds = set()
     for _ in range(2):
         browser.find_element(By.ID, "theme").click()
-        for selector in ("body", ".facts", "td .passed", "td .failed", "td .malformed", "td .missing", "a"):
+        for selector in ("body", ".facts", "td .robust", "td .failed", "td .malformed", "td .missing", "a"):
             ratio, background = browser.execute_script(CONTRAST, browser.find_element(By.CSS_SELECTOR, selector))
             assert ratio >= 4.5, selector
             backgrounds.add(background)
@@ -244,7 +256,9 @@ def test_what_a_model_writes_is_text(browser: "Chrome", page: Callable[..., str]
         assert any(heading == text for heading in shown(browser, "section.answer h4")), text
         assert any(text in line for line in shown(browser, ".diff .add")), text
         assert any(text in cell for cell in shown(browser, ".why td")), text
-        assert any(text in point for point in shown(browser, ".rationale li")), text
+        point = text if "$" not in text else "_hidden ]]>"  # the rest of it is a formula
+        assert any(point in shown_point for shown_point in shown(browser, ".rationale li")), text
+    assert browser.find_elements(By.CSS_SELECTOR, ".rationale math mfrac")
     assert "\ufffd[31mred\ufffdleft\ufffd" in shown(browser, ".why td")
     assert complaints(browser) == []
     assert requests(browser) == set()
@@ -268,10 +282,161 @@ def test_a_dataset_that_is_gone_or_has_changed_is_said(tmp_path: Path, page: Cal
     report = make_report([tmp_path / "run"])
     report.runs[0]["dataset"] = str(tmp_path / "elsewhere")
     text = render_html(report)
-    assert "its dataset cannot be loaded" in text
+    assert "the dataset cannot be loaded" in text
     assert "output[0]: got 1" in text
     assert "About toy-one" not in text
     report.runs[0].update(complete=False, official_sandbox=False)
     assert {"is incomplete: its numbers are not final", "isolates nothing"} <= {
         part for part in ("is incomplete: its numbers are not final", "isolates nothing") if part in render_html(report)
     }
+
+
+SAMPLES = [
+    {"instance": "toy-one", "model": "many", "status": "passed", "code": TOY_ANSWER, "metadata": {"cost_usd": 0.125}},
+    {"instance": "toy-one", "model": "many", "status": "failed", "code": WRONG, "sample": 1},
+    {"instance": "toy-one", "model": "many", "status": "failed", "code": WRONG, "sample": 2},
+    {"instance": "toy-two", "model": "many", "status": "failed", "code": WRONG},
+    {"instance": "toy-one", "model": "none", "status": "failed", "code": WRONG},
+    {"instance": "toy-two", "model": "none", "status": "failed", "code": WRONG.replace("+", "-")},
+    {"instance": "toy-three", "model": "none", "status": "passed", "code": TOY_ANSWER},
+]
+
+
+def test_every_sample_can_be_opened(browser: "Chrome", page: Callable[..., str]) -> None:
+    """Equal samples are one answer; the grid tells apart what is missing, what failed, and what passed now and then."""
+    browser.get(page(SAMPLES))
+    grid = browser.find_elements(By.CSS_SELECTOR, "table.grid td a")
+    kinds = {cell.text: cell.get_attribute("class") for cell in grid}
+    assert kinds["1/3"] == "cell partial"
+    assert kinds["0/1, 2 missing"] == "cell failed"
+    assert kinds["missing"] == "cell missing"
+    assert "1/3" in shown(browser, "details.instance .chip"), "on the collapsed row"
+    browser.find_element(By.LINK_TEXT, "1/3").click()
+    assert shown(browser, ".samples a") == ["sample 0: robust", "samples 1, 2: failed"]
+    assert shown(browser, "section.answer .verdict small") == ["0.1250 US dollars"]
+    browser.find_element(By.LINK_TEXT, "samples 1, 2: failed").click()
+    assert "    return [value + factor for value in values]" in shown(browser, ".diff .add")
+    address = browser.current_url
+    browser.get("about:blank")
+    browser.get(address)
+    assert shown(browser, ".samples a[aria-current]") == ["samples 1, 2: failed"]
+    assert complaints(browser) == []
+
+
+def test_filters_and_sorting_are_in_the_address(browser: "Chrome", page: Callable[..., str]) -> None:
+    browser.get(page(SAMPLES))
+    ranked = shown(browser, "table.sortable tbody th")[:2]
+    assert ranked == ["none", "many"], "the best first"
+    browser.find_element(By.CSS_SELECTOR, "table.grid thead th:nth-child(2) button").click()
+    first = shown(browser, "table.grid tbody th")[0]
+    assert first == "toy-three"
+    Select(browser.find_element(By.ID, "filter-status")).select_by_value("failed")
+    kept = shown(browser, "table.grid tbody th")
+    assert set(kept) == {"toy-one", "toy-two"}
+    address = browser.current_url
+    assert "outcome=failed" in address
+    browser.get("about:blank")
+    browser.get(address)
+    assert shown(browser, "table.grid tbody th") == kept
+    assert browser.find_element(By.ID, "filter-status").get_property("value") == "failed"
+    assert complaints(browser) == []
+
+
+@pytest.mark.parametrize("width", [1400, 420])
+def test_no_word_is_broken_and_the_page_is_as_wide_as_the_screen(
+    width: int, browser: "Chrome", page: Callable[..., str]
+) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    models = ["meta/llama-3-70b-instruct", "a-model", "anthropic/claude (agent:mini-swe-agent)"]
+    address = page([{**ANSWERS[0], "model": model} for model in models])
+    browser.get(address)
+    for summary in browser.find_elements(By.CSS_SELECTOR, "details.instance > summary"):
+        browser.execute_script("arguments[0].click()", summary)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script(BROKEN_WORDS) == []
+
+
+#: Words, up to a hyphen or slash, that stand on two lines.
+BROKEN_WORDS = """
+const broken = [];
+const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walk.nextNode()) {
+  const node = walk.currentNode;
+  if (!node.parentElement.checkVisibility() || node.parentElement.closest("pre, script, style, .facts")) continue;
+  for (const match of node.data.matchAll(/[A-Za-z0-9]+/g)) {
+    const range = document.createRange();
+    range.setStart(node, match.index);
+    range.setEnd(node, match.index + match[0].length);
+    if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(match[0]);
+  }
+}
+return broken;
+"""
+
+
+def test_prose_is_markdown_with_formulas_and_nothing_else() -> None:
+    text = prose("A *mean* of `x`:\n\n- $\\frac{1}{n}$\n\n$$\n\\sum_{i} x_i\n$$\n\nIt costs $5 and $6.")
+    for expected in ("<em>mean</em>", "<code>x</code>", "<li>", "<mfrac>", 'display="block"', "It costs $5 and $6."):
+        assert expected in text
+    hostile = [
+        "\\text{<img src=x onerror=alert(1)>}",
+        "\\text{<img src='x'/>}",
+        "\\href{javascript:alert(1)}{x}",
+        "\\style{background:url(http://example.org)}{x}",
+        "\\class{warning}{x}",
+        "</math><script>alert(1)</script>",
+        "\\left(" * 50,
+        "{" * 900,
+        "x" * 5000,
+    ]
+    for source in hostile:
+        made = prose(f"${source}$ [link](http://example.org) ![image](http://example.org/x.png) <b onclick=x>bold</b>")
+        assert not re.search(r"<(?!/?(p|span|math|m\w+|code|em|strong)\b)", made), made
+        assert not re.search(r"<[^>]*(href|style|onerror|onclick|src|class=\"warning)", made), made
+
+
+def test_the_change_comes_first_and_without_the_docstring(toy_row: Any) -> None:
+    answer = (
+        'import math\n\ndef scale(values, factor):\n    """Other words."""\n    return [v * factor for v in values]\n'
+    )
+    function, rest = changes(toy_row, Prediction("toy-scale", "m", "function", answer))
+    assert (function.title, rest.title) == ("scale", "The rest of scale.py")
+    changed = [line.text for part in (function, rest) for line in part.lines if line.kind in ("add", "del")]
+    assert not [line for line in changed if '"""' in line]
+    assert "    return [v * factor for v in values]" in changed
+    assert "import math" in changed
+    [same] = changes(toy_row, Prediction("toy-scale", "m", "goal_file", toy_row["golden_file"]))
+    assert [line.text for line in same.lines] == ["the same as the reference"]
+    [broken] = changes(toy_row, Prediction("toy-scale", "m", "function", "no code"))
+    assert broken.lines[0].text.startswith("cannot be applied: ")
+    assert broken.lines[1].text == "no code"
+
+
+def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> None:
+    page([*SAMPLES, *ANSWERS])
+    run = str(tmp_path / "run")
+
+    def show(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "show", run, *arguments]
+        return subprocess.run(program, capture_output=True, text=True)
+
+    done = show("toy-one", "--model", "many", "--sample", "2")
+    assert done.returncode == 0, done.stderr
+    for expected in ("samples 1, 2", "VERDICT  failed", "random_values (core, seed 0)", "output[0]: got 1"):
+        assert expected in done.stdout
+    assert "+     return [value + factor for value in values]" in done.stdout
+    judged = show("toy-one", "--model", "bad").stdout
+    assert "JUDGE  LI: Incorrect logic" in judged
+    assert "It adds." in judged
+    assert json.loads(show("toy-one", "--model", "many", "--json").stdout)["outcome"] == "robust"
+    for arguments, reason in (
+        (["toy-one"], "--model: one is needed to choose among the answers of this run: "),
+        (["toy-on", "--model", "many"], "'toy-on' is not in the scope of this run; did you mean 'toy-one'?"),
+        (["toy-one", "--model", "many", "--sample", "7"], "--sample: 7: there is no such answer; samples of this"),
+        (["toy-one", "--model", "nobody"], "--model: one is needed"),
+    ):
+        done = show(*arguments)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert reason in done.stderr
+        assert done.stderr.count("\n") == 1

@@ -20,9 +20,7 @@ from lmrbench_data.papers.parse import in_reading_order, parse_pdf, whole_words
 from lmrbench_data.papers.store import PaperStore, paper_key, pdf_url
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
-LEFT = (
-    "The left column comes first and has a word that is bro-\nken by its end. It says what the method does."
-)
+LEFT = "The left column comes first and has a word that is bro-\nken by its end. It says what the method does."
 RIGHT = "The right column follows. Its eﬃcient ﬁrst ligatures are letters again, once they were read from the page."
 
 

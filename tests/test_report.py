@@ -7,8 +7,10 @@ import itertools
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
+import termios
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,21 +22,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from lmrbench_data.api import open_run
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
 from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_data.evaluate.reports.text import MAX_REASONS
 from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.overview import task_facts
+from lmrbench_data.tasks import load_tasks
 
 SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}
 
 
 def result(instance_id: str, status: str, *, model: str = "m", **changes: Any) -> dict[str, Any]:
-    """A row of results.jsonl with one case."""
+    """A row of results.jsonl with one case, as it was before there were levels and tracks."""
     case = {"name": "first", "seed": 0, "status": status, "detail": f"why {status}\nmore"}
     row = {"instance_id": instance_id, "model_name_or_path": model, "setting": "", "sample": 0, "status": status}
     return {**row, "prediction_sha256": "x", "detail": "", "cases": [case], **changes}
+
+
+def two_levels(instance_id: str, core: str, contract: str, *, track: str = "paper", **changes: Any) -> dict[str, Any]:
+    """A row of results.jsonl with a contract case and, after it, a core case."""
+    case = {"seed": 0, "detail": "why"}
+    cases = [{**case, "name": "odd", "core": False, "status": contract}]
+    cases += [{**case, "name": "typical", "core": True, "status": core}]
+    status = max(core, contract, key=list(Status).index)
+    return result(instance_id, status, core_status=core, track=track, cases=cases, **changes)
 
 
 def write_run(folder: Path, rows: Sequence[dict[str, Any]], **facts: Any) -> Path:
@@ -81,14 +95,16 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 statuses = st.sampled_from([str(status) for status in Status])
 some_rows = st.lists(
     st.builds(
-        lambda instance_id, status, model, sample, setting: result(
-            instance_id, status, model=model, sample=sample, setting=setting
+        lambda instance_id, core, contract, model, sample, setting, track: two_levels(
+            instance_id, core, contract, model=model, sample=sample, setting=setting, track=track
         ),
         st.sampled_from([*SCOPE, "out-of-scope"]),
+        statuses,
         statuses,
         st.sampled_from(["m", "n"]),
         st.integers(0, 2),
         st.sampled_from(["", "agent"]),
+        st.sampled_from(["paper", "contract", "unstated"]),
     ),
     max_size=25,
 )
@@ -98,52 +114,119 @@ some_rows = st.lists(
 @given(some_rows)
 def test_totals_are_those_of_the_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
     """Against a second, simpler computation: the last row of each prediction, the same weight for each instance."""
+
+    def key(row: dict[str, Any]) -> tuple[str, ...]:
+        return row["model_name_or_path"], row["setting"], row["track"]
+
     path = write_run(tmp_path_factory.mktemp("run"), rows)
-    last = {(r["model_name_or_path"], r["setting"], r["instance_id"], r["sample"]): r["status"] for r in rows}
-    last = {key: status for key, status in last.items() if key[2] in SCOPE}
+    last = {(key(row), row["instance_id"], row["sample"]): row for row in rows if row["instance_id"] in SCOPE}
     scores = report_dict([path])["scores"]
-    assert {(s["model_name_or_path"], s["setting"]) for s in scores} == {key[:2] for key in last}
+    assert {key(score) for score in scores} == {of for of, *_ in last}
     for score in scores:
-        mine = {key[2:]: s for key, s in last.items() if key[:2] == (score["model_name_or_path"], score["setting"])}
-        samples = max(Counter(instance_id for instance_id, _ in mine).values())
+        mine = {(name, sample): row for (of, name, sample), row in last.items() if of == key(score)}
+        samples = max(Counter(name for name, _ in mine).values())
         overall = score["overall"]
-        passed = sum(status == "passed" for status in mine.values())
-        graded = sum(status != "infra_error" for status in mine.values())
-        assert overall["total"] == samples * len(SCOPE)
-        assert (overall["passed"], overall["graded"]) == (passed, graded)
-        assert overall["accuracy"] == round(passed / (samples * len(SCOPE)), 4)
-        assert overall["accuracy_of_graded"] == (round(passed / graded, 4) if graded else None)
-        assert sum(overall["statuses"].values()) == overall["total"]
-        assert overall["statuses"].get("missing", 0) == samples * len(SCOPE) - len(mine)
-        assert score["complete"] == ("infra_error" not in mine.values())
-        for category in ("Alpha", "Beta"):
-            members = [name for name, of in SCOPE.items() if of == category]
-            here = score["categories"][category]
-            assert here["total"] == samples * len(members)
-            assert here["passed"] == sum(s == "passed" for (name, _), s in mine.items() if name in members)
+        graded = sum(row["status"] != "infra_error" for row in mine.values())
+        assert (overall["total"], overall["graded"]) == (samples * len(SCOPE), graded)
+        assert sum(overall["outcomes"].values()) == overall["total"]
+        assert overall["outcomes"].get("missing", 0) == samples * len(SCOPE) - len(mine)
+        assert score["complete"] == (graded == len(mine))
+        for level, column in (("reproduced", "core_status"), ("robust", "status")):
+            reached = {
+                at: row for at, row in mine.items() if row[column] == "passed" and row["status"] != "infra_error"
+            }
+            assert overall[level]["count"] == len(reached)
+            assert overall[level]["share"] == round(len(reached) / (samples * len(SCOPE)), 4)
+            assert overall[level]["share_of_graded"] == (round(len(reached) / graded, 4) if graded else None)
+            for category in ("Alpha", "Beta"):
+                members = [name for name, of in SCOPE.items() if of == category]
+                here = score["categories"][category]
+                assert here["total"] == samples * len(members)
+                assert here[level]["count"] == sum(name in members for name, _ in reached)
         for name in SCOPE:
             assert sum(score["instances"][name].values()) == samples
 
 
 def test_summary_of_a_small_run(tmp_path: Path) -> None:
-    """Once with all numbers written out: one passed, one infra error, one without prediction."""
+    """Once with all numbers written out, on rows without levels: one passed, one infra error, one not predicted."""
     path = write_run(tmp_path / "run", [result("a-one", "passed"), result("a-two", "infra_error")], complete=False)
     [score] = report_dict([path])["scores"]
+    level = {"count": 1, "share": 0.3333, "ci95": [0.0615, 0.7923], "share_of_graded": 1.0}
     assert score["overall"] == {
         "total": 3,
-        "passed": 1,
         "graded": 1,
-        "accuracy": 0.3333,
-        "accuracy_ci95": [0.0615, 0.7923],
-        "accuracy_of_graded": 1.0,
-        "statuses": {"passed": 1, "infra_error": 1, "missing": 1},
+        "reproduced": level,
+        "robust": level,
+        "outcomes": {"robust": 1, "infra_error": 1, "missing": 1},
         "judge": None,
     }
-    assert not score["complete"]
+    assert (score["track"], score["headline"], score["complete"]) == ("unstated", "robust", False)
     text = render_markdown([path])
     assert "**incomplete**" in text
-    assert "| m \\[incomplete\\] | 1/3 | 33.3 % | 6.1 - 79.2 | 100.0 % | 1 | 1 |" in text
-    assert "| a-two | m | infra\\_error | first, seed 0: why infra\\_error |" in text
+    numbers = "33.3 % (1/3) | 6 - 79"
+    assert f"| m \\[incomplete\\] | unstated | {numbers} | {numbers} |" in text
+    assert "| m | 1 | 0 | 1 | 1 |" in text
+    assert "| m | 1/3 | 100.0 % | 100.0 % |" in text
+    assert "Nobody answered 1 instance: b-one." in text
+    assert "| b-one |" not in text, "folded into one line"
+    assert "| a-two | m | INFRA | first, seed 0: why infra\\_error |" in text
+
+
+def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(tmp_path: Path) -> None:
+    """Model x reproduces more, y is more often robust: x leads the paper track, y the contract track."""
+
+    def answers(model: str, track: str, *pairs: tuple[str, str]) -> list[dict[str, Any]]:
+        return [two_levels(name, *pair, model=model, track=track) for name, pair in zip(SCOPE, pairs, strict=True)]
+
+    core_only, all_pass, wrong = ("passed", "failed"), ("passed", "passed"), ("error", "passed")
+    rows = [
+        row
+        for track in ("contract", "paper")
+        for model, each in (("x", (core_only, core_only, core_only)), ("y", (all_pass, all_pass, wrong)))
+        for row in answers(model, track, *each)
+    ]
+    path = write_run(tmp_path / "run", rows)
+    made = report_dict([path])
+    assert [(score["track"], score["model_name_or_path"]) for score in made["scores"]] == [
+        ("paper", "x"),
+        ("paper", "y"),
+        ("contract", "y"),
+        ("contract", "x"),
+    ]
+    text = render_markdown([path])
+    assert "| x | paper | 100.0 % (3/3) | 44 - 100 | 0.0 % (0/3) | 0 - 56 |" in text
+    assert "| y | contract | 66.7 % (2/3) | 21 - 94 | 66.7 % (2/3) | 21 - 94 |" in text
+    assert "| category | x, paper | y, paper | y, contract | x, contract |" in text
+    assert "| Alpha | 2/2 (0) | 2/2 | 2/2 | 2/2 (0) |" in text
+    assert "| b-one | core only | error | error | core only |" in text
+    assert "| a-one | x | core only | odd, seed 0: why |" in text, "the contract case that failed"
+    assert "| b-one | y | error | typical, seed 0: why |" in text, "the core case that failed"
+    assert "An answer reproduces the paper if every core case passes" in text
+    by_level = {
+        pair["level"]: (pair["first_better"], pair["second_better"], pair["equal"], pair["test"])
+        for pair in made["pairs"]
+        if (pair["first"], pair["second"]) == ("x, paper", "y, paper")
+    }
+    assert by_level == {"reproduced": (1, 0, 2, "McNemar"), "robust": (0, 2, 1, "McNemar")}
+    done = command(path)
+    assert "every case passes (those of the contract, too)" in done.stdout
+    frame = open_run(path).to_pandas().groupby(["track", "model_name_or_path"])[["reproduced", "robust"]].sum()
+    assert frame.loc[("paper", "x")].tolist() == [3, 0]
+    assert frame.loc[("contract", "y")].tolist() == [2, 2]
+    table = list(csv.DictReader(io.StringIO(command(path, "--format", "csv").stdout)))
+    assert Counter((row["track"], row["reproduced"], row["robust"], row["core_status"]) for row in table) == Counter(
+        {
+            (track, *cell): 3 if cell[1] == "0" and cell[0] == "1" else n
+            for track in ("paper", "contract")
+            for cell, n in ((("1", "0", "passed"), 3), (("1", "1", "passed"), 2), (("0", "0", "error"), 1))
+        }
+    )
+
+
+def test_a_row_that_passes_all_cases_but_not_the_core_ones_is_damaged(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [result("a-one", "passed", core_status="failed"), result("a-two", "passed")])
+    with pytest.raises(InputError, match=r"results\.jsonl:1: damaged"):
+        score_run(path)
 
 
 def test_rows_count_once_and_only_for_predictions_of_the_run(tmp_path: Path) -> None:
@@ -160,10 +243,10 @@ def test_rows_count_once_and_only_for_predictions_of_the_run(tmp_path: Path) -> 
     with (path / "predictions.jsonl").open("wb") as file:
         PredictionFile.append(file, new)
     [score] = score_run(path)
-    assert dict(score.overall.counts) == {"passed": 1, "missing": 2}
+    assert dict(score.overall.outcomes) == {"robust": 1, "missing": 2}
     (path / "predictions.jsonl").unlink()
     [score] = score_run(path)
-    assert dict(score.overall.counts) == {"failed": 1, "passed": 1, "missing": 1}, "the last of each row then"
+    assert dict(score.overall.outcomes) == {"failed": 1, "robust": 1, "missing": 1}, "the last of each row then"
 
 
 def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
@@ -171,16 +254,16 @@ def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
     second = write_run(tmp_path / "y" / "run", [result(name, "failed") for name in SCOPE], official_sandbox=False)
     third = write_run(tmp_path / "other", [result("a-one", "passed", model="n", setting="agent")])
     text = render_markdown([first, second, third])
-    runs = [f"{first}: m", f"{second}: m", "n (agent)"]
+    runs = [f"{first}: m", "n (agent)", f"{second}: m"]
     assert f"| category | {' | '.join(runs)} |".replace("_", "\\_") in text
-    assert "| Alpha | 2/2 | 0/2 | 1/2 |" in text
-    assert "| a-one | pass | fail | pass |" in text
-    assert "| b-one | pass | fail | missing |" in text
+    assert "| Alpha | 2/2 | 1/2 | 0/2 |" in text
+    assert "| a-one | robust | robust | failed |" in text
+    assert "| b-one | robust | missing | failed |" in text
     assert text.count("not for a leaderboard") == 1
     assert [score["run"] for score in report_dict([first, second, third])["scores"]] == [
         str(first),
-        str(second),
         "other",
+        str(second),
     ]
     done = command(first, third, "--out", tmp_path / "deep" / "report.md")
     assert done.returncode == 0
@@ -198,23 +281,109 @@ def test_samples_and_pairs(tmp_path: Path) -> None:
     other = [result("a-one", "failed", model="n"), result("a-two", "infra_error", model="n")]
     made = report_dict([many, write_run(tmp_path / "single", other)])
     first, second = made["scores"]
-    assert (first["samples"], first["pass_at_k"]) == (2, {"1": 0.3333, "2": 0.6667})
-    assert first["overall"]["accuracy_ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
-    assert second["pass_at_k"] == {}
-    assert made["pairs"] == [
-        {
-            "first": "m",
-            "second": "n",
-            "instances": 2,
-            "both": 0,
-            "only_first": 1,
-            "only_second": 0,
-            "neither": 1,
-            "p": 1.0,
-            "p_holm": 1.0,
-        }
+    assert (first["samples"], first["pass_at_k"]["robust"]) == (2, {"1": 0.3333, "2": 0.6667})
+    assert made["pairs"] == report_dict([many, tmp_path / "single"])["pairs"]
+    assert first["overall"]["robust"]["ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
+    assert second["pass_at_k"] == {"reproduced": {}, "robust": {}}
+    numbers = {"first_better": 1, "second_better": 0, "equal": 1, "difference": 0.25, "p": 1.0, "p_holm": 1.0}
+    pair = {"first": "m", "second": "n", "instances": 2, **numbers, "test": "permutation"}
+    assert made["pairs"] == [{"level": level, **pair} for level in ("reproduced", "robust")]
+    text = render_markdown([many, tmp_path / "single"])
+    assert "| m | n | 2 | 1 | 0 | +25.0 | 1 | 1 |" in text
+    assert "permutation test on each instance's share of samples" in text
+    assert "| a-one | 1/2 | failed |" in text
+    assert "| b-one | 0/1, 1 missing | missing |" in text
+    assert "| m | robust | 33.3 % | 66.7 % |" in text
+
+
+def test_pass_at_k_goes_up_to_all_samples(tmp_path: Path) -> None:
+    rows = [result("a-one", "passed" if number == 0 else "failed", sample=number) for number in range(7)]
+    [score] = report_dict([write_run(tmp_path / "run", rows, scope={"a-one": "Alpha"})])["scores"]
+    assert score["pass_at_k"]["robust"] == {"1": 0.1429, "2": 0.2857, "5": 0.7143, "7": 1.0}
+
+
+def test_runs_on_two_datasets_are_refused(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", [result("a-one", "passed")])
+    other = write_run(tmp_path / "two", [result("a-one", "passed")], dataset_sha256="1" * 64, benchmark_version="2.0")
+    done = command(one, other)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"{one} is on embedded 1.0 (000000000000), {other} is on embedded 2.0 (111111111111)" in done.stderr
+
+
+def test_a_name_that_says_no_form_is_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [result("a-one", "passed")])
+    done = command(run, "--out", tmp_path / "x.txt")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "x.txt: give a name that ends in .md, .json, .csv or .html" in done.stderr
+    assert not (tmp_path / "x.txt").exists()
+
+
+def test_cost_tokens_and_time_come_from_metadata(tmp_path: Path) -> None:
+    told: list[Any] = [
+        {"cost_usd": 0.5, "usage": {"prompt_tokens": 1000, "completion_tokens": 10}, "duration_s": 2},
+        {"cost": 0.25, "input_tokens": 3000},
+        {"cost_usd": -1, "input_tokens": True, "duration_s": "long", "usage": []},
+        None,
     ]
-    assert "| m | n | 2 | 0 | 1 | 0 | 1 | 1 | 1 |" in render_markdown([many, tmp_path / "single"])
+    run = write_run(tmp_path / "run", [])
+    rows = []
+    with (run / "predictions.jsonl").open("wb") as file:
+        for number, metadata in enumerate(told):
+            prediction = Prediction("a-one", "m", "function", f"x = {number}", number, metadata=metadata)
+            PredictionFile.append(file, prediction)
+            rows.append(result("a-one", "passed", sample=number, prediction_sha256=prediction.sha256))
+    write_run(run, rows)
+    [score] = report_dict([run])["scores"]
+    assert score["spending"] == {
+        "cost_usd": {"sum": 0.75, "answers": 2},
+        "input_tokens": {"sum": 4000.0, "answers": 2},
+        "output_tokens": {"sum": 10.0, "answers": 1},
+        "duration_s": {"sum": 2.0, "answers": 1},
+    }
+    assert "| m | 0.3750 | 2,000 | 10 | 2.0 | 0.75 for 2 answers |" in render_markdown([run])
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_no_id_and_no_word_is_broken_in_a_terminal(width: int, tmp_path: Path) -> None:
+    """Five models with long names: numbers stand for them, and columns that do not fit come below."""
+    category = "Prompt Engineering & Instruction Tuning"
+    scope = {f"a-task-with-a-name-as-long-as-any-{number}": category for number in range(3)}
+    models = [f"a-family-of-models-{number}b-instruct" for number in range(5)]
+    rows = [two_levels(name, "passed", "failed", model=model) for name in scope for model in models]
+    run = write_run(tmp_path / "run", rows, scope=scope)
+    text = in_terminal(width, "report", str(run))
+    lines = text.splitlines()
+    tables = lines[: next(number for number, line in enumerate(lines) if line.startswith("An answer reproduces"))]
+    assert max(map(len, tables)) <= width
+    for word in (*scope, *models, "reproduced", category, "core only"):
+        assert word in text
+    assert [line.split()[0] for line in tables if "core only" in line and "a-task" in line][:3] == list(scope)
+    assert "#5" in text
+
+
+def in_terminal(width: int, *arguments: str) -> str:
+    """What a command shows in a terminal of this width, without colours."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (50, width))
+    program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(program, stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    output = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+        while chunk := os.read(master, 65536):
+            output += chunk
+    assert process.wait() == 0, output
+    return re.sub(r"\x1b\[[0-9;]*m", "", output.decode()).replace("\r", "")
+
+
+def test_tasks_take_one_line_each() -> None:
+    for width in (80, 140):
+        lines = in_terminal(width, "tasks", "list").splitlines()
+        assert len(lines) == 1 + len(task_facts(load_tasks()))
+        assert max(map(len, lines)) <= width
+        assert [line.split()[0] for line in lines[1:]] == [row["instance_id"] for row in task_facts(load_tasks())]
 
 
 def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
@@ -292,7 +461,7 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
         "s_open",
         "fence",
     }
-    assert sum(token.type == "heading_open" for token in tokens) == 5
+    assert sum(token.type == "heading_open" for token in tokens) == 7
     cells: list[list[str]] = []
     for token, inside in itertools.pairwise(tokens):
         if token.type == "tr_open":
@@ -300,7 +469,9 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
         elif token.type in ("td_open", "th_open"):
             cells[-1].append("".join(child.content for child in inside.children or ()))
     shown, first_line = as_shown(name), as_shown(name.partition("\n")[0])
-    assert [f"{shown} ({shown})", "0/3", "0.0 %", "0.0 - 56.1", "0.0 %", "1", "2"] in cells
+    level = ["0.0 % (0/3)", "0 - 56"]
+    assert [f"{shown} ({shown})", "unstated", *level, *level] in cells
+    assert [f"{shown} ({shown})", "1/3", "0.0 %", "0.0 %"] in cells
     assert ["category", f"{shown} ({shown})"] in cells
     assert ["a-one", shown, "failed", f"first, seed 0: {first_line}"] in cells
 

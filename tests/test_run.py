@@ -268,7 +268,7 @@ def test_changed_and_removed_predictions_count_as_they_stand_now(bench: Bench) -
 
     def counted() -> list[str]:
         report = json.loads((bench.folder / "run" / "report.json").read_text())
-        return [f"{score['model_name_or_path']} {score['overall']['passed']}" for score in report["scores"]]
+        return [f"{score['model_name_or_path']} {score['overall']['robust']['count']}" for score in report["scores"]]
 
     bench.write(TOY_ANSWER, TOY_ANSWER + "# another model\n")
     assert bench.run().returncode == 0
@@ -300,11 +300,11 @@ def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path)
         done = bench.run(*options, "--out", str(out), "--json")
         assert done.returncode == 0, done.stderr
         [score] = json.loads(done.stdout)["scores"]
-        return set(score["instances"]), score["overall"]["statuses"]
+        return set(score["instances"]), score["overall"]["outcomes"]
 
-    assert scope() == ({"toy-scale", "toy-other"}, {"passed": 2})
-    assert scope("--instance", "toy-other") == ({"toy-other"}, {"passed": 1})
-    assert scope("--category", "Evaluation Metrics") == ({"toy-scale"}, {"passed": 1})
+    assert scope() == ({"toy-scale", "toy-other"}, {"robust": 2})
+    assert scope("--instance", "toy-other") == ({"toy-other"}, {"robust": 1})
+    assert scope("--category", "Evaluation Metrics") == ({"toy-scale"}, {"robust": 1})
     for options, reason in {
         ("--instance", "nope"): "--instance: 'nope' is unknown",
         ("--category", "Nope"): "one of: Evaluation Metrics; Training Objectives & Optimization",
@@ -501,7 +501,7 @@ def test_answers_that_say_nothing_are_malformed_and_the_run_is_complete(
     ]
     assert read_facts(tmp_path / "run")["complete"]
     [score] = score_runs([tmp_path / "run"])
-    assert (score.overall.total, score.overall.passed) == (7, 0)
+    assert (score.overall.total, score.overall.robust) == (7, 0)
     assert "function is empty" in make_report([tmp_path / "run"]).to_html()
 
 
@@ -573,7 +573,7 @@ def test_exit_status_and_json(bench: Bench) -> None:
     assert done.returncode == 1
     assert "predictions.jsonl:2: not JSON" in done.stderr
     report = json.loads(done.stdout)
-    assert report["scores"][0]["overall"]["passed"] == 1
+    assert report["scores"][0]["overall"]["robust"]["count"] == 1
 
 
 def test_missing_image_is_incomplete_not_failed(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from lmrbench_data.evaluate.reports.stats import holm, mcnemar, pass_at_k, wilson
+from lmrbench_data.evaluate.reports.stats import holm, mcnemar, pass_at_k, permutation, wilson
 
 
 def test_wilson_agrees_with_scipy() -> None:
@@ -39,6 +39,21 @@ def test_pass_at_k_needs_k_samples() -> None:
 def test_mcnemar_is_the_sign_test_of_the_discordant_pairs(first: int, second: int) -> None:
     expected = binomtest(first, first + second).pvalue if first + second else 1.0
     assert mcnemar(first, second) == pytest.approx(expected)
+
+
+@given(st.lists(st.integers(-4, 4), max_size=10))
+def test_permutation_counts_all_signs(differences: list[int]) -> None:
+    sums = [
+        sum(sign * d for sign, d in zip(signs, differences, strict=True))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    as_large = sum(abs(total) >= abs(sum(differences)) for total in sums)
+    assert permutation(differences) == pytest.approx(as_large / len(sums))
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 3))
+def test_permutation_of_single_samples_is_mcnemar(first: int, second: int, equal: int) -> None:
+    assert permutation([1] * first + [-1] * second + [0] * equal) == pytest.approx(mcnemar(first, second))
 
 
 @settings(max_examples=30, deadline=None)  # statsmodels collects garbage in each call

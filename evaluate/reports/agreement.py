@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from ...extras import need
 from ..judge.category import BEST_FIRST
+from ..predictions import PredictionKey
 from .annotations import Annotation
 from .scores import ModelScore
 
-AnswerRow = tuple[str, str, str, int]
+Labels = dict[PredictionKey, str]
 JUDGE, PEOPLE = "judge", "people (majority)"
 
 
@@ -49,40 +50,43 @@ class Agreement:
     """(people's majority, judge) → answers."""
     without_majority: int = 0
     """Answers on which people are split evenly: left out of what is compared with the judge."""
-    unknown: int = 0
+    unknown: list[PredictionKey] = field(default_factory=list)
     """Annotations of answers that no run has."""
     ambiguous: int = 0
-    """Annotations that name no setting, of a model that answered in several."""
+    """Annotations that name no setting or track, of a model that answered in several."""
 
 
 def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelScore]) -> Agreement:
     """Compare annotations with each other, and with the judge's categories in `scores`.
 
-    An annotation belongs to the answer with its instance, model, setting and sample; of several runs that have such an
-    answer the first counts. One that names no setting belongs to the only answer that has the rest, if there is one.
+    An annotation belongs to the answer with its instance, model, setting, track and sample; of several runs that have
+    such an answer the first counts. One that names no setting or track belongs to the only answer that has the rest, if
+    there is one.
 
     Raises:
         InputError: the extra `report` is not installed.
     """
     need("report", "agreement of people and judge")
-    judged: dict[AnswerRow, str | None] = {}
+    judged: dict[PredictionKey, str | None] = {}
     for score in scores:
         for instance, answers in score.answers.items():
             for answer in answers:
-                judged.setdefault((instance, score.model, score.setting, answer.sample), answer.judged)
-    settings: dict[AnswerRow, list[AnswerRow]] = {}
-    for instance, model, setting, sample in judged:
-        settings.setdefault((instance, model, "", sample), []).append((instance, model, setting, sample))
-    labels: dict[str, dict[AnswerRow, str]] = {}
-    unknown = ambiguous = 0
-    # Those that name their answer first: where somebody labelled one answer in both ways, that one counts.
-    for annotation in sorted(annotations, key=lambda annotation: annotation.answer not in judged):
-        found = [annotation.answer] if annotation.answer in judged else settings.get(annotation.answer, [])
+                judged.setdefault((instance, *score.key, answer.sample), answer.judged)
+    candidates: dict[tuple[str, str, int], list[PredictionKey]] = {}
+    for key in judged:
+        candidates.setdefault((key[0], key[1], key[-1]), []).append(key)
+    labels: dict[str, Labels] = {}
+    unknown: list[PredictionKey] = []
+    ambiguous = 0
+    # Those that say most first: where somebody labelled one answer in several ways, that one counts.
+    for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
+        named = annotation.instance_id, annotation.model, annotation.sample
+        found = _meant(annotation, candidates.get(named, []))
         if len(found) == 1:
             labels.setdefault(annotation.annotator, {}).setdefault(found[0], annotation.category)
         else:
-            unknown += not found
             ambiguous += bool(found)
+            unknown += [] if found else [annotation.answer]
     annotators = sorted(labels)
     judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
     people, split = _majorities(labels)
@@ -106,21 +110,30 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     )
 
 
-def _majorities(labels: Mapping[str, Mapping[AnswerRow, str]]) -> tuple[dict[AnswerRow, str], dict[AnswerRow, str]]:
+def _meant(annotation: Annotation, candidates: Sequence[PredictionKey]) -> list[PredictionKey]:
+    """Which of the answers with its instance, model and sample an annotation can mean."""
+    _, _, setting, track, _ = annotation.answer
+    of_track = [answer for answer in candidates if track in ("", answer[3])]
+    # A setting without a name is one, too.
+    exact = [answer for answer in of_track if answer[2] == setting]
+    return exact or ([] if setting else of_track)
+
+
+def _majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
     """The label that most annotators gave to each answer; apart from them, the answers without one."""
-    votes: dict[AnswerRow, Counter[str]] = {}
+    votes: dict[PredictionKey, Counter[str]] = {}
     for given in labels.values():
         for answer, label in given.items():
             votes.setdefault(answer, Counter())[label] += 1
-    majority: dict[AnswerRow, str] = {}
-    split: dict[AnswerRow, str] = {}
+    majority: Labels = {}
+    split: Labels = {}
     for answer, counts in sorted(votes.items()):
         (label, most), *others = counts.most_common()
         (split if others and others[0][1] == most else majority)[answer] = label
     return majority, split
 
 
-def _pair(first: str, one: Mapping[AnswerRow, str], second: str, other: Mapping[AnswerRow, str]) -> PairAgreement:
+def _pair(first: str, one: Labels, second: str, other: Labels) -> PairAgreement:
     both = sorted(one.keys() & other.keys())
     a, b = [one[answer] for answer in both], [other[answer] for answer in both]
     binary_a, binary_b = ([label == "CC" for label in labels] for labels in (a, b))

@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import InputError
 from ..judge.category import Category, read_category
 from ..prediction_files import BadRow, raw_rows
+from ..predictions import TRACKS, UNSTATED, PredictionKey
 
 #: Other names of columns.
 _ALIASES = {"instance": "instance_id", "model": "model_name_or_path"}
@@ -29,22 +30,23 @@ class Annotation:
     instance_id: str
     model: str
     setting: str
+    track: str
+    """Empty if it names none."""
     sample: int
     category: Category
     comment: str
 
     @property
-    def answer(self) -> tuple[str, str, str, int]:
-        """Which answer it is about: instance, model, setting, sample."""
-        return self.instance_id, self.model, self.setting, self.sample
+    def answer(self) -> PredictionKey:
+        """Which answer it is about: instance, model, setting, track, sample."""
+        return self.instance_id, self.model, self.setting, self.track, self.sample
 
 
 def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
     """All annotations of a file, and the rows that are none.
 
-    Columns: annotator, instance_id (or instance), model_name_or_path (or model), category; optional: setting, sample,
-    comment. Categories: CC, LC, LI or their names, in any
-    case.
+    Columns: annotator, instance_id (or instance), model_name_or_path (or model), category; optional: setting, track,
+    sample, comment. Categories: CC, LC, LI or their names, in any case.
 
     Raises:
         InputError: the file cannot be read.
@@ -101,9 +103,11 @@ def _check(place: str, raw: Any) -> Annotation | BadRow:
     category = _category(texts["category"])
     if category is None:
         return BadRow(place, f"category: CC, LC or LI is needed, found {_shown(texts['category'])}")
-    setting, comment = row.get("setting") or "", row.get("comment") or ""
+    setting, track, comment = (row.get(name) or "" for name in ("setting", "track", "comment"))
     if not (isinstance(setting, str) and isinstance(comment, str)):
         return BadRow(place, "setting, comment: texts are needed")
+    if track not in ("", *TRACKS, UNSTATED):
+        return BadRow(place, f"track: {', '.join(TRACKS)} or {UNSTATED} is needed, found {_shown(track)}")
     sample = row.get("sample") or 0
     try:
         number = int(sample) if isinstance(sample, int | str) and not isinstance(sample, bool) else -1
@@ -112,7 +116,7 @@ def _check(place: str, raw: Any) -> Annotation | BadRow:
     if number < 0:
         return BadRow(place, f"sample: a number from 0 on is needed, found {_shown(sample)}")
     names = texts["annotator"], texts["instance_id"], texts["model_name_or_path"]
-    return Annotation(*names, setting, number, category, comment)
+    return Annotation(*names, setting, track, number, category, comment)
 
 
 def _category(text: str) -> Category | None:

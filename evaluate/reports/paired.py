@@ -1,65 +1,85 @@
-"""Compare models two by two on the same instances: McNemar's exact test, adjusted for the number of comparisons."""
+"""Compare models two by two on the same instances: an exact paired test, adjusted for the number of comparisons."""
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..verdict import Status
+from .levels import Level
 from .scores import ModelScore
-from .stats import holm, mcnemar
+from .stats import holm, mcnemar, permutation
+
+MCNEMAR, PERMUTATION = "McNemar", "permutation"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models on the instances that are in both scopes and that the machinery could grade for both.
+    """Two models at one level, on the instances that are in both scopes and that could be graded for both.
 
-    Of several samples the first one counts, and an instance without prediction is not passed.
+    An instance without prediction reaches no level.
     """
 
+    level: Level
     first: str
     second: str
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
+    first_better: int
+    """Instances of which the first has the larger share of samples at the level."""
+    second_better: int
+    equal: int
+    difference: float
+    """Mean share of the first, less that of the second."""
     p: float
-    """Two-sided, of McNemar's exact test."""
+    """Two-sided, exact."""
+    test: str
+    """`McNemar` with one sample each; `permutation` over instances, which is the same for shares of several samples."""
     p_holm: float = 1.0
-    """The same, adjusted for all comparisons of the report (Holm)."""
+    """The same, adjusted for all comparisons of the report at this level (Holm)."""
 
     @property
     def instances(self) -> int:
         """How many instances were compared."""
-        return self.both + self.only_first + self.only_second + self.neither
+        return self.first_better + self.second_better + self.equal
 
 
 def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pair]:
-    """All pairs of models that share an instance.
+    """All pairs of models that share an instance, at each level.
 
     Args:
         names: what each of `scores` is called.
     """
+    return [pair for level in Level for pair in _at_level(scores, names, level)]
+
+
+def _at_level(scores: Sequence[ModelScore], names: Sequence[str], level: Level) -> list[Pair]:
     pairs = [
         pair
         for (one, first), (other, second) in itertools.combinations(zip(scores, names, strict=True), 2)
-        if (pair := _compare(one, other, first, second)).instances
+        if (pair := _compare(one, other, first, second, level)).instances
     ]
     adjusted = holm([pair.p for pair in pairs])
     return [dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
-def _compare(one: ModelScore, other: ModelScore, first: str, second: str) -> Pair:
-    counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
+def _compare(one: ModelScore, other: ModelScore, first: str, second: str, level: Level) -> Pair:
+    # Differences of shares, as whole numbers of their common denominator.
+    whole = math.lcm(one.samples, other.samples)
+    differences = []
     for instance in one.scope.keys() & other.scope.keys():
-        statuses = [_first_status(score, instance) for score in (one, other)]
-        if Status.INFRA_ERROR not in statuses:
-            passed = [status == Status.PASSED for status in statuses]
-            counts[passed[0], passed[1]] += 1
-    only = counts[True, False], counts[False, True]
-    return Pair(first, second, counts[True, True], *only, counts[False, False], mcnemar(*only))
-
-
-def _first_status(score: ModelScore, instance: str) -> str:
-    answers = score.answers.get(instance)
-    return answers[0].status if answers else ""
+        tallies = one.instances[instance], other.instances[instance]
+        if not any(tally.outcomes[Status.INFRA_ERROR] for tally in tallies):
+            mine, theirs = (tally.reached(level) * whole // tally.total for tally in tallies)
+            differences.append(mine - theirs)
+    better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    return Pair(
+        level,
+        first,
+        second,
+        better,
+        worse,
+        len(differences) - better - worse,
+        sum(differences) / (whole * len(differences)) if differences else 0.0,
+        mcnemar(better, worse) if whole == 1 else permutation(differences),
+        MCNEMAR if whole == 1 else PERMUTATION,
+    )

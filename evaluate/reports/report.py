@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...errors import ArgumentError, InputError
 from ...files import write_atomically
 from ..prediction_files import BadRow
 from ..runs.folder import read_facts
@@ -18,6 +19,8 @@ from .paired import Pair, compare_pairs
 from .scores import ModelScore, score_runs
 from .tables import column
 
+#: What a report is saved as, told by the end of the name.
+FORMS = (".md", ".json", ".csv", ".html")
 #: So many models are compared two by two.
 MAX_COMPARED = 12
 
@@ -65,10 +68,15 @@ class Report:
         return render_html(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the report as what the name ends in: .json, .csv or .html; as Markdown otherwise."""
+        """Write the report as what the name ends in: .md, .json, .csv or .html.
+
+        Raises:
+            ArgumentError: it ends in something else.
+        """
         path = Path(path)
-        forms = {".csv": self.to_csv, ".html": self.to_html, ".json": self._to_json}
-        write_atomically(path, forms.get(path.suffix, self.to_markdown)())
+        check_form(path)
+        forms = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html, ".json": self._to_json}
+        write_atomically(path, forms[path.suffix]())
         return path
 
     def _to_json(self) -> str:
@@ -81,6 +89,16 @@ class Report:
     def _repr_markdown_(self) -> str:
         """How a notebook shows it."""
         return self.to_markdown()
+
+
+def check_form(path: Path) -> None:
+    """See before the work whether a report can be saved under this name.
+
+    Raises:
+        ArgumentError: nobody knows as what.
+    """
+    if path.suffix not in FORMS:
+        raise ArgumentError("out", f"{path}: give a name that ends in {', '.join(FORMS[:-1])} or {FORMS[-1]}")
 
 
 def make_report(
@@ -97,11 +115,25 @@ def make_report(
         annotations: what people said, to be compared with the judge.
 
     Raises:
-        InputError: no run folder, or a damaged one.
+        InputError: no run folder, a damaged one, or runs on different datasets.
     """
+    facts = [read_facts(path) for path in paths]
+    _check_datasets(paths, facts)
     scores = score_runs(paths, judge_model)
     names = [column(score, scores) for score in scores]
     pairs = compare_pairs(scores, names) if len(scores) <= MAX_COMPARED else []
     agreement = measure_agreement(annotations, scores) if annotations is not None else None
-    facts = [read_facts(path) for path in paths]
     return Report(paths, facts, scores, pairs, judge_model, agreement, list(bad_annotations))
+
+
+def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
+    """Numbers of different tasks never stand in one table."""
+    for path, other in zip(paths, facts, strict=True):
+        if other["dataset_sha256"] != facts[0]["dataset_sha256"]:
+            named = [
+                f"{where} is on {run['dataset']} {run['benchmark_version']} ({run['dataset_sha256'][:12]})"
+                for where, run in ((paths[0], facts[0]), (path, other))
+            ]
+            raise InputError(
+                f"runs on different datasets cannot be compared: {', '.join(named)}; give a report for each of them"
+            )

@@ -1,9 +1,9 @@
 """Score runs: every total is recomputed from the result rows and judgements, never stored.
 
-Two rates are always given: of all instances in the run's scope (an unanswered one counts as not passed), and of those
-that could be graded. A run with infra errors is called incomplete. The judge's shares are of all answers except those
-that it was not asked about or gave no judgement on, which are counted beside them: an answer that is missing, malformed
-or too long to be shown counts, as in none of the categories.
+Both levels are always counted, each with two rates: of all instances in the run's scope (an unanswered one counts as
+not passed), and of those that could be graded. A run with infra errors is called incomplete. The judge's shares are of
+all answers except those that it was not asked about or gave no judgement on, which are counted beside them: an answer
+that is missing, malformed or too long to be shown counts, as in none of the categories.
 """
 
 from collections import Counter
@@ -16,13 +16,13 @@ from ..judge.category import BEST_FIRST
 from ..judge.store import Judgement, answer_id, read_judgements
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status
+from .levels import MISSING, OUTCOMES, TRACK_ORDER, Level, headline, outcome
+from .spending import Spending, read_spending
 from .stats import pass_at_k, wilson
 
-#: What counts as a status of an instance that a model has not answered.
-MISSING = "missing"
 #: Of an answer that cannot be shown to a judge, before the reason.
 NOT_JUDGED = "not judged: "
-#: The k of pass@k that are reported, as far as there are samples.
+#: The k of pass@k that are reported, as far as there are samples; and k = samples.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
 
 
@@ -31,50 +31,74 @@ class ScoredAnswer(NamedTuple):
 
     sample: int
     status: str
+    core_status: str
     sha256: str
     judged: str | None
     """The judge's category; `judge_error` if it could not be had, `not judged: ` and a reason if the answer cannot be
     shown to a judge, None if it was not asked for."""
+    votes_lost: int = 0
+    """Votes of the judge that could not be had, where others could."""
+
+    @property
+    def outcome(self) -> str:
+        """One of `OUTCOMES`."""
+        return outcome(self.status, self.core_status)
 
 
 @dataclass
 class Tally:
     """Counts over prediction rows; every instance counts as many as the one with most, `missing` ones among them."""
 
-    counts: Counter[str] = field(default_factory=Counter)
-    """Rows by status, `missing` among them."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """Rows by `OUTCOMES`."""
     judged: Counter[str] = field(default_factory=Counter)
     """Rows by the judge's category, `judge_error` and `not judged: ...` among them."""
     nothing_to_judge: int = 0
     """Missing and malformed rows."""
+    votes_lost: int = 0
+    """Rows whose category rests on fewer votes than were asked for."""
     instances: int = 0
 
     def add(self, other: "Tally") -> None:
         """Take the counts of another tally in."""
-        self.counts.update(other.counts)
+        self.outcomes.update(other.outcomes)
         self.judged.update(other.judged)
         self.nothing_to_judge += other.nothing_to_judge
+        self.votes_lost += other.votes_lost
         self.instances += other.instances
 
     @property
     def total(self) -> int:
         """All rows, missing ones included."""
-        return self.counts.total()
+        return self.outcomes.total()
+
+    @property
+    def reproduced(self) -> int:
+        """Rows whose every core case passed, robust ones among them."""
+        return self.outcomes[Level.REPRODUCED] + self.robust
+
+    @property
+    def robust(self) -> int:
+        """Rows whose every case passed."""
+        return self.outcomes[Level.ROBUST]
 
     @property
     def passed(self) -> int:
-        """Rows whose every case passed."""
-        return self.counts[Status.PASSED]
+        """The same as `robust`; for callers that know one level only."""
+        return self.robust
+
+    def reached(self, level: Level) -> int:
+        """Rows that reached a level."""
+        return self.robust if level is Level.ROBUST else self.reproduced
 
     @property
     def graded(self) -> int:
         """Rows that the machinery could grade."""
-        return self.total - self.counts[MISSING] - self.counts[Status.INFRA_ERROR]
+        return self.total - self.outcomes[MISSING] - self.outcomes[Status.INFRA_ERROR]
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the accuracy. Samples of one instance are not independent: n is the instances."""
-        return wilson(self.passed * self.instances / self.total if self.total else 0, self.instances)
+    def interval(self, level: Level) -> tuple[float, float]:
+        """Wilson's 95 % interval of a level's share; n is the instances, for samples of one are not independent."""
+        return wilson(self.reached(level) * self.instances / self.total if self.total else 0, self.instances)
 
     @property
     def has_category(self) -> int:
@@ -99,40 +123,48 @@ class Tally:
 
     def as_dict(self) -> dict[str, Any]:
         """For report.json."""
-        low, high = self.interval
         judge = {
             **{str(name): self.judged[name] for name in BEST_FIRST},
             "judge_error": self.judged["judge_error"],
             "not_judged": self.not_judged,
             "nothing_to_judge": self.nothing_to_judge,
+            "votes_lost": self.votes_lost,
             "unjudged": self.unjudged,
             "shares": {name: share(self.judged[name], self.judge_base) for name in BEST_FIRST},
         }
         return {
             "total": self.total,
-            "passed": self.passed,
             "graded": self.graded,
-            "accuracy": share(self.passed, self.total),
-            "accuracy_ci95": [round(low, 4), round(high, 4)],
-            "accuracy_of_graded": share(self.passed, self.graded),
-            "statuses": {name: self.counts[name] for name in (*map(str, Status), MISSING) if self.counts[name]},
+            **{str(level): self._level_dict(level) for level in Level},
+            "outcomes": {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]},
             "judge": judge if self.judged else None,
+        }
+
+    def _level_dict(self, level: Level) -> dict[str, Any]:
+        reached = self.reached(level)
+        return {
+            "count": reached,
+            "share": share(reached, self.total),
+            "ci95": [round(bound, 4) for bound in self.interval(level)],
+            "share_of_graded": share(reached, self.graded),
         }
 
 
 @dataclass
 class ModelScore:
-    """One model in one setting of one run."""
+    """One model in one setting and track of one run."""
 
     run: str
     path: Path
     model: str
     setting: str
+    track: str
     scope: Mapping[str, str]
     """Instance id → category."""
     answers: dict[str, list[ScoredAnswer]]
     """Of each answered instance, in the order of samples."""
     complete: bool
+    spending: Spending = field(default_factory=Spending)
 
     def __post_init__(self) -> None:
         # Every instance weighs the same, however many of its samples are there.
@@ -143,16 +175,17 @@ class ModelScore:
         for name, tally in self.instances.items():
             self.categories[self.scope[name]].add(tally)
             self.overall.add(tally)
-        self.complete = self.complete and not self.overall.counts[Status.INFRA_ERROR]
+        self.complete = self.complete and not self.overall.outcomes[Status.INFRA_ERROR]
 
     def _tally(self, name: str) -> Tally:
         found = self.answers.get(name, [])
         tally = Tally(
-            Counter(answer.status for answer in found), Counter(a.judged for a in found if a.judged), instances=1
+            Counter(answer.outcome for answer in found), Counter(a.judged for a in found if a.judged), instances=1
         )
         tally.nothing_to_judge = sum(answer.status == Status.MALFORMED and not answer.judged for answer in found)
+        tally.votes_lost = sum(answer.votes_lost > 0 for answer in found)
         if missing := self.samples - len(found):
-            tally.counts[MISSING] = missing
+            tally.outcomes[MISSING] = missing
             tally.nothing_to_judge += missing
         return tally
 
@@ -162,17 +195,30 @@ class ModelScore:
         return f"{self.model} ({self.setting})" if self.setting else self.model
 
     @property
-    def key(self) -> str:
-        """A name that no other score of the same report has."""
-        return f"{self.run}: {self.name}"
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from other scores of its run: model, setting, track."""
+        return self.model, self.setting, self.track
 
-    def pass_at(self) -> dict[int, float]:
-        """Mean pass@k over the instances of the scope, for the k of `PASS_AT` that its samples allow."""
+    @property
+    def headline(self) -> Level:
+        """The level by which its track is ranked."""
+        return headline(self.track)
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """Sorts scores: by track, then the best first by the track's level, then by the other level."""
+        tally, total = self.overall, self.overall.total
+        other = tally.reproduced + tally.robust
+        place = -tally.reached(self.headline) / total, -other / total, self.model, self.setting
+        return TRACK_ORDER.index(self.track) if self.track in TRACK_ORDER else len(TRACK_ORDER), *place
+
+    def pass_at(self, level: Level) -> dict[int, float]:
+        """Mean pass@k over the instances of the scope, for the k of `PASS_AT` below its samples, and k = samples."""
         if self.samples == 1:
             return {}
-        ks = [k for k in PASS_AT if k <= self.samples]
+        ks = [*(k for k in PASS_AT if k < self.samples), self.samples]
         tallies = self.instances.values()
-        return {k: sum(pass_at_k(tally.total, tally.passed, k) for tally in tallies) / len(tallies) for k in ks}
+        return {k: sum(pass_at_k(tally.total, tally.reached(level), k) for tally in tallies) / len(tallies) for k in ks}
 
     def as_dict(self) -> dict[str, Any]:
         """For report.json."""
@@ -180,18 +226,25 @@ class ModelScore:
             "run": self.run,
             "model_name_or_path": self.model,
             "setting": self.setting,
+            "track": self.track,
+            "headline": str(self.headline),
             "complete": self.complete,
             "samples": self.samples,
+            "spending": self.spending.as_dict(),
             "overall": self.overall.as_dict(),
-            "pass_at_k": {str(k): round(value, 4) for k, value in self.pass_at().items()},
+            "pass_at_k": {
+                str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()} for level in Level
+            },
             "categories": {name: tally.as_dict() for name, tally in sorted(self.categories.items())},
-            "instances": {name: dict(tally.counts) for name, tally in self.instances.items()},
+            "instances": {name: dict(tally.outcomes) for name, tally in self.instances.items()},
             "judged": {name: dict(tally.judged) for name, tally in self.instances.items() if tally.judged},
         }
 
 
 def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[ModelScore]:
-    """The scores of all models of several run folders, which are named so that they can be told apart.
+    """The scores of all models of several run folders, in the order of their ranks.
+
+    Runs are named so that they can be told apart.
 
     Args:
         judge_model: whose judgements count, if a run was judged by several; the last one by default.
@@ -200,29 +253,38 @@ def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[Mo
         InputError: no run folder, or a damaged one.
     """
     names = Counter(path.resolve().name for path in paths)
-    return [
+    scores = [
         score
         for path in paths
         for score in _score_run(
             path, path.resolve().name if names[path.resolve().name] == 1 else str(path), judge_model
         )
     ]
+    return sorted(scores, key=lambda score: score.rank)
 
 
 def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[ModelScore]:
     facts = read_facts(path)
     judgements = read_judgements(path, judge_model)
-    found: dict[tuple[str, str], dict[str, list[ScoredAnswer]]] = {}
+    found: dict[tuple[str, str, str], dict[str, list[ScoredAnswer]]] = {}
     for row in read_results(path):
         instance = row["instance_id"]
         if instance in facts["scope"]:
-            judged = _label(judgements.get(answer_id(row)))
-            answer = ScoredAnswer(row["sample"], row["status"], row["prediction_sha256"], judged)
-            by_instance = found.setdefault((row["model_name_or_path"], row["setting"]), {})
+            judgement = judgements.get(answer_id(row))
+            judged = _label(judgement)
+            lost = judgement.errors if judgement and judgement.category else 0
+            status, core_status = row["status"], row["core_status"]
+            answer = ScoredAnswer(row["sample"], status, core_status, row["prediction_sha256"], judged, lost)
+            by_instance = found.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
             by_instance.setdefault(instance, []).append(answer)
-    for (model, setting), answers in sorted(found.items()):
+    spent = read_spending(path)
+    for key, answers in sorted(found.items()):
         in_order = {instance: sorted(items, key=lambda answer: answer.sample) for instance, items in answers.items()}
-        yield ModelScore(name, path, model, setting, facts["scope"], in_order, bool(facts.get("complete")))
+        score = ModelScore(name, path, *key, facts["scope"], in_order, bool(facts.get("complete")))
+        for instance, items in in_order.items():
+            for answer in items:
+                score.spending.add(spent.get((instance, *key, answer.sample), {}))
+        yield score
 
 
 def _label(judgement: Judgement | None) -> str | None:

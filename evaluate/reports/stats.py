@@ -1,6 +1,7 @@
-"""Statistics of shares and of paired verdicts: Wilson's interval, pass@k, McNemar's test."""
+"""Statistics of shares and of paired verdicts: Wilson's interval, pass@k, McNemar's and the permutation test."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
@@ -44,6 +45,21 @@ def mcnemar(only_first: int, only_second: int) -> float:
     # Exact until the last step: 2**n is too large for a float from n = 1024 on.
     tail = Fraction(sum(math.comb(n, k) for k in range(least + 1)), 2**n)
     return min(1.0, float(2 * tail))
+
+
+def permutation(differences: Sequence[int]) -> float:
+    """Two-sided p of Fisher's exact paired permutation test: how often random signs sum to as much as was seen.
+
+    Under the null hypothesis each difference is as likely with the other sign. All assignments of signs are counted, by
+    their sums. With differences of -1, 0 and 1 this is McNemar's exact test.
+    """
+    sums = Counter({0: 1})
+    for size in filter(None, map(abs, differences)):
+        larger = Counter({total + size: count for total, count in sums.items()})
+        larger.update({total - size: count for total, count in sums.items()})
+        sums = larger
+    seen = abs(sum(differences))
+    return float(Fraction(sum(count for total, count in sums.items() if abs(total) >= seen), sums.total()))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -1,52 +1,102 @@
 """The tables of a report: header and rows of plain text, for the terminal, Markdown and HTML alike."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
+from ...text import counted
 from ..judge.category import BEST_FIRST
-from ..verdict import Status
 from .agreement import Agreement
+from .levels import MISSING, OUTCOMES, Level
 from .paired import Pair
-from .scores import MISSING, NOT_JUDGED, ModelScore, Tally
+from .scores import NOT_JUDGED, ModelScore, Tally
+from .spending import NAMES
 
 Table = tuple[list[str], list[list[str]]]
 
-#: In the instance table: one mark for each status, and one for an instance without prediction.
-MARKS = {
-    Status.PASSED: "pass",
-    Status.FAILED: "fail",
-    Status.ERROR: "error",
-    Status.TIMEOUT: "time",
-    Status.OOM: "oom",
-    Status.MALFORMED: "malf",
-    Status.INFRA_ERROR: "INFRA",
-}
+#: Words of the tables for outcomes that are not said as they are.
+WORDS = {"reproduced": "core only", "infra_error": "INFRA"}
 
 
 def summary_table(scores: Sequence[ModelScore]) -> Table:
-    """Accuracy, interval, both rates, pass@k, statuses."""
-    shown = [str(status) for status in Status if status is not Status.PASSED and _any(scores, status)]
-    missing = [MISSING] if _any(scores, MISSING) else []
+    """Both levels of each model: number, share, interval."""
     several = len({score.run for score in scores}) > 1
-    ks = sorted({k for score in scores for k in score.pass_at() if k > 1})
-    header = [*(["run"] if several else []), "model", "passed", "accuracy", "95 % interval", "of graded"]
+    header = [*(["run"] if several else []), "model", "track", *(name for level in Level for name in (level, "95 %"))]
+    rows = []
+    for score in scores:
+        cells = [score.run] if several else []
+        cells += [score.name + ("" if score.complete else " [incomplete]"), score.track]
+        for level in Level:
+            reached, (low, high) = score.overall.reached(level), score.overall.interval(level)
+            total = score.overall.total
+            cells += [f"{percent(reached, total)} ({reached}/{total})", f"{100 * low:.0f} - {100 * high:.0f}"]
+        rows.append(cells)
+    return [str(name) for name in header], rows
+
+
+def graded_table(scores: Sequence[ModelScore]) -> Table:
+    """Both levels of what could be graded, for models of which something could not."""
     rows = []
     for score in scores:
         tally = score.overall
-        low, high = tally.interval
-        pass_at = score.pass_at()
-        rows.append(
-            [
-                *([score.run] if several else []),
-                score.name + ("" if score.complete else " [incomplete]"),
-                f"{tally.passed}/{tally.total}",
-                percent(tally.passed, tally.total),
-                f"{100 * low:.1f} - {100 * high:.1f}",
-                percent(tally.passed, tally.graded),
-                *(f"{100 * pass_at[k]:.1f} %" if k in pass_at else "-" for k in ks),
-                *(str(tally.counts[name]) for name in (*shown, *missing)),
-            ]
-        )
-    return [*header, *(f"pass@{k}" for k in ks), *shown, *missing], rows
+        if tally.graded < tally.total:
+            shares = (percent(tally.reached(level), tally.graded) for level in Level)
+            rows.append([column(score, scores), f"{tally.graded}/{tally.total}", *shares])
+    return ["model", "graded", *map(str, Level)], rows
+
+
+def pass_at_table(scores: Sequence[ModelScore]) -> Table:
+    """pass@k at both levels, for models with several samples."""
+    several = [score for score in scores if score.samples > 1]
+    ks = sorted({k for score in several for k in score.pass_at(score.headline)})
+    rows = []
+    for score in several:
+        for level in Level:
+            found = score.pass_at(level)
+            cells = (f"{100 * found[k]:.1f} %" if k in found else "-" for k in ks)
+            rows.append([column(score, scores), str(level), *cells])
+    return ["model", "level", *(f"k = {k}" for k in ks)], rows
+
+
+def outcome_table(scores: Sequence[ModelScore]) -> Table:
+    """What became of each model's answers: each counts once, by the level that it reached or by its core cases."""
+    levels = [str(level) for level in reversed(Level)]
+    shown = [name for name in OUTCOMES if name in levels or any(score.overall.outcomes[name] for score in scores)]
+    rows = [[column(score, scores), *(str(score.overall.outcomes[name]) for name in shown)] for score in scores]
+    return ["model", *(WORDS.get(name, name) for name in shown)], rows
+
+
+def cross_table(scores: Sequence[ModelScore]) -> Table:
+    """What the judge says of the answers of each outcome: do tests and judge agree?"""
+    rows = []
+    for score in scores:
+        found = Counter((answer.outcome, answer.judged) for items in score.answers.values() for answer in items)
+        for name in OUTCOMES if score.overall.has_category else ():
+            counts = [found[name, category] for category in BEST_FIRST]
+            if total := sum(count for (of, _), count in found.items() if of == name):
+                cells = map(str, (*counts, total - sum(counts)))
+                rows.append([column(score, scores), WORDS.get(name, name), *cells])
+    return ["model", "tests", *(f"judge: {name}" for name in BEST_FIRST), "no category"], rows
+
+
+def spending_table(scores: Sequence[ModelScore]) -> Table:
+    """What an answer of each model took, as far as the predictions say."""
+    forms = {"cost_usd": "{:.4f}", "input_tokens": "{:,.0f}", "output_tokens": "{:,.0f}", "duration_s": "{:,.1f}"}
+    named = [name for name in NAMES if any(score.spending.answers[name] for score in scores)]
+    rows = []
+    for score in scores:
+        means = {name: score.spending.mean(name) for name in named}
+        if any(mean is not None for mean in means.values()):
+            cells = ["-" if mean is None else forms[name].format(mean) for name, mean in means.items()]
+            cost, answers = score.spending.sums["cost_usd"], score.spending.answers["cost_usd"]
+            total = [f"{cost:.2f} for {counted(answers, 'answer')}" if answers else "-"] * ("cost_usd" in named)
+            rows.append([column(score, scores), *cells, *total])
+    words = {
+        "cost_usd": "US dollars",
+        "input_tokens": "tokens in",
+        "output_tokens": "tokens out",
+        "duration_s": "seconds",
+    }
+    return ["model", *(words[name] for name in named), *(["dollars in all"] * ("cost_usd" in named))], rows
 
 
 def judge_table(scores: Sequence[ModelScore]) -> Table:
@@ -67,32 +117,30 @@ def judge_table(scores: Sequence[ModelScore]) -> Table:
 
 
 def category_table(scores: Sequence[ModelScore]) -> Table:
-    """Accuracy by category, one column a model."""
+    """How many instances of each category a model has reproduced, and how many of them are robust."""
     names = sorted({name for score in scores for name in score.categories})
     header = ["category", *(column(score, scores) for score in scores)]
     return header, [[name, *(_cell(score.categories.get(name)) for score in scores)] for name in names]
 
 
 def instance_table(scores: Sequence[ModelScore]) -> Table:
-    """The verdict on each instance, one column a model; the judge's category beside it, if there is one."""
-    names = sorted({name for score in scores for name in score.instances})
+    """What became of each instance that somebody answered, one column a model; the judge's category beside it."""
+    names = sorted({name for score in scores for name in score.answers})
     header = ["instance", *(column(score, scores) for score in scores)]
     return header, [[name, *(mark(score.instances.get(name)) for score in scores)] for name in names]
 
 
 def pair_table(pairs: Sequence[Pair]) -> Table:
-    """McNemar's test for each two models on the instances that both could be graded on."""
-    header = ["first", "second", "instances", "both passed", "only first", "only second", "neither", "p", "p (Holm)"]
+    """Each two models, on the instances that both could be graded on."""
     rows = [
         [
-            pair.first,
-            pair.second,
-            *map(str, (pair.instances, pair.both, pair.only_first, pair.only_second, pair.neither)),
-            *(f"{p:.3g}" for p in (pair.p, pair.p_holm)),
+            *(pair.first, pair.second, str(pair.instances)),
+            *(str(pair.first_better), str(pair.second_better), f"{100 * pair.difference:+.1f}"),
+            *(f"{p:.2g}" for p in (pair.p, pair.p_holm)),
         ]
         for pair in pairs
     ]
-    return header, rows
+    return ["first", "second", "instances", "first better", "second better", "points", "p", "p (Holm)"], rows
 
 
 def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
@@ -134,26 +182,35 @@ def percent(part: int, whole: int) -> str:
 
 
 def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
-    """The heading of a model: its name, with the run where several have that name."""
-    clash = sum(other.name == score.name for other in scores) > 1
-    return score.key if clash else score.name
+    """The heading of a model: its name; the track where there are several, the run where several have that name."""
+    tracks = len({other.track for other in scores}) > 1
+    name = f"{score.name}, {score.track}" if tracks else score.name
+    clash = sum(other.key == score.key for other in scores) > 1
+    return f"{score.run}: {name}" if clash else name
 
 
 def mark(tally: Tally | None) -> str:
-    """The verdict on one instance in a word."""
+    """What became of one instance, in a word; of several samples, how many."""
     if tally is None:
         return "-"
     if tally.total > 1:
-        return f"{tally.passed}/{tally.total}"
-    [name] = tally.counts
-    verdict = MISSING if name == MISSING else MARKS[Status(name)]
+        return _counts(tally)
+    [name] = tally.outcomes
     judged = next((label for label in tally.judged if label in BEST_FIRST), "")
-    return f"{verdict} {judged}".strip()
+    return f"{WORDS.get(name, name)} {judged}".strip()
 
 
-def _any(scores: Iterable[ModelScore], status: str) -> bool:
-    return any(score.overall.counts[status] for score in scores)
+def _counts(tally: Tally) -> str:
+    """Reproduced rows of those there are; robust ones in brackets, where that is another number."""
+    robust = f" ({tally.robust})" if tally.robust != tally.reproduced else ""
+    missing = tally.outcomes[MISSING]
+    if missing == tally.total:
+        return MISSING
+    return f"{tally.reproduced}/{tally.total - missing}{robust}" + (f", {missing} {MISSING}" if missing else "")
 
 
 def _cell(tally: Tally | None) -> str:
-    return f"{tally.passed}/{tally.total}" if tally else "-"
+    if tally is None:
+        return "-"
+    robust = f" ({tally.robust})" if tally.robust != tally.reproduced else ""
+    return f"{tally.reproduced}/{tally.total}{robust}"

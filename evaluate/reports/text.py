@@ -8,8 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...text import one_line
+from ...text import counted, one_line
 from .agreement import Agreement
+from .levels import Level, reaches
 from .sections import failures, notes, tables
 
 if TYPE_CHECKING:
@@ -32,12 +33,14 @@ def render_markdown(report: "Report") -> str:
             f"{_escape(facts['started_at'])}" + ("" if facts.get("complete") else ", **incomplete**")
         )
         if bad := facts.get("bad_rows"):
-            lines.append(f"  - {len(bad)} prediction rows could not be evaluated; see `bad_rows` in run.json")
+            lines.append(
+                f"  - {counted(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
+            )
     for title, table in tables(report):
         lines += ["", f"## {title}", "", *_markdown_table(*table)]
     reasons = (reason for path in report.paths for reason in failures(path))
     if shown := list(itertools.islice(reasons, MAX_REASONS)):
-        lines += ["", "## What did not pass", "", *_markdown_table(["instance", "model", "status", "why"], shown)]
+        lines += ["", "## What did not pass", "", *_markdown_table(["instance", "model", "outcome", "why"], shown)]
         if more := sum(1 for _ in reasons):
             lines += ["", f"{more} more are in results.jsonl."]
     for note in notes(report):
@@ -64,15 +67,18 @@ def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
 
 def render_csv(report: "Report") -> str:
     """One row for each answer, for a spreadsheet or a data frame."""
-    header = ("run", "model_name_or_path", "setting", "instance_id", "category", "sample", "status", "judge")
+    header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category", "sample"]
+    header += [*map(str, Level), "status", "core_status", "judge"]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
     for score in report.scores:
         for instance, answers in sorted(score.answers.items()):
             for answer in answers:
-                names = map(_cell, (score.run, score.model, score.setting, instance, score.scope[instance]))
-                writer.writerow([*names, answer.sample, answer.status, answer.judged or ""])
+                names = score.run, *score.key, instance, score.scope[instance]
+                levels = (int(reaches(answer.outcome, level)) for level in Level)
+                found = *levels, answer.status, answer.core_status, answer.judged or ""
+                writer.writerow([*map(_cell, names), answer.sample, *found])
     return out.getvalue()
 
 

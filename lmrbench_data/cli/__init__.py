@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..text import one_line
-from . import agent, dataset, evaluate, generate, images, judge, papers, report, submit, tasks
+from . import agent, dataset, evaluate, generate, images, judge, papers, report, show, submit, tasks
 from .output import flush, prepare_streams, put, say, say_what_is_logged
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command("run")(generate.run)
 app.command("evaluate")(evaluate.evaluate)
 app.command("judge")(judge.judge)
 app.command("report")(report.report)
+app.command("show")(show.show)
 app.command("submit")(submit.submit)
 app.command("verify")(submit.verify)
 

@@ -5,7 +5,9 @@ import io
 import json
 import logging
 import os
+import shutil
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -13,7 +15,14 @@ from typing import Annotated, Any
 import typer
 
 from ..progress import Progress
-from ..text import visible
+from ..text import one_line, visible
+
+#: Columns of a table that goes into a file or another program.
+PIPE_WIDTH = 240
+#: A column that would be cut to fewer characters is left out.
+LEAST = 20
+#: Seconds between two lines about a long job, where no bar can be drawn.
+LOG_EVERY_S = 30.0
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Sandboxes at a time.")]
@@ -61,29 +70,102 @@ def put(text: str) -> None:
     _write(visible(text) + "\n")
 
 
+def put_coloured(line: str, colour: str) -> None:
+    """A line on stdout in a colour, given as a sequence of the terminal; what the line holds stays text."""
+    _write(f"{colour}{visible(line)}\x1b[0m\n" if colour else visible(line) + "\n")
+
+
 def print_json(value: Any) -> None:
     """JSON on stdout."""
     _write(json.dumps(value, indent=2, default=str) + "\n")
 
 
+def output_width() -> int:
+    """Columns of the terminal on stdout. A pipe has none: lines there are as long as they need to be."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+
+
+def table_width(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Columns that a table takes if nothing in it is wrapped."""
+    return 1 + sum(_widest(header, rows, number) + 3 for number in range(len(header)))
+
+
+def _widest(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> int:
+    return max(len(row[number]) for row in (header, *rows))
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
-    """A table on stdout; contents are shown as they are, never taken as markup."""
+    """A table on stdout; contents are shown as they are, never taken as markup.
+
+    Columns that do not fit come below, beside the first one again: a word that is broken inside is hard to read.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
-    for number, name in enumerate(header):
-        numeric = number > 0 and all(row[number][:1].isdigit() or row[number] == "-" for row in rows)
-        table.add_column(Text(visible(name)), justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    # A pipe has no width: lines there are as long as they need to be.
-    console = Console(width=None if sys.stdout.isatty() else 240)
+    width = output_width()
+    console = Console(width=width)
     with console.capture() as capture:
-        console.print(table)
+        for numbers in _blocks(header, rows, width):
+            table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
+            for number in numbers:
+                numeric = number > 0 and all(row[number][:1].isdigit() or row[number][:1] in ("-", "+") for row in rows)
+                least = _least(header, rows, number)
+                # A single cell may be longer than any terminal: that one is folded.
+                table.add_column(
+                    Text(visible(header[number])),
+                    justify="right" if numeric else "left",
+                    overflow="fold",
+                    min_width=least if least < width // 2 or (number == 0 and least <= width * 2 // 3) else None,
+                )
+            for row in rows:
+                table.add_row(*(Text(visible(row[number])) for number in numbers))
+            console.print(table)
+            title = ""
     _write(capture.get())
+
+
+def _least(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> int:
+    """Columns that a column of a table needs: headings may be wrapped between words, cells may not."""
+    words = header[number].split() or [""]
+    return max(max(map(len, words)), max((len(row[number]) for row in rows), default=0))
+
+
+def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """Which columns stand beside each other; the first one in each block."""
+    blocks, taken = [[0]], 0
+    first = _least(header, rows, 0) + 4
+    for number in range(1, len(header)):
+        needed = _least(header, rows, number) + 3
+        if len(blocks[-1]) > 1 and first + taken + needed > width:
+            blocks.append([0])
+            taken = 0
+        blocks[-1].append(number)
+        taken += needed
+    return blocks
+
+
+def print_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on stdout, one line a row. The first column is never cut; others are, or left out from the right."""
+    from rich.cells import set_cell_size
+
+    room = output_width() - 1
+    widths = [_widest(header, rows, number) for number in range(len(header))]
+    least = [widths[0], *(min(width, LEAST) for width in widths[1:])]
+    while len(widths) > 1 and sum(least) + 2 * (len(least) - 1) > room:
+        widths.pop()
+        least.pop()
+    while sum(widths) + 2 * (len(widths) - 1) > room and widths != least:
+        widths[max(range(len(widths)), key=lambda number: widths[number] - least[number])] -= 1
+    lines = []
+    for row in (header, *rows):
+        cells = []
+        for cell, width in zip(map(one_line, row), widths, strict=False):
+            cut = cell if len(cell) <= width else f"{cell[: width - 1]}\N{HORIZONTAL ELLIPSIS}"
+            cells.append(set_cell_size(cut, width))
+        lines.append("  ".join(cells).rstrip())
+    put("\n".join(lines))
 
 
 def _write(text: str) -> None:
@@ -116,9 +198,9 @@ def _to_stdout() -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_bar(description: str, *, shown: bool = True) -> Iterator[Progress]:
-    """A progress bar on stderr, with counts by label, if that is a terminal and `shown`."""
+    """Progress on stderr: a bar with counts by label if that is a terminal and `shown`; a line now and then if not."""
     if not (shown and sys.stderr.isatty()):
-        yield Progress()
+        yield _Lines(description)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -142,7 +224,38 @@ class _Bar(Progress):
 
     def step(self, label: str = "") -> None:
         self._labels[label] += 1
-        # Names of instances occur once each and would fill the line; statuses and categories are few.
-        counts = {label: count for label, count in self._labels.items() if label}
-        shown = " ".join(f"{label} {count}" for label, count in counts.items()) if len(counts) <= 8 else ""
-        self._bars.update(self._task, advance=1, counts=shown)
+        self._bars.update(self._task, advance=1, counts=_counts(self._labels))
+
+
+class _Lines(Progress):
+    """A line of the log every `LOG_EVERY_S` seconds: how far the work is, and how long the rest may take."""
+
+    def __init__(self, description: str) -> None:
+        self._description = description
+        self._labels: Counter[str] = Counter()
+        self._total = 0
+        self._started = self._said = time.monotonic()
+
+    def start(self, total: int) -> None:
+        self._total = total
+        self._started = self._said = time.monotonic()
+
+    def step(self, label: str = "") -> None:
+        self._labels[label] += 1
+        now, done = time.monotonic(), self._labels.total()
+        if now - self._said < LOG_EVERY_S or done >= self._total:
+            return
+        self._said = now
+        left = (now - self._started) / done * (self._total - done)
+        counts = _counts(self._labels)
+        say(f"{self._description}: {done} of {self._total}{counts and f' ({counts})'}, about {_minutes(left)} left")
+
+
+def _counts(labels: Counter[str]) -> str:
+    """How often each label came. Names of instances occur once each and would fill the line; statuses are few."""
+    counts = {label: count for label, count in labels.items() if label}
+    return " ".join(f"{label} {count}" for label, count in counts.items()) if len(counts) <= 8 else ""
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

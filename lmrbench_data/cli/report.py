@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..files import write_atomically
-from .output import Json, print_json, print_table, put, say
+from .output import Json, output_width, print_json, print_table, put, say, table_width
 
 if TYPE_CHECKING:
     from ..evaluate.reports.report import Report
+    from ..evaluate.reports.tables import Table
 
 
 class Format(enum.StrEnum):
@@ -39,14 +40,17 @@ def report(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare runs: accuracy with intervals by model, category and instance, recomputed from the result rows.
+    """Compare runs: reproduced and robust by model, category and instance, recomputed from the result rows.
 
     With several runs or models also McNemar's test for each pair; with --human the agreement of people and judge.
 
     Example: lmrbench report runs/a runs/b --html report.html
     """
     from .. import api
+    from ..evaluate.reports.report import check_form
 
+    if out:
+        check_form(out)
     made = api.report(*runs, judge_model=judge_model, human=human)
     if as_json:
         form = Format.JSON
@@ -68,10 +72,27 @@ def report(
 
 def print_report(report: "Report") -> None:
     """The tables of a report on stdout."""
-    from ..evaluate.reports.sections import tables
+    from ..evaluate.reports.sections import notes, tables
+    from ..evaluate.reports.tables import column
 
     if not report.scores:
         put("no results yet")
         return
-    for title, table in tables(report):
-        print_table(*table, title=title)
+    (title, summary), *others = tables(report)
+    names = {column(score, report.scores): f"#{number}" for number, score in enumerate(report.scores, start=1)}
+    short = [(name, _short(table, names)) for name, table in others]
+    if any(table is not wide for (_, table), (_, wide) in zip(short, others, strict=True)):
+        header, rows = summary
+        summary = ["", *header], [[number, *row] for number, row in zip(names.values(), rows, strict=True)]
+    for name, (header, rows) in ((title, summary), *short):
+        print_table(header, rows, title=name)
+    for note in notes(report):
+        put(note)
+
+
+def _short(table: "Table", names: dict[str, str]) -> "Table":
+    """A table that is wider than the terminal with numbers in place of models."""
+    header, rows = table
+    if table_width(header, rows) <= output_width():
+        return table
+    return [names.get(cell, cell) for cell in header], [[names.get(cell, cell) for cell in row] for row in rows]

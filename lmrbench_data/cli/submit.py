@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..text import counted
 from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 DATASET = "lmr-bench/lmr-bench"
@@ -128,7 +129,8 @@ def verify(
     if not as_json:
         for line in found[:50]:
             put(f"differs: {line}")
-        put(f"{len(found)} differences in {len(claim.rows)} rows; {memorised} pass on the published seeds only")
+        where = f"{counted(len(found), 'difference')} in {counted(len(claim.rows), 'row')}"
+        put(f"{where}; {memorised} pass on the published seeds only")
     if publish and (yes or as_json or typer.confirm("Publish it?" if not found else "Say so on the PR?", err=True)):
         if found:
             reject(api, claim, found)

@@ -5,14 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from .output import Json, print_json, print_table, put
+from .output import Json, print_json, print_lines, put
 
 app = typer.Typer(help="Look at the benchmark's tasks.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_tasks(as_json: Json = False) -> None:
-    """List all instances: category, paper, goal function, size of the repository, files that a solution has to know.
+    """List all instances, one a line: year, category, goal function, paper, size of the repository, files to know.
+
+    Columns that the terminal has no room for are left out; `tasks show ID` and --json tell everything.
 
     Example: lmrbench tasks list --json
     """
@@ -23,9 +25,9 @@ def list_tasks(as_json: Json = False) -> None:
     if as_json:
         print_json(rows)
         return
-    header = ("instance_id", "category", "paper", "year", "goal", "files", "lines", "depends_on")
+    header = ("instance_id", "year", "category", "goal", "paper", "files", "lines", "depends_on")
     shown = [{**row, "depends_on": " ".join(row["depends_on"]) or "-"} for row in rows]
-    print_table(header, [[str(row[name]) for name in header] for row in shown])
+    print_lines(header, [[str(row[name]) for name in header] for row in shown])
 
 
 @app.command()

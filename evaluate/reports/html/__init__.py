@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page: tables, plots, and every answer beside the reference.
+"""The report as one self-contained HTML page: tables, charts, and every answer beside the reference.
 
 No request leaves the page, and it works without its script; everything that comes from a model is escaped.
 """
@@ -6,22 +6,28 @@ No request leaves the page, and it works without its script; everything that com
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....extras import need
+from ....paths import benchmark_folder
 from ....text import visible
-from ...verdict import Status
-from ..scores import MISSING
+from ...judge.category import BEST_FIRST
+from ..answers import collect
+from ..changes import Part
+from ..levels import OUTCOMES, Level
 from ..sections import notes, tables
-from ..tables import column, mark
-from .answers import collect
-from .plots import draw_plots
+from ..tables import WORDS, column, mark
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from ..report import Report
 
 _HERE = Path(__file__).parent
+#: Where the project keeps its tasks.
+TASKS_URL = "https://github.com/lmr-bench/lmr-bench/tree/main/benchmark"
 
 
 def render_html(report: "Report") -> str:
@@ -33,6 +39,8 @@ def render_html(report: "Report") -> str:
     need("report", "the HTML report")
     import jinja2
 
+    from .markup import prose
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
@@ -40,34 +48,54 @@ def render_html(report: "Report") -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["visible"] = visible
-    environment.filters["reflow"] = reflow
+    environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link)
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
-    named.pop("By instance", None)  # the page has a grid of its own
+    for title in ("By instance", "By category"):
+        named.pop(title, None)  # the page has a grid and a chart of its own
     instances, warnings = collect(report)
-    names = [column(score, report.scores) for score in report.scores]
     return environment.get_template("page.html.j2").render(
         report=report,
-        names=names,
+        scores=report.scores,
+        names=[column(score, report.scores) for score in report.scores],
+        categories=sorted({name for score in report.scores for name in score.categories}),
+        levels=list(Level),
+        judged=BEST_FIRST,
         tables=named,
         notes=notes(report),
         warnings=warnings,
         instances=instances,
-        statuses=[*map(str, Status), MISSING],
+        tasks=_task_folders(),
+        tasks_url=TASKS_URL,
+        outcomes=OUTCOMES,
+        words=WORDS,
         mark=mark,
-        plots=draw_plots(report.scores, names),
         style=(_HERE / "style.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
-def reflow(text: str) -> str:
-    """Prose that was wrapped for an editor, with its paragraphs and list items on lines of their own."""
-    joined = ""
-    for line in text.splitlines():
-        starts = not line.strip() or line.startswith("    ") or re.match(r"\s*(?:[-*]|\d+[.)])\s", line)
-        joined += ("\n" if starts or joined.endswith("\n") or not joined else " ") + (line if starts else line.strip())
-        joined += "\n" if not line.strip() else ""
-    return joined.strip("\n")
+def _coloured(part: Part) -> "Sequence[tuple[str, Markup | str]]":
+    """(kind, line) of a difference, its code in colours."""
+    from .markup import python_lines
+
+    before, after = python_lines(part.before), python_lines(part.after)
+    return [
+        (line.kind, line.text if line.number < 0 else (before if line.kind == "del" else after)[line.number])
+        for line in part.lines
+    ]
+
+
+def _link(address: str) -> str:
+    """An address that a reader may follow; empty for any other."""
+    return address if re.fullmatch(r"https?://[\w./~:?&=%#+-]+", address) else ""
+
+
+def _task_folders() -> dict[str, str]:
+    """Folder of each instance among the tasks of this installation."""
+    found = {}
+    for path in benchmark_folder().glob("*/task.yaml"):
+        for name in re.findall(r"^\s*-?\s*instance_id:\s*([\w.-]+)\s*$", path.read_text(encoding="utf-8"), re.M):
+            found[name] = path.parent.name
+    return found

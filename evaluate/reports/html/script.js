@@ -1,25 +1,32 @@
 "use strict";
-// Filters, keyboard and theme. The page is complete without it: instances are <details> elements.
+// Filters, sorting, samples, keyboard and theme; their state is in the address. The page is complete without it.
 (() => {
   const $ = (id) => document.getElementById(id);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const instances = all("details.instance");
-  const filters = ["text", "category", "model", "status"].map((name) => $(`filter-${name}`));
-  const [text, category, model, status] = filters;
+  const fields = { q: $("filter-text"), category: $("filter-category"), model: $("filter-model"), outcome: $("filter-status") };
+  const sorting = { by: "", down: false };
+  let place = "";
 
   $("controls").hidden = false;
 
-  function matches(instance) {
-    const answers = all("section.answer", instance);
-    const wanted = answers.filter(
-      (answer) =>
-        (!model.value || answer.dataset.model === model.value) &&
-        (!status.value || answer.dataset.status === status.value || answer.dataset.judged === status.value),
-    );
+  // --- what is shown ---------------------------------------------------------------------------------------------
+
+  function wanted(sample) {
+    const { model, outcome } = fields;
+    const data = sample.dataset;
     return (
-      instance.dataset.name.toLowerCase().includes(text.value.trim().toLowerCase()) &&
+      (!model.value || sample.parentElement.dataset.model === model.value) &&
+      (!outcome.value || data.outcome === outcome.value || data.judged === outcome.value)
+    );
+  }
+
+  function matches(instance) {
+    const { q, category, model, outcome } = fields;
+    return (
+      instance.dataset.name.toLowerCase().includes(q.value.trim().toLowerCase()) &&
       (!category.value || instance.dataset.category === category.value) &&
-      (wanted.length > 0 || !(model.value || status.value))
+      (!(model.value || outcome.value) || all(".sample", instance).some(wanted))
     );
   }
 
@@ -30,28 +37,131 @@
       instance.hidden = !visible;
       $(`row-${instance.id}`).hidden = !visible;
       for (const answer of all("section.answer", instance)) {
-        answer.hidden = Boolean(model.value) && answer.dataset.model !== model.value;
+        answer.hidden = Boolean(fields.model.value) && answer.dataset.model !== fields.model.value;
+        const samples = all(".sample", answer);
+        choose(answer, samples.find(wanted) || samples[0]);
       }
       shown += visible;
     }
     $("count").textContent = `${shown} of ${instances.length} instances`;
   }
 
-  function open(instance, answer) {
+  function choose(answer, chosen) {
+    for (const sample of all(".sample", answer)) {
+      sample.hidden = sample !== chosen;
+    }
+    for (const link of all(".samples a", answer)) {
+      link.toggleAttribute("aria-current", link.hash === `#${chosen.id}`);
+    }
+  }
+
+  function open(target) {
+    const instance = target.closest("details.instance");
+    const answer = target.closest("section.answer");
+    instance.hidden = false;
     instance.open = true;
-    const target = answer || instance;
-    target.scrollIntoView({ block: "start" });
+    if (target.matches(".sample")) {
+      choose(answer, target);
+    }
+    (answer || instance).scrollIntoView({ block: "start" });
     (answer ? answer.querySelector("h4") : instance.querySelector("summary")).focus({ preventScroll: true });
   }
 
-  function follow() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const instance = target && target.closest("details.instance");
-    if (instance) {
-      instance.hidden = false;
-      open(instance, target === instance ? null : target);
-    }
+  // --- sorting ---------------------------------------------------------------------------------------------------
+
+  const key = (row, column) => {
+    const cell = row.cells[column];
+    const text = cell.dataset.sort || cell.textContent.trim();
+    const number = Number.parseFloat(text.replace(/,/g, ""));
+    return Number.isNaN(number) || column === 0 ? text.toLowerCase() : number;
+  };
+
+  function sort(table, column, down) {
+    const body = table.tBodies[0];
+    const rows = [...body.rows].map((row) => [key(row, column), row]);
+    const compare = (a, b) => (typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1);
+    rows.sort(([a], [b]) => (down ? compare(b, a) : compare(a, b)));
+    body.append(...rows.map(([, row]) => row));
+    [...table.tHead.rows[0].cells].forEach((cell, index) => {
+      cell.removeAttribute("aria-sort");
+      if (index === column) {
+        cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+      }
+    });
   }
+
+  all("table.sortable").forEach((table, number) => {
+    [...table.tHead.rows[0].cells].forEach((cell, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...cell.childNodes);
+      cell.append(button);
+      button.addEventListener("click", () => {
+        // Numbers are read best from the largest on, names from A.
+        const down = cell.hasAttribute("aria-sort") ? cell.getAttribute("aria-sort") === "ascending" : column > 0;
+        sort(table, column, down);
+        sorting.by = `${number}.${column}`;
+        sorting.down = down;
+        write();
+      });
+    });
+  });
+
+  // --- the address -----------------------------------------------------------------------------------------------
+
+  function write() {
+    const state = new URLSearchParams();
+    for (const [name, field] of Object.entries(fields)) {
+      if (field.value) {
+        state.set(name, field.value);
+      }
+    }
+    if (sorting.by) {
+      state.set("sort", sorting.by + (sorting.down ? "d" : "a"));
+    }
+    if (place) {
+      state.set("at", place);
+    }
+    history.replaceState(null, "", `#${state}`);
+  }
+
+  function read() {
+    const hash = location.hash.slice(1);
+    const state = new URLSearchParams(hash.includes("=") ? hash : { at: hash });
+    for (const [name, field] of Object.entries(fields)) {
+      const value = state.get(name);
+      if (value !== null) {
+        field.value = value;
+      } else if (hash.includes("=")) {
+        field.value = "";
+      }
+    }
+    const [, table, column, way] = /^(\d+)\.(\d+)([ad])$/.exec(state.get("sort") || "") || [];
+    const chosen = table && all("table.sortable")[table];
+    if (chosen && chosen.tHead.rows[0].cells[column]) {
+      sorting.by = `${table}.${column}`;
+      sorting.down = way === "d";
+      sort(chosen, Number(column), sorting.down);
+    }
+    filter();
+    go(state.get("at") || "");
+  }
+
+  function go(id) {
+    const target = id && $(id);
+    if (!target) {
+      return;
+    }
+    place = id;
+    if (target.closest("details.instance")) {
+      open(target);
+    } else {
+      target.scrollIntoView({ block: "start" });
+    }
+    write();
+  }
+
+  // --- keyboard and theme ----------------------------------------------------------------------------------------
 
   function move(step) {
     const visible = instances.filter((instance) => !instance.hidden);
@@ -77,7 +187,7 @@
       }
     } else if (!typing && event.key === "/") {
       event.preventDefault();
-      text.focus();
+      fields.q.focus();
     } else if (!typing && (event.key === "j" || event.key === "k")) {
       move(event.key === "j" ? 1 : -1);
     }
@@ -88,26 +198,35 @@
     $("theme").textContent = theme === "dark" ? "Light" : "Dark";
   }
 
-  for (const field of filters) {
-    field.addEventListener("input", filter);
-    field.addEventListener("change", filter);
+  for (const field of Object.values(fields)) {
+    for (const event of ["input", "change"]) {
+      field.addEventListener(event, () => {
+        filter();
+        write();
+      });
+    }
   }
+  $("controls").addEventListener("submit", (event) => event.preventDefault());
   $("reset").addEventListener("click", () => {
-    for (const field of filters) {
+    for (const field of Object.values(fields)) {
       field.value = "";
     }
+    place = "";
     filter();
+    write();
   });
   $("theme").addEventListener("click", () => {
     setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
   });
   for (const link of all("a[href^='#']")) {
-    // A link to the place that the address names already changes nothing, but is meant.
-    link.addEventListener("click", () => link.hash === location.hash && follow());
+    // The address keeps the filters beside the place.
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      go(link.hash.slice(1));
+    });
   }
-  addEventListener("hashchange", follow);
+  addEventListener("hashchange", read);
   addEventListener("keydown", onKey);
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  filter();
-  follow();
+  read();
 })();
