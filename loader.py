@@ -7,6 +7,8 @@ it can be downloaded from the Hub and used as it is. The package has it as `lmrb
 
     rows = load("org/lmr-bench@v1.0.0")     # or a folder, or "embedded"
     unpack(rows[0], "work/dpo")             # the masked repository, ready to edit
+    rows[0]["instruction"]                  # what to implement; with `paper_text`, all that the paper track shows
+    rows[0]["contract"]                     # every convention: for the contract track only
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from conftest import TOY_ANSWER
 from hub_server import Fault, Hub
 from hub_world import DATASET, MODEL, RESULTS, World, published_rows
 
@@ -46,6 +47,8 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     rows = published_rows(hub)
     assert [name for name in rows[0] if name.startswith("judge")] == []
     assert {row["claimed_status"] for row in rows} == {"passed", "failed"}
+    assert {row["claimed_core_status"] for row in rows} == {"passed", "failed"}
+    assert {(row["track"], row["paper_title"]) for row in rows} == {("paper", "A Toy")}
     assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
     found = {(row["model_name_or_path"], row["sample"]): row["status"] for row in rows}
     assert found == {("good", 0): "passed", ("bad", 0): "failed", ("good", 1): "failed"}
@@ -77,12 +80,13 @@ def test_scores_for_a_model_repository(world: World) -> None:
     done = world.submit("--model-repo", MODEL, "--model", "good")
     assert done.returncode == 0, done.stderr
     files = world.hub.files(MODEL, "refs/pr/1", kind="models")
-    [entry] = yaml.safe_load(files[".eval_results/lmr-bench.yaml"])
-    assert entry["dataset"]["id"] == DATASET
-    assert entry["dataset"]["task_id"] == "unit_test_accuracy"
-    assert entry["dataset"]["revision"] == world.hub.repo(DATASET).resolve("v0.1.0").sha
-    assert entry["value"] == 50.0
-    assert "unit_test_accuracy" in yaml.safe_load(world.hub.files(DATASET)["eval.yaml"])["tasks"][0]["id"]
+    entries = yaml.safe_load(files[".eval_results/lmr-bench.yaml"])
+    assert {entry["dataset"]["id"] for entry in entries} == {DATASET}
+    assert {entry["dataset"]["revision"] for entry in entries} == {world.hub.repo(DATASET).resolve("v0.1.0").sha}
+    found = {entry["dataset"]["task_id"]: entry["value"] for entry in entries}
+    assert found == {"paper_reproduced": 50.0, "paper_robust": 50.0}
+    registered = [task["id"] for task in yaml.safe_load(world.hub.files(DATASET)["eval.yaml"])["tasks"]]
+    assert registered == ["paper_reproduced", "paper_robust", "contract_robust", "contract_reproduced"]
 
 
 #: Changes to a run folder, and why it is then refused.
@@ -109,6 +113,20 @@ def test_runs_that_cannot_be_published(name: str, world: World) -> None:
     assert done.returncode == 1
     assert reason in done.stderr
     assert done.stderr.count("\n") == 1
+    assert world.hub.repo(RESULTS).pull_requests == {}
+
+
+def test_rows_without_a_track_are_named_and_refused(world: World) -> None:
+    run = world.evaluate(
+        "trackless",
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": None},
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": "contract"},
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": "unstated", "sample": 1},
+    )
+    done = world.submit("--to", RESULTS, run=run)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    said = "2 of 3 rows name no track (toy-scale, m, sample 0 and 1 more); set `track` to paper or contract"
+    assert said in done.stderr
     assert world.hub.repo(RESULTS).pull_requests == {}
 
 
@@ -180,14 +198,15 @@ def test_claimed_scores_are_not_believed(world: World) -> None:
     assert world.submit("--to", RESULTS).returncode == 0
     [name] = [name for name in world.hub.files(RESULTS, "refs/pr/1") if name.startswith("data/")]
     table = pq.read_table(io.BytesIO(world.hub.files(RESULTS, "refs/pr/1")[name]))
-    changes = {"status": "passed", "benchmark_version": "99.0.0", "submitted_by": "ann"}
+    changes = {"status": "passed", "core_status": "oom", "benchmark_version": "99.0.0", "submitted_by": "ann"}
     rows = [{**row, **changes} for row in table.to_pylist()]
     sink = io.BytesIO()
     pq.write_table(type(table).from_pylist(rows, schema=table.schema), sink)
     change_pull_request(world.hub, **{name: sink.getvalue()})
     done = world.verify(1)
     assert done.returncode == 1
-    assert "differs: toy-scale, bad, sample 0: claimed passed, is failed" in done.stdout
+    assert "differs: toy-scale, bad, paper track, sample 0: claimed passed, is failed" in done.stdout
+    assert "differs: toy-scale, good, paper track, sample 0: claimed core_status oom, is passed" in done.stdout
     assert "differs: benchmark_version: claimed 99.0.0, is 0.1.0" in done.stdout
     assert "differs: submitted_by: claimed ann, is bob" in done.stdout
     assert world.verify(1).returncode == 1

@@ -26,16 +26,19 @@ ALL = "all"
 INTRO = """# LMR-Bench
 
 Can language models reproduce language-modelling research? A model gets a paper, its repository with one function
-masked, and an instruction; unit tests in a container and an LLM judge score the function it writes."""
+masked, and an instruction; unit tests in a container score the function that it writes."""
 
 ABOUT = """### How to read this
 
-- **Accuracy** is the share of *all* instances of the benchmark whose every test passes; an unanswered one has not
-  passed. With several samples an instance, it is the mean over samples.
+- **Paper track**: the model was shown instruction, paper and repository. Ranked by *reproduced*. **Contract track**: it
+  was shown the contract as well, which has every convention and corner case. Ranked by *robust*.
+- **Reproduced**: every core case passes, on every seed; core cases follow from paper and repository alone. **Robust**:
+  every case passes. Both are shares of *all* instances of the benchmark; an unanswered one has not passed. With several
+  samples an instance, they are means over samples.
 - **95 % interval** is Wilson's, with n the instances. Where intervals overlap widely, ranks mean little.
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
   and what is shown are the verdicts of that run. An answer that passes on the published seeds only is *memorised* and
-  does not count. Nothing else is ranked; ties go to the run that was verified first.
+  does not count at that level. Nothing else is ranked; ties go to the run that was verified first.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares of what was judged.
   They are the submitter's *claims*, in brackets by task, and never change a rank.
 - **Looks like**: the name can be taken for that of another submitter's model."""

@@ -1,6 +1,7 @@
 """Rank runs: every number is computed from the rows of verified runs, never read from what a submitter claims of them.
 
-Ranked by unit-test accuracy on all instances; ties go to the run that was verified first.
+Each track is ranked by itself: the paper track by the share of instances reproduced (every core case passes), the
+contract track by the share that is robust (every case passes). Ties go to the run that was verified first.
 """
 
 import math
@@ -11,10 +12,12 @@ from statistics import NormalDist
 
 from names import Owned, look_alikes
 from results import Published, Record, Snapshot
-from submissions import JUDGED, Entry, Instance, Run
+from submissions import JUDGED, TRACKS, Entry, Instance, Run
 
 #: The grid has a column for each of the first so many lines.
 MAX_COLUMNS = 25
+#: The level that ranks a track.
+RANKED_BY = {"paper": "reproduced", "contract": "robust"}
 MARKS = {
     "passed": "pass",
     "failed": "fail",
@@ -38,11 +41,12 @@ class Filters:
 
 @dataclass(frozen=True)
 class Line:
-    """One model in one setting of one run, scored on the instances that are looked at.
+    """One model in one setting and track of one run, scored on the instances that are looked at.
 
     Attributes:
-        passed, total: prediction rows; an instance counts with as many as the one with most, missing ones included.
-        interval: Wilson's 95 % interval of the accuracy, n is the instances.
+        reproduced, robust: rows whose core cases, or all cases, passed.
+        total: rows; an instance counts with as many as the one with most, missing ones included.
+        interval: Wilson's 95 % interval of the rate that ranks, n is the instances.
         judged: rows by the category of the submitter's judge: a claim, which changes no rank.
         memorised: rows that passed on the published seeds only, and do not count.
         alike: names of other submitters for which this one can be taken.
@@ -52,7 +56,8 @@ class Line:
     entry: Entry
     record: Record
     files: frozenset[str]
-    passed: int
+    reproduced: int
+    robust: int
     total: int
     missing: int
     interval: tuple[float, float]
@@ -60,9 +65,14 @@ class Line:
     memorised: int = 0
     alike: tuple[Owned, ...] = ()
 
+    def rate(self, level: str) -> float:
+        """The share of rows that reached a level, `reproduced` or `robust`."""
+        return getattr(self, level) / self.total if self.total else 0.0
+
     @property
-    def accuracy(self) -> float:
-        return self.passed / self.total if self.total else 0.0
+    def score(self) -> float:
+        """What ranks it in its track."""
+        return self.rate(RANKED_BY[self.entry.track])
 
     def judge_share(self, category: str) -> float:
         """The share of the judge's category among the judged rows."""
@@ -70,7 +80,7 @@ class Line:
 
     def order(self) -> tuple[float, str, str, str, str]:
         """Sorts from best to worst."""
-        return -self.accuracy, self.record.at, self.run.run_id, self.entry.model, self.entry.setting
+        return -self.score, self.record.at, self.run.run_id, self.entry.model, self.entry.setting
 
 
 @dataclass(frozen=True)
@@ -83,12 +93,25 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Board:
-    """Everything that the page shows.
+class Track:
+    """The ranking of one track.
 
     Attributes:
         ranked: best first.
         grid: instance id, category, and a cell for each of `columns`.
+    """
+
+    name: str
+    ranked: list[Line]
+    columns: list[Line]
+    grid: list[tuple[str, str, list[Cell]]]
+
+
+@dataclass(frozen=True)
+class Board:
+    """Everything that the page shows.
+
+    Attributes:
         unplaced: instances of the scope of which no run has a row, so that only the total counts them.
     """
 
@@ -96,9 +119,7 @@ class Board:
     versions: list[str]
     settings: list[str]
     categories: list[str]
-    ranked: list[Line]
-    columns: list[Line]
-    grid: list[tuple[str, str, list[Cell]]]
+    tracks: list[Track]
     unplaced: int
 
 
@@ -122,24 +143,27 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
         for entry in item.run.entries
         if setting is None or entry.setting == setting
     ]
-    ranked = sorted(lines, key=Line.order)
-    columns = ranked[:MAX_COLUMNS]
-    grid = [
-        (name, kind, [_cell(line, name) for line in columns])
-        for name, kind in sorted(known.items(), key=lambda item: (item[1], item[0]))
-        if category in (None, kind)
-    ]
+    looked_at = {name: kind for name, kind in known.items() if category in (None, kind)}
+    tracks = [_track(track, [line for line in lines if line.entry.track == track], looked_at) for track in TRACKS]
     scope = max((item.run.scope_size for item in shown), default=0)
     return Board(
         Filters(version, setting, category),
         versions,
         settings,
         categories,
-        ranked,
-        columns,
-        grid,
+        tracks,
         max(0, scope - len(known)),
     )
+
+
+def _track(name: str, lines: Sequence[Line], instances: Mapping[str, str]) -> Track:
+    ranked = sorted(lines, key=Line.order)
+    columns = ranked[:MAX_COLUMNS]
+    grid = [
+        (instance, kind, [_cell(line, instance) for line in columns])
+        for instance, kind in sorted(instances.items(), key=lambda item: (item[1], item[0]))
+    ]
+    return Track(name, ranked, columns, grid if columns else [])
 
 
 def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -178,19 +202,24 @@ def _line(
         inside = [entry.instances[name] for name in names if name in entry.instances]
         size = len(names)
     total = size * entry.samples
-    passed = sum(instance.statuses["passed"] for instance in inside)
+    levels = {
+        "reproduced": sum(instance.core["passed"] for instance in inside),
+        "robust": sum(instance.statuses["passed"] for instance in inside),
+    }
     missing = total - sum(instance.statuses.total() for instance in inside)
     judged = sum((instance.judged for instance in inside), Counter[str]())
-    interval = wilson(passed / total if total else 0.0, size)
+    interval = wilson(levels[RANKED_BY[entry.track]] / total if total else 0.0, size)
     memorised = sum(instance.memorised for instance in inside)
     others = tuple(alike.get(Owned(entry.model, item.run.submitted_by), ()))[:3]
-    return Line(item.run, entry, item.record, item.files, passed, total, missing, interval, judged, memorised, others)
+    counts = {**levels, "total": total, "missing": missing, "memorised": memorised}
+    return Line(item.run, entry, item.record, item.files, interval=interval, judged=judged, alike=others, **counts)
 
 
 def _cell(line: Line, name: str) -> Cell:
     samples = line.entry.samples
-    instance = line.entry.instances.get(name, Instance("", Counter(), Counter()))
-    statuses = Counter(instance.statuses)
+    instance = line.entry.instances.get(name, Instance("", Counter(), Counter(), Counter()))
+    paper = RANKED_BY[line.entry.track] == "reproduced"
+    statuses = Counter(instance.core if paper else instance.statuses)
     if missing := samples - statuses.total():
         statuses["missing"] = missing
     story = ", ".join(f"{status} {count}" if samples > 1 else status for status, count in statuses.items())

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from board import MAX_COLUMNS, Board
+from board import MAX_COLUMNS, RANKED_BY, Board
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from names import is_invisible
 from results import Snapshot
@@ -32,4 +32,4 @@ _PAGES.filters |= {"shown": shown, "percent": percent}
 def render(snapshot: Snapshot, board: Board) -> str:
     """The HTML of a board, for the inside of a page."""
     template = _PAGES.get_template("board.html.j2")
-    return template.render(snapshot=snapshot, board=board, labels=JUDGED, max_columns=MAX_COLUMNS)
+    return template.render(snapshot=snapshot, board=board, labels=JUDGED, ranked_by=RANKED_BY, max_columns=MAX_COLUMNS)

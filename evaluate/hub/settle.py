@@ -16,8 +16,9 @@ from ...hub import BACKOFF_S, Conflict, additions, commit_once, hub_errors, pers
 from ...paths import cards_folder
 from ...rows import DatasetRow
 from .claim import Claim, list_files
-from .publication import belongs, make_publication, row_name
+from .publication import belongs, make_publication
 from .records import name_warnings, read_records
+from .submission import row_name
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -106,8 +107,9 @@ def close(api: "HfApi", repo_id: str, record: Record) -> str:
         "seeds as well, which the record now names. This pull request is closed and not merged.",
     ]
     if memorised := record["rows"] - record["agreed"]:
-        lines += ["", f"{memorised} memorised: passed on the published seeds, not on secret ones. They do not count."]
-        lines += ["", *_block(map(row_name, record["memorised"]), memorised)]
+        said = "passed on the published seeds, not on secret ones. They do not count at that level."
+        lines += ["", f"{memorised} memorised: {said}"]
+        lines += ["", *_block(map(_memorised_line, record["memorised"]), memorised)]
     others = {name: item for name, item in read_records(api, repo_id, "main").items() if name != record["run_id"]}
     if warnings := name_warnings(record["models"], record["submitted_by"], others):
         lines += ["", "Names that can be taken for another submitter's:", "", *_block(warnings, len(warnings))]
@@ -123,6 +125,10 @@ def reject(api: "HfApi", claim: Claim, found: Sequence[str]) -> None:
     """
     first = f"`lmrbench verify` came to other verdicts at {claim.sha[:12]}:"
     _say_once(api, claim.repo_id, claim.pull_request, "\n".join([first, "", *_block(found, len(found))]))
+
+
+def _memorised_line(row: Mapping[str, Any]) -> str:
+    return f"{row_name(row)}: {'core cases' if row['core'] else 'cases of the contract'}"
 
 
 def _block(lines: Iterable[str], total: int) -> list[str]:
