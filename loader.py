@@ -57,6 +57,12 @@ class LoadError(LMRBenchError, ValueError):
     """A dataset or an archive is not what it should be."""
 
 
+class HubUnavailableError(LoadError):
+    """The Hub does not answer; the same call may succeed later."""
+
+    exit_code = 3
+
+
 # --- datasets -----------------------------------------------------------------------------------------------------
 
 
@@ -191,7 +197,7 @@ def _locate(spec: str) -> tuple[Path, Path, str]:
 
 
 def _download(name: str, revision: str) -> tuple[Path, Path, str]:
-    from huggingface_hub import HfApi, errors, hf_hub_download
+    from huggingface_hub import HfApi, constants, errors, hf_hub_download
 
     where = f"{name}@{revision}" if revision else name
     # The HTTP library's own error: what a dropped connection raises.
@@ -206,6 +212,12 @@ def _download(name: str, revision: str) -> tuple[Path, Path, str]:
         )
     except (http_error, OSError, ValueError) as error:
         reason = f"not a folder here, and cannot be downloaded ({_reason(error)})"
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        unreached = isinstance(error, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
+        if constants.HF_HUB_OFFLINE:
+            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from error
+        if unreached and (status is None or status == 429 or status >= 500):
+            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from error
         raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from error
     version = read_card_stamp(card, where)["version"]
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{version}":

@@ -231,7 +231,8 @@ def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, bui
     ],
 )
 def test_tokens_that_may_not(token: str, reason: str, hub: Hub, lmrbench: Command, built: Path) -> None:
-    code, said = push(lmrbench, built, token=token)
-    assert code == 1
-    assert reason in said.splitlines()[-1]
+    for option in ("--dry-run", "--private"):
+        code, said = push(lmrbench, built, option, token=token)
+        assert code == 1
+        assert reason in said.splitlines()[-1]
     assert hub.store.repos == {}

@@ -19,7 +19,7 @@ from page import render, shown
 from results import Results
 
 HERE = Path(__file__).parent
-RESULTS = Results(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/lmr-bench-results")
+RESULTS = Results(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
 #: The choice that filters nothing; others start with `=`, so that no name in the dataset can be taken for it.
 ALL = "all"
 
@@ -38,9 +38,12 @@ ABOUT = """### How to read this
 - **95 % interval** is Wilson's, with n the instances. Where intervals overlap widely, ranks mean little.
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
   and what is shown are the verdicts of that run. An answer that passes on the published seeds only is *memorised* and
-  does not count at that level. Nothing else is ranked; ties go to the run that was verified first.
+  does not count at that level. Nothing else is ranked.
+- **Rank**: equal scores share one. A model is ranked by the best of its runs, the others are folded behind it; equal
+  predictions are ranked once, for whoever was verified first.
+- **Cost**: what one answer to each instance cost, as the submitter states it.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares of what was judged.
-  They are the submitter's *claims*, in brackets by task, and never change a rank.
+  They are the submitter's *claims* and never change a rank.
 - **Looks like**: the name can be taken for that of another submitter's model."""
 
 
@@ -79,7 +82,7 @@ def build() -> gr.Blocks:
             setting = menu(label="Setting", elem_id="setting")
             category = menu(label="Category", elem_id="category")
             reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
-        board = gr.HTML(js_on_load=None, apply_default_css=False)
+        board = gr.HTML(js_on_load=(HERE / "board.js").read_text(encoding="utf-8"), apply_default_css=False)
         gr.Markdown(ABOUT)
         inputs = [version, setting, category]
         outputs = [version, setting, category, board]
@@ -99,7 +102,8 @@ if __name__ == "__main__":
             font=("system-ui", "sans-serif"),
             font_mono=("ui-monospace", "monospace"),
         ),
-        css_paths=HERE / "board.css",
+        # Not as `css`: Gradio rewrites that, selector by selector, and cuts those with a comma inside.
+        head=f"<style>{(HERE / 'board.css').read_text(encoding='utf-8')}</style>",
         footer_links=[],
         run_history=False,
         ssr_mode=False,

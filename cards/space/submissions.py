@@ -4,12 +4,14 @@ It is read in a child process and believed only as far as its shape goes: right 
 prediction.
 """
 
+import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from untrusted import Reader, UnreadableError
 
@@ -37,15 +39,23 @@ COLUMNS = {
     **dict.fromkeys(("prediction_sha256", "status", "core_status"), _TEXT),
     **dict.fromkeys(("memorised", "core_memorised"), "bool"),
     **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), _TEXT),
-    **dict.fromkeys(("dataset_sha256", "benchmark_version", "submitted_by"), _TEXT),
+    "claimed_cost_usd": "double",
+    **dict.fromkeys(("dataset", "dataset_sha256", "benchmark_version", "submitted_by"), _TEXT),
     "scope_size": _NUMBER,
 }
-_MAY_BE_NULL = {"setting", "claimed_judge_category", "claimed_judge_model"}
-_ONE_VALUE = ("run_id", "dataset_sha256", "benchmark_version", "submitted_by", "scope_size")
+_MAY_BE_NULL = {"setting", "claimed_judge_category", "claimed_judge_model", "claimed_cost_usd"}
+_ONE_VALUE = ("run_id", "dataset", "dataset_sha256", "benchmark_version", "submitted_by", "scope_size")
 
 
 class Damaged(Exception):
     """A run cannot be shown; the message says why, in words of our own."""
+
+
+class Paper(NamedTuple):
+    """Where an instance comes from; the address is http(s) or empty."""
+
+    title: str = ""
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,13 +66,16 @@ class Instance:
         statuses: how many samples ended how; `passed` is robust.
         core: the same of the core cases alone; `passed` is reproduced.
         judged: how many samples the submitter's judge put where: a claim, which nobody has repeated.
+        costs: in US dollars, of the samples that state it: a claim as well.
         memorised: how many samples passed on the published seeds only, at some level.
     """
 
     category: str
-    statuses: Counter[str]
-    core: Counter[str]
-    judged: Counter[str]
+    paper: Paper
+    statuses: Counter[str] = field(default_factory=Counter)
+    core: Counter[str] = field(default_factory=Counter)
+    judged: Counter[str] = field(default_factory=Counter)
+    costs: list[float] = field(default_factory=list)
     memorised: int = 0
 
 
@@ -73,6 +86,7 @@ class Entry:
     Attributes:
         samples: of the instance that has most; every instance counts with as many.
         instances: instance id → outcome, answered instances only.
+        fingerprint: equal for entries with equal predictions, under whatever names.
     """
 
     model: str
@@ -81,6 +95,7 @@ class Entry:
     samples: int
     instances: dict[str, Instance]
     judges: tuple[str, ...]
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,6 +108,7 @@ class Run:
 
     run_id: str
     version: str
+    dataset: str
     dataset_sha256: str
     submitted_by: str
     scope_size: int
@@ -132,6 +148,7 @@ def read_run(path: Path, run_id: str, reader: Reader) -> Run:
     return Run(
         run_id,
         shared["benchmark_version"],
+        shared["dataset"],
         shared["dataset_sha256"],
         shared["submitted_by"],
         shared["scope_size"],
@@ -154,7 +171,8 @@ def _entry(model: str, setting: str, track: str, rows: Sequence[dict[str, Any]],
         if (name, row["sample"]) in seen:
             raise Damaged("a row occurs twice")
         seen.add((name, row["sample"]))
-        instance = instances.setdefault(name, Instance(row["category"], Counter(), Counter(), Counter()))
+        url = row["paper_url"] if row["paper_url"].startswith(("https://", "http://")) else ""
+        instance = instances.setdefault(name, Instance(row["category"], Paper(row["paper_title"], url)))
         if instance.category != row["category"]:
             raise Damaged("an instance has two categories")
         if (row["memorised"] and status == "passed") or (row["core_memorised"] and core == "passed"):
@@ -163,10 +181,14 @@ def _entry(model: str, setting: str, track: str, rows: Sequence[dict[str, Any]],
             instances[name] = instance = replace(instance, memorised=instance.memorised + 1)
         instance.statuses[status] += 1
         instance.core[core] += 1
+        if (cost := row["claimed_cost_usd"]) is not None and math.isfinite(cost) and cost >= 0:
+            instance.costs.append(cost)
         if judged:
             instance.judged[judged] += 1
     samples = max(instance.statuses.total() for instance in instances.values())
     if not len(instances) <= scope_size <= MAX_INSTANCES or samples > MAX_SAMPLES:
         raise Damaged("scope_size does not fit the rows")
     judges = sorted({row["claimed_judge_model"] or "" for row in rows if row["claimed_judge_category"]} - {""})
-    return Entry(model, setting, track, samples, instances, tuple(judges))
+    answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
+    fingerprint = hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest()
+    return Entry(model, setting, track, samples, instances, tuple(judges), fingerprint)

@@ -16,6 +16,7 @@ from ...rows import DatasetRow, ResultRow
 from ...times import now
 from ...version import __version__
 from ..judge.category import Category
+from ..predictions import PredictionFile
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status, worst
 from .claim import Claim
@@ -24,6 +25,8 @@ from .submission import PUBLISHED_FACTS, case_type, packed_logs, parquet_bytes, 
 if TYPE_CHECKING:
     import pyarrow
 
+#: No answer costs more; infinity is no price either.
+MAX_COST_USD = 1e6
 #: So many answers are listed in a record; the rows have them all.
 MAX_LISTED = 1000
 
@@ -71,6 +74,7 @@ def schema() -> "pyarrow.Schema":
         "scope_size": number,
         **dict.fromkeys(("claimed_status", "claimed_core_status"), text),
         **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), text),
+        "claimed_cost_usd": pa.float64(),
     }
     return pa.schema(list(columns.items()))
 
@@ -86,11 +90,18 @@ def is_memorised(row: Mapping[str, Any]) -> bool:
     return bool(row["memorised"] or row["core_memorised"])
 
 
-def make_publication(claim: Claim, run: Path, instances: Mapping[str, DatasetRow], verified_by: str) -> Publication:
+def make_publication(
+    claim: Claim,
+    run: Path,
+    instances: Mapping[str, DatasetRow],
+    verified_by: str,
+    model_repos: Sequence[str] = (),
+) -> Publication:
     """The files of a claim that was repeated in the run folder `run`.
 
     Args:
         instances: every row of the dataset by instance id.
+        model_repos: those of the models that are repositories on the Hub.
     """
     facts = read_facts(run)
     claimed = {row_key(row): row for row in claim.rows}
@@ -100,11 +111,13 @@ def make_publication(claim: Claim, run: Path, instances: Mapping[str, DatasetRow
         "submitted_by": claim.author,
         "scope_size": len(instances),
     }
+    costs = {item.key: _cost(item.metadata) for item in PredictionFile(run / "predictions.jsonl")}
     rows: list[dict[str, Any]] = []
     for row in read_results(run):
         paper = {name: instances[row["instance_id"]][name] for name in ("paper_title", "paper_url")}
         own = {name: row.get(name) for name in schema().names if not name.startswith("claimed_")}
-        rows.append({**own, **paper, **shared, **_claims(claimed[row_key(row)])})
+        claims = {**_claims(claimed[row_key(row)]), "claimed_cost_usd": costs.get(row_key(row))}
+        rows.append({**own, **paper, **shared, **claims})
     predictions = (run / "predictions.jsonl").read_bytes()
     parquet = parquet_bytes(rows, schema())
     names = ("instance_id", "model_name_or_path", "setting", "track", "sample")
@@ -121,6 +134,7 @@ def make_publication(claim: Claim, run: Path, instances: Mapping[str, DatasetRow
         "pull_request": claim.pull_request,
         "submission": claim.sha,
         "models": sorted({row["model_name_or_path"] for row in rows}),
+        "model_repos": sorted(model_repos),
         "tracks": sorted({row["track"] for row in rows}),
         "harness_version": __version__,
         "dataset_sha256": claim.dataset_sha256,
@@ -155,6 +169,13 @@ def _claims(row: Mapping[str, Any]) -> dict[str, str | None]:
         "claimed_judge_category": category,
         "claimed_judge_model": judge,
     }
+
+
+def _cost(metadata: Mapping[str, Any] | None) -> float | None:
+    """What an answer cost in US dollars, as its prediction row says under `metadata`; None if it does not."""
+    cost: Any = (metadata or {}).get("cost_usd")
+    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
+    return float(cost) if is_number and 0 <= cost < MAX_COST_USD else None
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""Submit a run: a pull request to the results dataset, and one to a model repository with its scores.
+"""Submit a run: a pull request to the results dataset; and, once it is verified, one to a model repository.
 
 A retry never submits twice: the pull request's title carries the hash of what is in it, and is looked for first.
 """
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
-from ...hub import Committed, additions, commit_once, hub_errors
+from ...errors import ArgumentError, InputError
+from ...hub import Committed, additions, check_rights, commit_once, hub_errors
 from ...loader import load_rows
 from ...text import one_line
 from ..runs.folder import read_facts
 from .claim import list_files
-from .model_scores import model_results, submit_to_model
+from .model_scores import model_results, submit_to_model, verified_rows
 from .publication import belongs
 from .published import PublishedDataset, find_published
 from .records import name_warnings, read_records
@@ -29,9 +29,9 @@ class Plan:
     """What a submission would send where; nothing has been sent.
 
     Attributes:
+        results_repo: None if the run is there already, and scores are to be sent.
         scores: `.eval_results` of the model repository, "" without one.
         warnings: names of models that can be taken for another submitter's.
-        model: which of the run's models that repository is.
     """
 
     submission: Submission
@@ -39,7 +39,6 @@ class Plan:
     user: str
     results_repo: str | None
     model_repo: str | None
-    model: str | None
     scores: str
     warnings: Sequence[str] = ()
 
@@ -55,21 +54,33 @@ def plan_submission(
 ) -> Plan:
     """Check a run against the published dataset and the results, and make what would be sent.
 
+    Args:
+        model_repo: the repository to give scores to: those of the rows that `verify` has published of this run.
+        model: which of the run's models that is.
+
     Raises:
-        InputError: the run cannot be submitted, or nobody published its dataset.
+        InputError: the run cannot be submitted, nobody published its dataset, or the token may not do it; scores are
+            asked for and the run is not verified.
         LostAnswer: the Hub does not answer.
     """
     published = find_published(api, dataset, read_facts(run)["dataset_sha256"])
     instances = [row["instance_id"] for row in load_rows(f"{dataset}@{published.sha}")]
-    with hub_errors("the Hub"):
-        user = api.whoami()["name"]
+    user = check_rights(api, model_repo or results_repo or dataset, write=False)
     submission = make_submission(run, instances, user)
-    scores = model_results(submission.rows, model, published, None) if model_repo else ""
+    if model_repo:
+        if not results_repo:
+            raise ArgumentError(
+                "to", "name the results dataset: a model repository gets the scores of verified runs only"
+            )
+        with hub_errors(model_repo):
+            api.model_info(model_repo)
+        rows, source = verified_rows(api, results_repo, submission.run_id, user)
+        return Plan(submission, published, user, None, model_repo, model_results(rows, model, published, source))
     warnings: list[str] = []
     if results_repo:
         records = check_free(api, results_repo, submission.run_id)
         warnings = name_warnings(submission.models, user, records)
-    return Plan(submission, published, user, results_repo, model_repo, model, scores, warnings)
+    return Plan(submission, published, user, results_repo, None, "", warnings)
 
 
 def check_free(api: "HfApi", results_repo: str, run_id: str) -> dict[str, dict[str, Any]]:
@@ -94,11 +105,7 @@ def carry_out(api: "HfApi", plan: Plan) -> tuple[Committed | None, Committed | N
         InputError, LostAnswer: see `lmrbench_data.hub.hub_errors`.
     """
     results = submit(api, plan.submission, plan.results_repo, plan.warnings) if plan.results_repo else None
-    scores = None
-    if plan.model_repo:
-        content = model_results(plan.submission.rows, plan.model, plan.published, results.url if results else None)
-        scores = submit_to_model(api, plan.model_repo, content)
-    return results, scores
+    return results, submit_to_model(api, plan.model_repo, plan.scores) if plan.model_repo else None
 
 
 def submit(api: "HfApi", submission: Submission, results_repo: str, warnings: Sequence[str] = ()) -> Committed:
