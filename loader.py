@@ -7,6 +7,8 @@ it can be downloaded from the Hub and used as it is. The package has it as `lmrb
 
     rows = load("org/lmr-bench@v1.0.0")     # or a folder, or "embedded"
     unpack(rows[0], "work/dpo")             # the masked repository, ready to edit
+    rows[0]["instruction"]                  # what to implement; with `paper_text`, all that the paper track shows
+    rows[0]["contract"]                     # every convention: for the contract track only
 """
 
 from __future__ import annotations
@@ -53,6 +55,12 @@ class LMRBenchError(Exception):
 
 class LoadError(LMRBenchError, ValueError):
     """A dataset or an archive is not what it should be."""
+
+
+class HubUnavailableError(LoadError):
+    """The Hub does not answer; the same call may succeed later."""
+
+    exit_code = 3
 
 
 # --- datasets -----------------------------------------------------------------------------------------------------
@@ -189,7 +197,7 @@ def _locate(spec: str) -> tuple[Path, Path, str]:
 
 
 def _download(name: str, revision: str) -> tuple[Path, Path, str]:
-    from huggingface_hub import HfApi, errors, hf_hub_download
+    from huggingface_hub import HfApi, constants, errors, hf_hub_download
 
     where = f"{name}@{revision}" if revision else name
     # The HTTP library's own error: what a dropped connection raises.
@@ -204,6 +212,12 @@ def _download(name: str, revision: str) -> tuple[Path, Path, str]:
         )
     except (http_error, OSError, ValueError) as error:
         reason = f"not a folder here, and cannot be downloaded ({_reason(error)})"
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        unreached = isinstance(error, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
+        if constants.HF_HUB_OFFLINE:
+            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from error
+        if unreached and (status is None or status == 429 or status >= 500):
+            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from error
         raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from error
     version = read_card_stamp(card, where)["version"]
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{version}":

@@ -128,13 +128,18 @@ class Verdict:
         """The worst of the core cases: `passed` is reproduced."""
         return worst(case.status for case in self.cases if case.core) if self.cases else self.status
 
-    def memorised(self, published: Collection[int]) -> bool:
+    def memorised(self, published: Collection[int], *, core: bool = False) -> bool:
         """Whether it passes all published seeds and returns something else on fresh ones.
 
         Running out of time or memory says nothing: fresh seeds come last.
+
+        Args:
+            core: look at the core cases alone. Neither level follows from the other: an answer that learned the core
+                cases by heart may fail another case on every seed, and so be memorised at the core level only.
         """
-        fresh = [case.status for case in self.cases if case.seed not in published]
-        known = [case.status for case in self.cases if case.seed in published]
+        cases = [case for case in self.cases if case.core or not core]
+        fresh = [case.status for case in cases if case.seed not in published]
+        known = [case.status for case in cases if case.seed in published]
         passes = bool(known) and all(status is Status.PASSED for status in known)
         return passes and any(status in (Status.FAILED, Status.ERROR) for status in fresh)
 

@@ -34,7 +34,7 @@ COLUMNS = {
     "year": "Year of the paper.",
     "upstream_repo": "Where the authors of the paper keep their code; none of it is in this dataset.",
     "instruction": "What to implement, as the paper's author would ask for it: one to four sentences.",
-    "contract": "Every convention beyond paper and repository, such as corner cases. For the contract track only.",
+    "contract": "Every convention beyond paper and repository. Only the contract track shows it to a model.",
     "paper_text": "The method in our own words: notation, equations, algorithm.",
     "repo_name": "Name of the repository.",
     "repo_archive": "The repository with the goal function masked, a tar.gz (bytes).",
@@ -58,7 +58,7 @@ COLUMNS = {
     "tests.cases": "The cases, and how their outputs are compared.",
     "tests.cases.name": "Name of the case.",
     "tests.cases.core": "Whether it follows from paper and repository alone; the other cases test the contract.",
-    "tests.cases.varies": "Whether its output depends on the seed; otherwise it runs on the first seed only.",
+    "tests.cases.varies": "Whether its output depends on the seed; if not, it runs on the first seed only.",
     "tests.cases.rtol": "Relative tolerance.",
     "tests.cases.atol": "Absolute tolerance.",
     "tests.cases.exact": "Whether outputs must be equal to the last bit.",
@@ -108,9 +108,9 @@ _CONTEXT = {
 #: The vocabulary of responsible AI: what is true of every version.
 _RESPONSIBLE_AI = {
     "rai:dataCollection": (
-        "Repositories, instructions, method descriptions and labelled inputs were written for this benchmark from the "
-        "published methods. Data inside the repositories is synthetic or made by hand. Expected outputs were recorded "
-        "by running each reference implementation in a sandbox."
+        "Repositories, instructions, contracts, method descriptions and labelled inputs were written for this "
+        "benchmark from the published methods. Data inside the repositories is synthetic or made by hand. Expected "
+        "outputs were recorded by running each reference implementation in a sandbox."
     ),
     "rai:dataUseCases": [
         "Measuring whether language models and agents can implement a method from its paper.",
@@ -161,8 +161,9 @@ def render_croissant(
         "alternateName": benchmark.title,
         "description": (
             f"{benchmark.title}: can language models reproduce language-modelling research? Each row gives the method "
-            "of a published paper, a code repository with one function masked, and an instruction. The written "
-            "function is scored by unit tests in a container and by an LLM judge."
+            "of a published paper, a code repository with one function masked, an instruction and a contract. The "
+            "written function is scored by unit tests in a container, at two levels: reproduced (every core case "
+            "passes) and robust (every case passes); an LLM judge gives a second opinion."
         ),
         "version": benchmark.version,
         **({"datePublished": published} if published else {}),

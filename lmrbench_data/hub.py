@@ -129,24 +129,61 @@ def retry_after_s(header: str) -> float | None:
 
 
 def persist(act: Callable[[], T], happened: Callable[[], T | None]) -> T:
-    """Do something once: after a lost answer look whether it `happened`, and only else try again.
+    """Do something once: after a lost answer look whether it `happened`, and try again only if it is known not to have.
 
     Raises:
-        LostAnswer: every attempt failed, and it has not happened.
+        LostAnswer: every attempt failed; or its outcome cannot be learned, and then it is left at that.
         LMRBenchError: whatever else `act` raises.
     """
+    lost: LostAnswer | None = None
+    is_known = True
     for wait in (*BACKOFF_S, None):
-        try:
-            return act()
-        except LostAnswer as error:
-            lost = error
+        if is_known:
+            try:
+                return act()
+            except LostAnswer as error:
+                lost = error
+        assert lost is not None
         time.sleep(min(lost.retry_after_s or wait or 0.0, MAX_WAIT_S))
-        with contextlib.suppress(LostAnswer):
-            if (found := happened()) is not None:
+        try:
+            found = happened()
+        except LostAnswer:
+            is_known = False
+        else:
+            if found is not None:
                 return found
-        if wait is None:
-            raise lost
-    raise AssertionError("unreachable")
+            is_known = True
+    assert lost is not None
+    if is_known:
+        raise lost
+    raise LostAnswer(f"{lost}; it may have happened all the same: the same command finds out before it tries again")
+
+
+def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
+    """See that the token may do what is planned, before any work is done. Returns the user's name.
+
+    Args:
+        write: commit to the repository; otherwise open a pull request, which needs a token that may write, no more.
+
+    Raises:
+        InputError: it may not.
+        LostAnswer: see `hub_errors`.
+    """
+    with hub_errors("the Hub"):
+        user = api.whoami()
+    needed = f"{repo_id}: not allowed; the token needs the `write` role for this repository"
+    # What a fine-grained token may do is only known when it does it.
+    if user.get("auth", {}).get("accessToken", {}).get("role") == "read":
+        raise InputError(f"{needed} (it may only read)")
+    roles = {org["name"]: org.get("roleInOrg") for org in user.get("orgs", ())}
+    namespace = repo_id.partition("/")[0]
+    if (
+        write
+        and namespace != user["name"]
+        and roles.get(namespace, "read" if namespace not in roles else None) == "read"
+    ):
+        raise InputError(f"{needed} ({user['name']} may not write in {namespace})")
+    return str(user["name"])
 
 
 def commit_once(

@@ -15,7 +15,7 @@ from .build import FILES, Benchmark, write_dataset
 from .checked import unchecked
 from .diff import Change, diff_rows
 from .errors import InputError
-from .hub import commit_once, ensure_repo, hub_errors, tag_once, tags
+from .hub import check_rights, commit_once, ensure_repo, hub_errors, tag_once, tags
 from .loader import DATA_FILE, LoadError, dataset_sha256, load_rows
 from .rows import DatasetRow
 
@@ -50,8 +50,8 @@ def plan_push(api: "HfApi", repo_id: str, folder: Path, benchmark: Benchmark) ->
     """Check a built folder and compare it with what the Hub has.
 
     Raises:
-        InputError: the folder is dirty or unchecked, its version is older than a published one, or its tag stands for
-            something else.
+        InputError: the folder is dirty or unchecked, the token may not write there, the version is older than a
+            published one, or its tag stands for something else.
         LostAnswer: the Hub does not answer.
     """
     rows = _clean_rows(folder, benchmark)
@@ -59,6 +59,7 @@ def plan_push(api: "HfApi", repo_id: str, folder: Path, benchmark: Benchmark) ->
         named = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
         raise InputError(f"{folder}: not checked in Docker: {named}; run `lmrbench dataset check --sandbox docker`")
     plan = Plan(repo_id, f"v{benchmark.version}", folder, len(rows), dataset_sha256(rows), None)
+    check_rights(api, repo_id, write=True)
     with hub_errors(repo_id):
         if not api.repo_exists(repo_id, repo_type="dataset"):
             plan.changes = list(diff_rows([], rows))

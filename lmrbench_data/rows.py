@@ -114,6 +114,8 @@ class ResultRow(TypedDict):
     detail: str
     memorised: NotRequired[bool]
     """Passes every published seed and fails a fresh one; missing in older results."""
+    core_memorised: NotRequired[bool]
+    """The same of the core cases alone."""
     cases: list[CaseRow]
     duration_s: float
     sandbox: str

@@ -64,7 +64,7 @@ class World:
 
     def evaluate(self, name: str, *rows: dict[str, Any]) -> str:
         """Evaluate predictions for toy-scale on the published version; the run folder's name."""
-        lines = [json.dumps({"instance_id": "toy-scale", **row}) + "\n" for row in rows]
+        lines = [json.dumps({"instance_id": "toy-scale", "track": "paper", **row}) + "\n" for row in rows]
         (self.folder / f"{name}.jsonl").write_text("".join(lines))
         self.ok("evaluate", f"{name}.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", f"runs/{name}")
         return f"runs/{name}"
@@ -85,7 +85,13 @@ class World:
     def write_predictions(self) -> None:
         """Model `good` with a right and a wrong sample, model `bad` with a wrong one."""
         rows = [
-            {"instance_id": "toy-scale", "model_name_or_path": name, "function": code, "sample": sample}
+            {
+                "instance_id": "toy-scale",
+                "model_name_or_path": name,
+                "function": code,
+                "sample": sample,
+                "track": "paper",
+            }
             for name, code, sample in (("good", TOY_ANSWER, 0), ("bad", WRONG, 0), ("good", WRONG, 1))
         ]
         (self.folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -47,7 +47,7 @@ def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """Record, then check, as a maintainer does."""
     for verb in ("record", "check"):
         line = [LMRBENCH, "dataset", verb, "--benchmark", str(folder), "--sandbox", "local"]
-        options = more if verb == "check" else ()
+        options = ("--again", *more) if verb == "check" else ()
         done = warm_cli.run([*line, *options], capture_output=True, text=True, timeout=120)
     return done
 
@@ -385,6 +385,43 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
     assert (stale.name, stale.ok) == ("recording", False)
     assert "recorded before the task changed; run `lmrbench dataset record toy-scale`" in stale.message
     assert [item.name for item in findings if item.instance_id == "toy-copy" and item.ok] != []
+
+
+def test_a_stopped_check_goes_on_where_it_was(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    """What is done is recorded at once, and stands until the content of the row or a variant changes."""
+    (toy_benchmark / TASK / "paper.md").write_text("# A Toy\n\nEach number is multiplied, and a check is stopped.\n")
+    shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-other")
+    for path in (toy_benchmark / "91-other" / "variants").glob("toy-scale"):
+        path.rename(path.with_name("other-scale"))
+    task = toy_benchmark / "91-other" / "task.yaml"
+    task.write_text(task.read_text().replace("toy-scale", "other-scale"))
+    list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    told: dict[str, str] = {}
+
+    def check_on(**options: bool) -> dict[str, str]:
+        told.clear()
+        tasks = load_tasks(benchmark=toy_benchmark)
+        for _ in check_tasks(tasks, local_sandbox, workers=1, resume=True, finished=told.__setitem__, **options):
+            if told and not options:
+                break
+        return dict(told)
+
+    assert check_on() == {"toy-scale": told["toy-scale"]}
+    assert told["toy-scale"].startswith("ok, ")
+    edit(toy_benchmark, "../benchmark.yaml", "version: ", "version: 9")
+    resumed = check_on(mutants=False)
+    assert resumed["toy-scale"] == "ok, checked before", "a new number of the version changes nothing"
+    assert resumed["other-scale"].endswith("as they should be")
+    edit(toy_benchmark, "variants/toy-scale/valid/loop.py", "factor * value", "value * factor")
+    assert check_on(mutants=False) == {"toy-scale": told["toy-scale"], "other-scale": "ok, checked before"}
+    assert told["toy-scale"].endswith("as they should be")
+
+
+def test_each_finished_task_is_a_line_also_when_piped(toy_benchmark: Path) -> None:
+    done = command(toy_benchmark, "--json")
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("[1/1] toy-scale: ")]
+    probes = [row for row in json.loads(done.stdout) if row["probe"] != "seeds"]
+    assert line.endswith(f"ok, {len(probes)} of {len(probes)} as they should be")
 
 
 def test_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -> None:

@@ -149,7 +149,7 @@ def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: 
     assert push(lmrbench, built)[0] == 0
     hub.commit(REPO, {**hub.files(REPO), "notes.txt": b"left behind"}, "main")
     task = built / "90-toy" / "task.yaml"
-    task.write_text(task.read_text().replace("return a new list", "give back a new list"))
+    task.write_text(task.read_text().replace("Return a new list", "Give back a new list"))
     build(lmrbench, built)
     code, said = push(lmrbench, built)
     assert (code, "v0.1.0 is published with other content; raise `version`" in said) == (1, True)
@@ -159,7 +159,7 @@ def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: 
     plan = json.loads(done.stdout)
     assert (plan["tag"], plan["pushed"], plan["removed"]) == ("v0.2.0", False, ["notes.txt"])
     assert {(item["instance_id"], item["column"]) for item in plan["changes"]} == {
-        ("toy-scale", "instruction"),
+        ("toy-scale", "contract"),
         ("toy-scale", "benchmark_version"),
     }
     assert push(lmrbench, built)[0] == 0
@@ -233,7 +233,8 @@ def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, bui
     ],
 )
 def test_tokens_that_may_not(token: str, reason: str, hub: Hub, lmrbench: Command, built: Path) -> None:
-    code, said = push(lmrbench, built, token=token)
-    assert code == 1
-    assert reason in said.splitlines()[-1]
+    for option in ("--dry-run", "--private"):
+        code, said = push(lmrbench, built, option, token=token)
+        assert code == 1
+        assert reason in said.splitlines()[-1]
     assert hub.store.repos == {}

@@ -51,13 +51,15 @@ def run_rows(run_id: str, model: str, statuses: list[str], **facts: Any) -> list
         "run_id": run_id,
         "model_name_or_path": model,
         "setting": "standard",
+        "track": "paper",
         "sample": 0,
-        "prediction_sha256": "0" * 64,
         "detail": "",
         "memorised": False,
-        "cases": [{"name": "c", "seed": 0, "status": "passed", "detail": ""}],
+        "core_memorised": False,
+        "cases": [{"name": "c", "seed": 0, "core": True, "status": "passed", "detail": ""}],
         "duration_s": 1.0,
         "sandbox": "docker",
+        "dataset": "embedded",
         "dataset_sha256": "d" * 64,
         "benchmark_version": "1.0.0",
         "started_at": "2026-01-01T00:00:00+00:00",
@@ -66,7 +68,20 @@ def run_rows(run_id: str, model: str, statuses: list[str], **facts: Any) -> list
         **facts,
     }
     answers = zip(INSTANCES.items(), statuses, strict=False)
-    return [{**shared, "instance_id": name, "category": kind, "status": status} for (name, kind), status in answers]
+    return [
+        {
+            **shared,
+            "instance_id": name,
+            "category": kind,
+            "paper_title": f"Paper of {name}",
+            "paper_url": f"https://example.org/{name}",
+            "prediction_sha256": hashlib.sha256(f"{run_id} {model} {name}".encode()).hexdigest(),
+            # `reproduced`: core cases pass and another fails.
+            "status": "failed" if status == "reproduced" else status,
+            "core_status": "passed" if status == "reproduced" else status,
+        }
+        for (name, kind), status in answers
+    ]
 
 
 def parquet(rows: list[dict[str, Any]], columns: pa.Schema | None = None) -> bytes:
@@ -159,8 +174,21 @@ class Leaderboard:
     def table(self, selector: str) -> list[list[str]]:
         """The body of a table, each cell's lines joined; read at once, because the page may be drawn anew any time."""
         script = """return [...document.querySelectorAll(arguments[0] + ' tbody tr')].map(
-            row => [...row.cells].map(cell => cell.innerText.split(/\\s+/).join(' ').trim()))"""
+            row => [...row.cells].map(cell => cell.textContent.split(/\\s+/).join(' ').trim()))"""
         return list(self.browser.execute_script(script, selector))
+
+    def ranking(self, track: str = "paper") -> list[list[str]]:
+        """Rank, model, both rates in the order of the columns, and what stands in small print; read at once."""
+        rows = f"#ranking-{track} tbody:not([hidden]) tr.best"
+        script = """return [...document.querySelectorAll(arguments[0])].map(row =>
+            [".rank", ".name", ".score b", ".number", "small"].flatMap(part => part === "small" ?
+                [...row.querySelectorAll(part)] : [row.querySelector(part)]
+            ).map(item => item.textContent.split(/\\s+/).join(" ").trim()))"""
+        return list(self.browser.execute_script(script, rows))
+
+    def models(self, track: str = "paper") -> list[str]:
+        """The names in the order of the ranking."""
+        return [row[1] for row in self.ranking(track)]
 
     def until(self, condition: Any, otherwise: str) -> Any:
         from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
@@ -199,14 +227,14 @@ def board(hub: Hub, address: str, browser: "Chrome") -> Leaderboard:
 def test_an_empty_dataset_is_a_page_and_a_new_run_appears_on_reload(board: Leaderboard) -> None:
     board.show()
     assert "No verified runs yet" in board.text("#empty")
-    assert not board.find("#ranking")
+    assert not board.find("#ranking-paper")
     assert "cannot be used" not in board.text()
 
     sha = board.publish(run_files(run_rows("first", "model-a", ["passed"] * 3)))
     board.open()
     assert "No verified runs yet" in board.text("#empty"), "what was read is kept for some minutes"
     board.reload(sha)
-    assert [row[1] for row in board.table("#ranking")] == ["model-a"]
+    assert board.models() == ["model-a"]
 
 
 def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: Leaderboard) -> None:
@@ -214,16 +242,19 @@ def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: 
     good = run_rows("run-good", "good", [passed, failed, passed])
     for row, judged in zip(good, ("CC", "LI", "CC"), strict=True):
         row |= {"claimed_judge_category": judged, "claimed_judge_model": "judge-1"}
-    # As accurate as `good`, and verified earlier.
-    tied = run_rows("run-tied", "tied", [passed, passed, "timeout"])
+    # Reproduces as much as `good`, is less robust, and was verified earlier.
+    tied = run_rows("run-tied", "tied", [passed, "reproduced", "timeout"])
     # Claimed shares, and the earlier claim of a date, must not lift it over anything.
-    claims = run_rows("run-claims", "claims", [passed, passed, "oom"], started_at="1999-01-01T00:00:00+00:00")
+    claims = run_rows("run-claims", "claims", [passed, failed, "oom"], started_at="1999-01-01T00:00:00+00:00")
     for row in claims:
-        row |= {"claimed_judge_category": "CC", "claimed_judge_model": "judge-2"}
+        row |= {"claimed_judge_category": "CC", "claimed_judge_model": "judge-2", "claimed_cost_usd": 0.0}
     agent = run_rows("run-agent", "good", [failed, failed, passed], setting="agent")
     # Samples: the mean over two of each instance, one of which is missing.
-    agent += [{**row, "sample": 1, "status": passed} for row in agent[:2]]
-    agent[0]["memorised"] = True
+    agent += [{**row, "sample": 1, "status": passed, "core_status": passed} for row in agent[:2]]
+    agent[0]["core_memorised"] = True
+    # The other track, which is ranked by what is robust.
+    contract = run_rows("run-contract", "good", [passed, "reproduced", "reproduced"], track="contract")
+    contract += run_rows("run-contract", "sturdy", [passed, passed, failed], track="contract")
     older = run_rows("run-older", "veteran", [passed] * 3, benchmark_version="0.9.10", scope_size=3)
     liar = run_rows("run-liar", "liar", [passed] * 3, benchmark_version="1.0.0", scope_size=3)
     future = run_rows("run-future", "liar", [passed] * 3, benchmark_version="99.0.0")
@@ -234,52 +265,131 @@ def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: 
         run_files(tied, "2026-02-01T00:00:00+00:00"),
         run_files(claims, "2026-02-02T00:00:00+00:00"),
         run_files(agent),
+        run_files(contract),
         run_files(older),
         run_files(liar, None),
         run_files(future, None),
         swapped,
     )
-    ranking = board.table("#ranking")
-    assert [row[:5] for row in ranking] == [
-        ["1", "tied", "standard", "2/4 1 unanswered", "50.0"],
-        ["2", "claims", "standard", "2/4 1 unanswered", "50.0"],
-        ["3", "good", "standard", "2/4 1 unanswered", "50.0"],
-        ["4", "good", "agent", "3/8 3 unanswered 1 memorised", "37.5"],
-    ]
-    for row, share in zip(ranking, (0.5, 0.5, 0.5, 0.375), strict=True):
+    ranking = board.ranking()
+    assert [row[:4] for row in ranking] == [
+        ["1", "good", "50.0", "50.0"],
+        ["1", "tied", "50.0", "25.0"],
+        ["3", "claims", "25.0", "25.0"],
+    ], "equal scores share a rank, and the next one is not two but three"
+    for row, share in zip(ranking, (0.5, 0.5, 0.25), strict=True):
         low, high = wilson(4 * share, 4)
-        assert row[5] == f"{100 * low:.1f} – {100 * high:.1f}", "n is the instances, as in the harness's own reports"
-    assert ranking[2][6] == "CC 66.7 · LC 0.0 · LI 33.3 claimed, 3 of 4 judged by judge-1"
-    assert ranking[0][6] == "not judged"
-    assert ranking[1][6] == "CC 100.0 · LC 0.0 · LI 0.0 claimed, 3 of 4 judged by judge-2"
-    assert "liar" not in board.text("#ranking")
+        said = f"{100 * low:.1f} – {100 * high:.1f} · {4 * share:.0f}/4"
+        assert said in row, "n is the instances, as in the harness's own reports"
+        assert "1 unanswered" in row
+    assert [row[:4] for row in board.ranking("contract")] == [
+        ["1", "sturdy", "50.0", "50.0"],
+        ["2", "good", "25.0", "75.0"],
+    ]
+    judged = [" ".join(text.split()) for text in board.text("#ranking-paper .best .judge").splitlines()]
+    assert judged[:2] == ["CC 66.7 · LC 0.0 · LI 33.3", "claimed, 3 of 4 by judge-1"]
+    assert judged[-2:] == ["CC 100.0 · LC 0.0 · LI 0.0", "claimed, 3 of 4 by judge-2"]
+    assert "liar" not in [*board.models(), *board.models("contract")]
     assert "run-liar: nobody has verified it" in board.text("#skipped")
     assert "verified/run-swapped.json: is for another content" in board.text("#skipped")
-    [logs] = [link for link in board.find("#ranking a") if link.text == "logs"][:1]
+    [logs] = [link for link in board.find("#ranking-paper .best a") if link.text == "logs"][:1]
     with urllib.request.urlopen(logs.get_attribute("href"), timeout=60) as answer:
-        assert answer.read() == b"logs of run-tied"
+        assert answer.read() == b"logs of run-good"
 
-    grid = {row[0]: row[2:] for row in board.table("#grid")}
-    assert grid["alpha-two"] == ["pass", "pass (CC)", "fail (LI)", "1/2"]
-    assert grid["beta-one"] == ["time", "oom (CC)", "pass (CC)", "1/2"]
+    # The other setting of `good` is folded behind its best run.
+    [unfold] = board.find("#ranking-paper .unfold")
+    assert (unfold.text, board.find("#ranking-paper tr.other")[0].is_displayed()) == ("1 more run", False)
+    unfold.click()
+    folded = board.text("#ranking-paper tr.other")
+    for said in ("agent", "37.5", "3 unanswered", "1 memorised", "run-agent"):
+        assert said in folded, said
+
+    grid = {row[0].split()[0]: row[1:] for row in board.table("#grid-paper") if len(row) > 1}
+    assert grid["alpha-two"] == ["fail", "core", "fail"]
+    assert grid["beta-one"] == ["robust", "time", "oom"]
+    papers = [link.get_attribute("href") for link in board.find("#grid-paper small a")]
+    assert papers == [f"https://example.org/{name}" for name in INSTANCES]
     assert "No run has a row for 1 of the benchmark's instances" in board.text()
 
     board.choose("category", "Data Augmentation")
-    assert [(row[1], row[3]) for row in board.table("#ranking")] == [
-        ("tied", "2/2"),
-        ("claims", "2/2"),
-        ("good", "2/4 1 memorised"),
-        ("good", "1/2"),
+    assert [row[:4] for row in board.ranking()] == [
+        ["1", "tied", "100.0", "50.0"],
+        ["2", "good", "50.0", "50.0"],
+        ["2", "claims", "50.0", "50.0"],
     ]
-    assert [row[0] for row in board.table("#grid")] == ["alpha-one", "alpha-two"]
+    assert [row[0].split()[0] for row in board.table("#grid-paper") if len(row) > 1] == ["alpha-one", "alpha-two"]
     board.choose("setting", "agent")
-    assert [row[1:4] for row in board.table("#ranking")] == [["good", "agent", "2/4 1 memorised"]]
+    assert [row[:3] for row in board.ranking()] == [["1", "good", "50.0"]]
     board.choose("setting", "All")
     board.choose("category", "All")
 
     assert board.value("version") == "1.0.0"
     board.choose("version", "0.9.10")
-    assert [row[1] for row in board.table("#ranking")] == ["veteran"]
+    assert board.models() == ["veteran"]
+
+
+def test_models_are_searched_and_ordered_and_tracks_are_tabs(board: Leaderboard) -> None:
+    runs = [
+        ("run-a", "zeta/alpha", ["passed", "passed", "failed"], "2026-02-03", 9.0),
+        ("run-b", "beta", ["passed", "passed", "reproduced"], "2026-02-01", 0.5),
+        ("run-c", "gamma", ["passed", "failed", "failed"], "2026-02-02", None),
+    ]
+    files = []
+    for run_id, model, statuses, day, cost in runs:
+        rows = run_rows(run_id, model, statuses, dataset="org/lmr-bench@v1.0.0", claimed_cost_usd=cost and cost / 3)
+        files.append(run_files(rows, f"{day}T00:00:00+00:00", model_repos=["zeta/alpha"]))
+    # The same predictions under another name, verified later; and a second, worse run.
+    copy = [{**row, "run_id": "run-copy", "model_name_or_path": "better-beta"} for row in run_rows(*runs[1][:3])]
+    files += [run_files(copy, "2026-02-09T00:00:00+00:00"), run_files(run_rows("run-d", "gamma", ["failed"] * 3))]
+    contract = run_rows("run-e", "delta", ["passed"] * 3, track="contract")
+    board.show(*files, run_files(contract))
+    assert board.models() == ["beta", "zeta/alpha", "gamma"]
+    assert "better-beta" in board.find("#ranking-paper tr.copy")[0].get_attribute("textContent")
+
+    [link] = board.find("#ranking-paper .name a")
+    assert link.get_attribute("href") == f"{board.hub.endpoint}/zeta/alpha", "only what the record calls a repository"
+    task = board.find("#grid-paper th a")[0].get_attribute("href")
+    assert task == f"{board.hub.endpoint}/datasets/org/lmr-bench/viewer/default/test?q=alpha-one"
+    assert [dot.get_attribute("title") for dot in board.find("#panel-paper .scatter .dot")] == [
+        "zeta/alpha: 50.0 %, $9.00",
+        "beta: 75.0 %, $0.50",
+    ]
+    assert [item.text for item in board.find("#panel-paper .profile .category")][:2] == [
+        *dict.fromkeys(INSTANCES.values())
+    ]
+
+    def by(column: str) -> list[str]:
+        board.find(f"#ranking-paper [data-sort={column}]")[0].click()
+        return board.models()
+
+    assert by("name") == ["beta", "gamma", "zeta/alpha"]
+    assert by("name") == ["zeta/alpha", "gamma", "beta"]
+    assert by("cost") == ["beta", "zeta/alpha", "gamma"], "an unknown cost comes last"
+    assert by("cost") == ["zeta/alpha", "beta", "gamma"]
+    assert by("date") == ["zeta/alpha", "gamma", "beta"]
+    board.find("#search")[0].send_keys("BETA")
+    assert board.models() == ["beta"]
+    board.choose("category", "Data Augmentation")
+    assert (board.models(), board.find("#search")[0].get_property("value")) == (["beta"], "BETA")
+    board.find("#search")[0].send_keys(" of nobody")
+    assert board.text("#panel-paper .nothing") == "No model matches."
+    board.find("#tab-contract")[0].click()
+    assert not board.find("#panel-paper")[0].is_displayed()
+    board.browser.refresh()
+    board.until(lambda: board.find("#panel-contract")[0].is_displayed(), "the address does not keep the tab")
+    assert board.models("contract") == []
+    board.browser.get("about:blank")
+
+    # A phone: nothing is wider than the screen, and each model is a card with a menu for the order.
+    screen = {"width": 420, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    board.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    board.open()
+    assert board.browser.execute_script("return document.documentElement.scrollWidth") <= 420
+    cards = [item.rect for item in board.find("#ranking-paper tbody")]
+    assert all(card["width"] > 300 and card["x"] + card["width"] <= 420 for card in cards)
+    assert not board.find("#ranking-paper thead")[0].is_displayed()
+    board.find("#sort option[value=name]")[0].click()
+    assert board.models() == ["beta", "gamma", "zeta/alpha"]
 
 
 def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None:
@@ -294,8 +404,9 @@ def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None
     # A small file that is 40 GB as a table: a megabyte of text, once in the file and in 40,000 rows of it.
     many = pa.Table.from_pylist(rows("d-bomb")[:1] * 40_000, schema=schema())
     once = pa.DictionaryArray.from_arrays(pa.array([0] * 40_000, pa.int32()), pa.array(["x" * 1_000_000]))
+    large = many.set_column(schema().get_field_index("setting"), "setting", once)
     bomb = io.BytesIO()
-    pq.write_table(many.set_column(4, "setting", once), bomb, store_schema=False, dictionary_pagesize_limit=2**22)
+    pq.write_table(large, bomb, store_schema=False, dictionary_pagesize_limit=2**22)
     damaged = {
         "d-junk": b"PAR1 this is none",
         "d-columns": parquet(rows("d-columns"), schema().remove(schema().get_field_index("status"))),
@@ -311,6 +422,9 @@ def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None
         "d-null": parquet([{**row, "model_name_or_path": None} for row in rows("d-null")]),
         "d-none": parquet([]),
         "d-memo": parquet([{**row, "memorised": True} for row in rows("d-memo")]),
+        "d-core": parquet([{**row, "core_memorised": True} for row in rows("d-core")]),
+        "d-level": parquet([{**row, "core_status": "failed"} for row in rows("d-level")]),
+        "d-track": parquet([{**row, "track": "unstated"} for row in rows("d-track")]),
         "d-index": index_out_of_range(rows("d-index")),
         "d-bomb": bomb.getvalue(),
     }
@@ -319,7 +433,7 @@ def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None
     other["verified/run-other.json"] = b"[" * 60_000
     odd = {"data/.hidden.parquet": b"", "data/a b.parquet": b"", "verified/run-nowhere.json": b"{}", "data/x.txt": b""}
     board.show(*(raw(name, content) for name, content in damaged.items()), fine, other, odd)
-    assert [row[1] for row in board.table("#ranking")] == ["fine"]
+    assert board.models() == ["fine"]
     note = board.text("#skipped")
     for name in damaged:
         assert f"{name}: " in note, f"{name} is not named"
@@ -335,8 +449,9 @@ def test_names_that_look_alike_are_marked(board: Leaderboard) -> None:
         run_files(run_rows("run-b", "gрt-4о", ["passed"] * 2, submitted_by="eve")),
         run_files(run_rows("run-c", "other", ["passed"], submitted_by="eve")),
     )
-    names = [row[1] for row in board.table("#ranking")]
-    assert names == ["gpt-4o looks like gрt-4о of eve", "gрt-4о looks like gpt-4o of bob", "other"]
+    marked = {row[1]: [text for text in row if "looks like" in text] for row in board.ranking()}
+    found = {"gpt-4o": ["looks like gрt-4о of eve"], "gрt-4о": ["looks like gpt-4o of bob"], "other": []}
+    assert marked == found
 
 
 ATTACK = "document.title='owned'"
@@ -361,15 +476,18 @@ def test_nothing_that_a_submitter_wrote_runs(board: Leaderboard) -> None:
             "claimed_judge_category": "CC",
             "claimed_judge_model": text,
             "submitted_by": HOSTILE[0],
+            "paper_title": text,
+            "paper_url": f"javascript:{ATTACK}",
+            "dataset": f"org/{HOSTILE[1]}",
         }
         for text in HOSTILE
         for row in run_rows("run-hostile", text, ["passed"] * 2)
     ]
     more = run_rows("run-names", "names", ["passed"] * 3, submitted_by=HOSTILE[1])
     for row, name, kind in zip(more, HOSTILE[1:4], HOSTILE[2:5], strict=True):
-        row |= {"instance_id": name, "category": kind}
+        row |= {"instance_id": name, "category": kind, "paper_url": "data:text/html,x"}
     board.show(run_files(rows), run_files(more, verified_by=HOSTILE[2]))
-    names = [row[1] for row in board.table("#ranking")]
+    names = board.models()
     assert len(names) == len(HOSTILE) + 1
     for text in HOSTILE[:6]:
         assert any(name == text or (name.endswith("…") and text.startswith(name[:-1])) for name in names), text
@@ -379,7 +497,7 @@ def test_nothing_that_a_submitter_wrote_runs(board: Leaderboard) -> None:
     assert links
     assert {urlsplit(link).netloc for link in links} == {urlsplit(board.hub.endpoint).netloc}
     board.choose("setting", HOSTILE[1])
-    assert len(board.table("#ranking")) == 1
+    assert len(board.models()) == 1
     board.choose("category", HOSTILE[3])
     assert "owned" not in board.browser.title
 
@@ -399,11 +517,11 @@ def test_without_the_hub_the_last_state_stays_and_says_so(board: Leaderboard) ->
         time.sleep(2.5)
         board.find("#reload")[0].click()
         board.until(lambda: "does not answer" in board.text("#board .note"), "the failure is not said")
-        assert [row[1] for row in board.table("#ranking")] == ["steady"]
+        assert board.models() == ["steady"]
     finally:
         board.hub.drops = False
     board.reload(board.publish(run_files(run_rows("run-b", "back", ["passed"] * 3))))
-    assert [row[1] for row in board.table("#ranking")] == ["back"]
+    assert board.models() == ["back"]
     assert not board.find("#board .note")
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from hub_server import Fault, Hub
+from conftest import TOY_ANSWER
+from hub_server import Fault, Hub, Meanwhile
 from hub_world import DATASET, MODEL, RESULTS, World, published_rows
 
 from lmrbench_data.evaluate.hub.submission import schema
@@ -46,6 +47,8 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     rows = published_rows(hub)
     assert [name for name in rows[0] if name.startswith("judge")] == []
     assert {row["claimed_status"] for row in rows} == {"passed", "failed"}
+    assert {row["claimed_core_status"] for row in rows} == {"passed", "failed"}
+    assert {(row["track"], row["paper_title"]) for row in rows} == {("paper", "A Toy")}
     assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
     found = {(row["model_name_or_path"], row["sample"]): row["status"] for row in rows}
     assert found == {("good", 0): "passed", ("bad", 0): "failed", ("good", 1): "failed"}
@@ -72,17 +75,42 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
 
 
 def test_scores_for_a_model_repository(world: World) -> None:
-    done = world.submit("--model-repo", MODEL)
-    assert (done.returncode, "one of this run's models is needed: bad, good" in done.stderr) == (1, True)
-    done = world.submit("--model-repo", MODEL, "--model", "good")
-    assert done.returncode == 0, done.stderr
+    def ask(*options: str, token: str = "bob", run: str = "runs/models") -> tuple[int, str]:
+        done = world.submit("--to", RESULTS, "--model-repo", MODEL, *options, token=token, run=run)
+        return done.returncode, done.stderr
+
+    assert world.submit("--model-repo", MODEL).returncode == 1
+    code, said = ask("--model", "good")
+    assert (code, "is not verified, and scores are those of verified runs; submit it with --to" in said) == (1, True), (
+        said
+    )
+    assert world.submit("--to", RESULTS).returncode == 0
+    assert ask("--model", "good")[0] == 1, "a pull request is no verification"
+    assert world.verify(1).returncode == 0
+
+    code, said = ask()
+    assert (code, "one of this run's models is needed: bad, good" in said) == (1, True)
+    code, said = ask("--model", "good", token="ann")
+    assert (code, "was submitted by bob, not ann" in said) == (1, True)
+    assert ask("--model", "good", "--dry-run")[0] == 0
+    assert world.hub.repo(MODEL, "models").pull_requests == {}
+    world.hub.faults = [Fault(r"POST .*/commit/main\?create_pr", "lose")]
+    assert ask("--model", "good")[0] == 0
+    world.hub.commit(RESULTS, {**world.hub.files(RESULTS), "notes.txt": b"."}, "main")
+    code, said = ask("--model", "good")
+    assert (code, "is already open" in said) == (0, True), "the same scores, read at another commit"
+    code, said = ask("--model", "bad")
+    assert (code, "PR 1 has other scores for the same file; close or merge it first" in said) == (1, True)
+    assert list(world.hub.repo(MODEL, "models").pull_requests) == [1]
     files = world.hub.files(MODEL, "refs/pr/1", kind="models")
-    [entry] = yaml.safe_load(files[".eval_results/lmr-bench.yaml"])
-    assert entry["dataset"]["id"] == DATASET
-    assert entry["dataset"]["task_id"] == "unit_test_accuracy"
-    assert entry["dataset"]["revision"] == world.hub.repo(DATASET).resolve("v0.1.0").sha
-    assert entry["value"] == 50.0
-    assert "unit_test_accuracy" in yaml.safe_load(world.hub.files(DATASET)["eval.yaml"])["tasks"][0]["id"]
+    entries = yaml.safe_load(files[".eval_results/lmr-bench.yaml"])
+    assert {entry["dataset"]["id"] for entry in entries} == {DATASET}
+    assert {entry["dataset"]["revision"] for entry in entries} == {world.hub.repo(DATASET).resolve("v0.1.0").sha}
+    found = {entry["dataset"]["task_id"]: entry["value"] for entry in entries}
+    assert found == {"paper_reproduced": 50.0, "paper_robust": 50.0}
+    assert all("/blob/" in entry["source"]["url"] and "/verified/" in entry["source"]["url"] for entry in entries)
+    registered = [task["id"] for task in yaml.safe_load(world.hub.files(DATASET)["eval.yaml"])["tasks"]]
+    assert registered == ["paper_reproduced", "paper_robust", "contract_robust", "contract_reproduced"]
 
 
 #: Changes to a run folder, and why it is then refused.
@@ -112,6 +140,20 @@ def test_runs_that_cannot_be_published(name: str, world: World) -> None:
     assert world.hub.repo(RESULTS).pull_requests == {}
 
 
+def test_rows_without_a_track_are_named_and_refused(world: World) -> None:
+    run = world.evaluate(
+        "trackless",
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": None},
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": "contract"},
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": "unstated", "sample": 1},
+    )
+    done = world.submit("--to", RESULTS, run=run)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    said = "2 of 3 rows name no track (toy-scale, m, sample 0 and 1 more); set `track` to paper or contract"
+    assert said in done.stderr
+    assert world.hub.repo(RESULTS).pull_requests == {}
+
+
 FAULTS: dict[str, tuple[list[Fault], int, str]] = {
     "lost answer to the pull request": ([Fault(r"POST .*/commit/main\?create_pr", "lose")], 0, "is already open"),
     "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 0, "opened"),
@@ -126,14 +168,39 @@ def test_a_retry_never_submits_twice(name: str, world: World) -> None:
     world.hub.faults, code, said = FAULTS[name]
     done = world.submit("--to", RESULTS)
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    world.hub.faults = []
     assert world.submit("--to", RESULTS).returncode == 0
     assert list(world.hub.repo(RESULTS).pull_requests) == [1]
 
 
+def test_an_answer_whose_outcome_nobody_tells_is_reported_and_not_repeated(world: World) -> None:
+    hub = world.hub
+    hub.faults = [Fault(r"POST .*/commit/main\?create_pr", "lose")]
+    silence = Fault("GET .*/discussions", 502, times=99)
+    hub.meanwhile = [Meanwhile(r"POST .*/commit/main\?create_pr", lambda: hub.faults.append(silence))]
+    done = world.submit("--to", RESULTS)
+    said = "it may have happened all the same: the same command finds out before it tries again"
+    assert (done.returncode, said in done.stderr) == (3, True), done.stderr
+    assert world.submit("--to", RESULTS).returncode == 3, "as long as nobody tells, nothing is sent"
+    hub.faults = []
+    done = world.submit("--to", RESULTS)
+    assert (done.returncode, "is already open" in done.stderr) == (0, True), done.stderr
+    assert list(hub.repo(RESULTS).pull_requests) == [1]
+
+
 @pytest.mark.parametrize(("token", "reason"), [("old", "token is missing or expired"), ("reader", "`write` role")])
 def test_tokens_that_may_not_submit(token: str, reason: str, world: World) -> None:
-    done = world.submit("--to", RESULTS, token=token)
-    assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
+    for option in ("--dry-run", "--yes"):
+        done = world.submit("--to", RESULTS, option, token=token)
+        assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
+
+
+def test_verify_looks_at_its_rights_before_it_works(world: World) -> None:
+    assert world.submit("--to", RESULTS).returncode == 0
+    world.hub.requests = []
+    done = world.verify(1, token="bob")
+    assert (done.returncode, "needs the `write` role" in done.stderr, done.stdout) == (1, True, "")
+    assert not [line for line in world.hub.requests if "/resolve/" in line], "nothing was fetched"
 
 
 @pytest.mark.parametrize(
@@ -180,14 +247,15 @@ def test_claimed_scores_are_not_believed(world: World) -> None:
     assert world.submit("--to", RESULTS).returncode == 0
     [name] = [name for name in world.hub.files(RESULTS, "refs/pr/1") if name.startswith("data/")]
     table = pq.read_table(io.BytesIO(world.hub.files(RESULTS, "refs/pr/1")[name]))
-    changes = {"status": "passed", "benchmark_version": "99.0.0", "submitted_by": "ann"}
+    changes = {"status": "passed", "core_status": "oom", "benchmark_version": "99.0.0", "submitted_by": "ann"}
     rows = [{**row, **changes} for row in table.to_pylist()]
     sink = io.BytesIO()
     pq.write_table(type(table).from_pylist(rows, schema=table.schema), sink)
     change_pull_request(world.hub, **{name: sink.getvalue()})
     done = world.verify(1)
     assert done.returncode == 1
-    assert "differs: toy-scale, bad, sample 0: claimed passed, is failed" in done.stdout
+    assert "differs: toy-scale, bad, paper track, sample 0: claimed passed, is failed" in done.stdout
+    assert "differs: toy-scale, good, paper track, sample 0: claimed core_status oom, is passed" in done.stdout
     assert "differs: benchmark_version: claimed 99.0.0, is 0.1.0" in done.stdout
     assert "differs: submitted_by: claimed ann, is bob" in done.stdout
     assert world.verify(1).returncode == 1

@@ -19,25 +19,31 @@ from page import render, shown
 from results import Results
 
 HERE = Path(__file__).parent
-RESULTS = Results(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/lmr-bench-results")
+RESULTS = Results(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
 #: The choice that filters nothing; others start with `=`, so that no name in the dataset can be taken for it.
 ALL = "all"
 
 INTRO = """# LMR-Bench
 
 Can language models reproduce language-modelling research? A model gets a paper, its repository with one function
-masked, and an instruction; unit tests in a container and an LLM judge score the function it writes."""
+masked, and an instruction; unit tests in a container score the function that it writes."""
 
 ABOUT = """### How to read this
 
-- **Accuracy** is the share of *all* instances of the benchmark whose every test passes; an unanswered one has not
-  passed. With several samples an instance, it is the mean over samples.
+- **Paper track**: the model was shown instruction, paper and repository. Ranked by *reproduced*. **Contract track**: it
+  was shown the contract as well, which has every convention and corner case. Ranked by *robust*.
+- **Reproduced**: every core case passes, on every seed; core cases follow from paper and repository alone. **Robust**:
+  every case passes. Both are shares of *all* instances of the benchmark; an unanswered one has not passed. With several
+  samples an instance, they are means over samples.
 - **95 % interval** is Wilson's, with n the instances. Where intervals overlap widely, ranks mean little.
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
   and what is shown are the verdicts of that run. An answer that passes on the published seeds only is *memorised* and
-  does not count. Nothing else is ranked; ties go to the run that was verified first.
+  does not count at that level. Nothing else is ranked.
+- **Rank**: equal scores share one. A model is ranked by the best of its runs, the others are folded behind it; equal
+  predictions are ranked once, for whoever was verified first.
+- **Cost**: what one answer to each instance cost, as the submitter states it.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares of what was judged.
-  They are the submitter's *claims*, in brackets by task, and never change a rank.
+  They are the submitter's *claims* and never change a rank.
 - **Looks like**: the name can be taken for that of another submitter's model."""
 
 
@@ -76,7 +82,7 @@ def build() -> gr.Blocks:
             setting = menu(label="Setting", elem_id="setting")
             category = menu(label="Category", elem_id="category")
             reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
-        board = gr.HTML(js_on_load=None, apply_default_css=False)
+        board = gr.HTML(js_on_load=(HERE / "board.js").read_text(encoding="utf-8"), apply_default_css=False)
         gr.Markdown(ABOUT)
         inputs = [version, setting, category]
         outputs = [version, setting, category, board]
@@ -96,7 +102,8 @@ if __name__ == "__main__":
             font=("system-ui", "sans-serif"),
             font_mono=("ui-monospace", "monospace"),
         ),
-        css_paths=HERE / "board.css",
+        # Not as `css`: Gradio rewrites that, selector by selector, and cuts those with a comma inside.
+        head=f"<style>{(HERE / 'board.css').read_text(encoding='utf-8')}</style>",
         footer_links=[],
         run_history=False,
         ssr_mode=False,

@@ -1,30 +1,23 @@
-"""Rank runs: every number is computed from the rows of verified runs, never read from what a submitter claims of them.
+"""Rank models: every number is computed from the rows of verified runs, never from what a submitter claims of them.
 
-Ranked by unit-test accuracy on all instances; ties go to the run that was verified first.
+Each track is ranked by itself: the paper track by the share of instances reproduced (every core case passes), the
+contract track by the share that is robust (every case passes). Equal scores share a rank. A model is ranked once, with
+the best of its runs; so are equal predictions, under whatever names they were submitted.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 
+from grid import Grid, make_grid
 from names import Owned, look_alikes
 from results import Published, Record, Snapshot
-from submissions import JUDGED, Entry, Instance, Run
+from submissions import TRACKS, Entry, Paper, Run
 
-#: The grid has a column for each of the first so many lines.
-MAX_COLUMNS = 25
-MARKS = {
-    "passed": "pass",
-    "failed": "fail",
-    "error": "error",
-    "timeout": "time",
-    "oom": "oom",
-    "malformed": "malf",
-    "infra_error": "infra",
-    "missing": "–",
-}
+#: The level that ranks a track.
+RANKED_BY = {"paper": "reproduced", "contract": "robust"}
 
 
 @dataclass(frozen=True)
@@ -37,49 +30,96 @@ class Filters:
 
 
 @dataclass(frozen=True)
+class Task:
+    """An instance of the benchmark, as the first run says."""
+
+    category: str
+    paper: Paper
+    link: str
+
+
+@dataclass(frozen=True)
 class Line:
-    """One model in one setting of one run, scored on the instances that are looked at.
+    """One model in one setting and track of one run, scored on the instances that are looked at.
 
     Attributes:
-        passed, total: prediction rows; an instance counts with as many as the one with most, missing ones included.
-        interval: Wilson's 95 % interval of the accuracy, n is the instances.
+        item: the run with its record.
+        link: the model's page on the Hub, or empty.
+        reproduced, robust: rows whose core cases, or all cases, passed.
+        total: rows; an instance counts with as many as the one with most, missing ones included.
+        interval: Wilson's 95 % interval of the rate that ranks, n is the instances.
         judged: rows by the category of the submitter's judge: a claim, which changes no rank.
-        memorised: rows that passed on the published seeds only, and do not count.
+        cost: in US dollars for one answer to each instance, as the submitter states it; None if some rows do not.
+        memorised: rows that passed on the published seeds only, at some level.
+        profile: category → share of its instances that reached the level that ranks.
         alike: names of other submitters for which this one can be taken.
     """
 
-    run: Run
+    item: Published
     entry: Entry
-    record: Record
-    files: frozenset[str]
-    passed: int
+    link: str
+    reproduced: int
+    robust: int
     total: int
     missing: int
     interval: tuple[float, float]
     judged: Counter[str]
-    memorised: int = 0
+    cost: float | None
+    memorised: int
+    profile: Mapping[str, float]
     alike: tuple[Owned, ...] = ()
 
     @property
-    def accuracy(self) -> float:
-        return self.passed / self.total if self.total else 0.0
+    def run(self) -> Run:
+        return self.item.run
+
+    @property
+    def record(self) -> Record:
+        return self.item.record
+
+    def rate(self, level: str) -> float:
+        """The share of rows that reached a level, `reproduced` or `robust`."""
+        return float(getattr(self, level) / self.total) if self.total else 0.0
+
+    @property
+    def score(self) -> float:
+        """What ranks it in its track."""
+        return self.rate(RANKED_BY[self.entry.track])
 
     def judge_share(self, category: str) -> float:
         """The share of the judge's category among the judged rows."""
         return self.judged[category] / self.judged.total()
 
-    def order(self) -> tuple[float, str, str, str, str]:
-        """Sorts from best to worst."""
-        return -self.accuracy, self.record.at, self.run.run_id, self.entry.model, self.entry.setting
+    def order(self) -> tuple[float, float, str, str, str, str]:
+        """Sorts from best to worst; whoever was verified first comes first among equals."""
+        other = min(self.rate(level) for level in RANKED_BY.values())
+        return -self.score, -other, self.record.at, self.run.run_id, self.entry.model, self.entry.setting
+
+
+@dataclass
+class Ranked:
+    """A model's place in a track.
+
+    Attributes:
+        rank: one more than there are models with a better score.
+        others: further runs and settings of the model.
+        copies: lines with the same predictions, verified later.
+    """
+
+    rank: int
+    best: Line
+    others: list[Line] = field(default_factory=list)
+    copies: list[Line] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The verdict on an instance: a word, its kind for the colour, and the whole story."""
+class Track:
+    """The ranking of one track, best first."""
 
-    mark: str
-    kind: str
-    story: str
+    name: str
+    level: str
+    ranked: list[Ranked]
+    grid: Grid
 
 
 @dataclass(frozen=True)
@@ -87,8 +127,6 @@ class Board:
     """Everything that the page shows.
 
     Attributes:
-        ranked: best first.
-        grid: instance id, category, and a cell for each of `columns`.
         unplaced: instances of the scope of which no run has a row, so that only the total counts them.
     """
 
@@ -96,9 +134,7 @@ class Board:
     versions: list[str]
     settings: list[str]
     categories: list[str]
-    ranked: list[Line]
-    columns: list[Line]
-    grid: list[tuple[str, str, list[Cell]]]
+    tracks: list[Track]
     unplaced: int
 
 
@@ -109,37 +145,45 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
     version = filters.version if filters.version in versions else next(iter(versions), None)
     shown = [item for item in shown if item.run.version == version]
 
-    known = _instances(shown)
+    tasks = _tasks(snapshot, shown)
     alike = look_alikes(Owned(entry.model, item.run.submitted_by) for item in shown for entry in item.run.entries)
     settings = sorted({entry.setting for item in shown for entry in item.run.entries})
-    categories = sorted(set(known.values()))
+    categories = sorted({task.category for task in tasks.values()})
     setting = filters.setting if filters.setting in settings else None
     category = filters.category if filters.category in categories else None
 
+    looked_at = {name: task for name, task in tasks.items() if category in (None, task.category)}
     lines = [
-        _line(item, entry, known, category, alike)
+        _line(snapshot, item, entry, looked_at, category, alike)
         for item in shown
         for entry in item.run.entries
         if setting is None or entry.setting == setting
     ]
-    ranked = sorted(lines, key=Line.order)
-    columns = ranked[:MAX_COLUMNS]
-    grid = [
-        (name, kind, [_cell(line, name) for line in columns])
-        for name, kind in sorted(known.items(), key=lambda item: (item[1], item[0]))
-        if category in (None, kind)
-    ]
+    tracks = []
+    for name in TRACKS:
+        ranked = rank([line for line in lines if line.entry.track == name])
+        tracks.append(Track(name, RANKED_BY[name], ranked, make_grid([item.best for item in ranked], looked_at)))
     scope = max((item.run.scope_size for item in shown), default=0)
-    return Board(
-        Filters(version, setting, category),
-        versions,
-        settings,
-        categories,
-        ranked,
-        columns,
-        grid,
-        max(0, scope - len(known)),
-    )
+    chosen = Filters(version, setting, category)
+    return Board(chosen, versions, settings, categories, tracks, max(0, scope - len(tasks)))
+
+
+def rank(lines: Iterable[Line]) -> list[Ranked]:
+    """The lines of a track, one place a model; later lines with the same predictions stand behind the first."""
+    originals: dict[str, Line] = {}
+    copies: dict[str, list[Line]] = {}
+    for line in sorted(lines, key=lambda line: (line.record.at, *line.order())):
+        first = originals.setdefault(line.entry.fingerprint, line)
+        if first is not line:
+            copies.setdefault(first.entry.model, []).append(line)
+    models: dict[str, list[Line]] = {}
+    for line in sorted(originals.values(), key=Line.order):
+        models.setdefault(line.entry.model, []).append(line)
+    scores = [found[0].score for found in models.values()]
+    return [
+        Ranked(1 + sum(score > best.score for score in scores), best, others, copies.get(name, []))
+        for name, (best, *others) in models.items()
+    ]
 
 
 def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -153,58 +197,56 @@ def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
     return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
 
 
-def _instances(published: Iterable[Published]) -> dict[str, str]:
-    """Instance id → category, as the first run says."""
-    found: dict[str, str] = {}
+def _tasks(snapshot: Snapshot, published: Iterable[Published]) -> dict[str, Task]:
+    found: dict[str, Task] = {}
     for item in published:
         for entry in item.run.entries:
             for name, instance in entry.instances.items():
-                found.setdefault(name, instance.category)
+                link = snapshot.task_link(item.run.dataset, name)
+                found.setdefault(name, Task(instance.category, instance.paper, link))
     return found
 
 
 def _line(
+    snapshot: Snapshot,
     item: Published,
     entry: Entry,
-    known: Mapping[str, str],
+    tasks: Mapping[str, Task],
     category: str | None,
     alike: Mapping[Owned, Sequence[Owned]],
 ) -> Line:
-    if category is None:
-        inside = list(entry.instances.values())
-        size = item.run.scope_size
-    else:
-        names = [name for name, kind in known.items() if kind == category]
-        inside = [entry.instances[name] for name in names if name in entry.instances]
-        size = len(names)
+    inside = {name: entry.instances[name] for name in tasks if name in entry.instances}
+    # What no run has a row for is in no category, and counts as long as none is chosen.
+    size = item.run.scope_size if category is None else len(tasks)
     total = size * entry.samples
-    passed = sum(instance.statuses["passed"] for instance in inside)
-    missing = total - sum(instance.statuses.total() for instance in inside)
-    judged = sum((instance.judged for instance in inside), Counter[str]())
-    interval = wilson(passed / total if total else 0.0, size)
-    memorised = sum(instance.memorised for instance in inside)
-    others = tuple(alike.get(Owned(entry.model, item.run.submitted_by), ()))[:3]
-    return Line(item.run, entry, item.record, item.files, passed, total, missing, interval, judged, memorised, others)
-
-
-def _cell(line: Line, name: str) -> Cell:
-    samples = line.entry.samples
-    instance = line.entry.instances.get(name, Instance("", Counter(), Counter()))
-    statuses = Counter(instance.statuses)
-    if missing := samples - statuses.total():
-        statuses["missing"] = missing
-    story = ", ".join(f"{status} {count}" if samples > 1 else status for status, count in statuses.items())
-    if judged := ", ".join(f"{label} {instance.judged[label]}" for label in JUDGED if instance.judged[label]):
-        story += f"; judge (claimed): {judged}"
-    if instance.memorised:
-        story += f"; memorised {instance.memorised}: passed on the published seeds only"
-    if samples > 1:
-        passed = statuses["passed"]
-        return Cell(f"{passed}/{samples}", "passed" if passed == samples else "some" if passed else "failed", story)
-    [status] = statuses
-    labels = [f"({label})" for label in JUDGED if instance.judged[label]]
-    kind = status if status in ("passed", "failed", "missing") else "broken"
-    return Cell(" ".join(["memo" if instance.memorised else MARKS[status], *labels]), kind, story)
+    level = RANKED_BY[entry.track]
+    reached = {
+        name: {"reproduced": instance.core["passed"], "robust": instance.statuses["passed"]}
+        for name, instance in inside.items()
+    }
+    counts = {level: sum(found[level] for found in reached.values()) for level in RANKED_BY.values()}
+    rows = sum(instance.statuses.total() for instance in inside.values())
+    costs = [cost for instance in inside.values() for cost in instance.costs]
+    sizes = Counter(task.category for task in tasks.values())
+    profile = {
+        kind: sum(found[level] for name, found in reached.items() if tasks[name].category == kind)
+        / (count * entry.samples)
+        for kind, count in sorted(sizes.items())
+    }
+    return Line(
+        item,
+        entry,
+        snapshot.model_link(item, entry.model),
+        total=total,
+        missing=total - rows,
+        interval=wilson(counts[level] / total if total else 0.0, size),
+        judged=sum((instance.judged for instance in inside.values()), Counter[str]()),
+        cost=sum(costs) / entry.samples if costs and len(costs) == rows else None,
+        memorised=sum(instance.memorised for instance in inside.values()),
+        profile=profile,
+        alike=tuple(alike.get(Owned(entry.model, item.run.submitted_by), ()))[:3],
+        **counts,
+    )
 
 
 def _version_key(version: str) -> tuple[int, ...]:

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from board import MAX_COLUMNS, Board
+from board import Board, Ranked
+from charts import make_profile, make_scatter
+from grid import MAX_COLUMNS
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from names import is_invisible
 from results import Snapshot
@@ -23,10 +25,28 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
+def dollars(value: float) -> str:
+    """An amount for people."""
+    return f"${value:,.2f}" if value >= 0.01 or value == 0 else f"${value:.1g}"
+
+
+def short(model: str) -> str:
+    """The name of a model without its organisation, for narrow columns."""
+    return shown(model.rpartition("/")[2] or model, 28)
+
+
+def searchable(item: Ranked) -> str:
+    """The text in which a model is searched for: names, settings, submitters and runs, its folded lines included."""
+    lines = [item.best, *item.others, *item.copies]
+    parts = ((line.entry.model, line.entry.setting, line.run.submitted_by, line.run.run_id) for line in lines)
+    return shown(" ".join(dict.fromkeys(text for part in parts for text in part)), 2000).lower()
+
+
 _PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
-_PAGES.filters |= {"shown": shown, "percent": percent}
+_PAGES.filters |= {"shown": shown, "percent": percent, "dollars": dollars, "short": short, "searchable": searchable}
+_PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "profile": make_profile}
 
 
 def render(snapshot: Snapshot, board: Board) -> str:

@@ -14,12 +14,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import quote
 
 from huggingface_hub import HfApi, constants, errors
 from huggingface_hub.hf_api import RepoFile
 from submissions import RUN_ID, Damaged, Run, read_run
 from untrusted import Reader
 
+#: The name of a repository on the Hub.
+REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 MAX_AGE_S = 300.0
 #: A reload that was asked for looks again only after this time: a button must not become a load on the Hub.
 MIN_AGE_S = 2.0
@@ -37,11 +40,13 @@ class Record:
 
     Attributes:
         at: when, in UTC, as ISO 8601: sorts by time.
+        model_repos: names of models that were repositories of the Hub when it was verified.
     """
 
     parquet_sha256: str
     at: str
     by: str
+    model_repos: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,18 @@ class Snapshot:
     def link(self, kind: str, path: str) -> str:
         """The address of a file (`blob`, `resolve`) or folder (`tree`) at this commit; `path` must be a plain name."""
         return f"{constants.ENDPOINT}/datasets/{self.repo}/{kind}/{self.sha}/{path}"
+
+    def model_link(self, item: "Published", model: str) -> str:
+        """The page of a model on the Hub; empty if the record does not name it as a repository."""
+        known = model in item.record.model_repos and REPO.fullmatch(model)
+        return f"{constants.ENDPOINT}/{model}" if known else ""
+
+    def task_link(self, dataset: str, instance: str) -> str:
+        """The row of an instance in the viewer of the dataset; empty if a run names no dataset on the Hub."""
+        repo = dataset.partition("@")[0]
+        if not REPO.fullmatch(repo):
+            return ""
+        return f"{constants.ENDPOINT}/datasets/{repo}/viewer/default/test?q={quote(instance, safe='')}"
 
 
 class Results:
@@ -190,9 +207,10 @@ def _read_record(content: bytes, run_id: str) -> Record:
             raise Damaged("names another run")
         date = datetime.datetime.fromisoformat(data["verified_at"]).astimezone(datetime.UTC)
         sha256, by = data["parquet_sha256"], data["verified_by"]
+        repos = frozenset(str(name) for name in data.get("model_repos", ()))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise Damaged("not a record of a verification") from error
-    return Record(str(sha256), date.isoformat(timespec="seconds"), str(by))
+    return Record(str(sha256), date.isoformat(timespec="seconds"), str(by), repos)
 
 
 def _explain(error: Exception) -> str:

@@ -4,18 +4,22 @@ It is read in a child process and believed only as far as its shape goes: right 
 prediction.
 """
 
+import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from untrusted import Reader, UnreadableError
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 VERSION = re.compile(r"\d{1,6}\.\d{1,6}\.\d{1,6}")
 STATUSES = ("passed", "failed", "error", "timeout", "oom", "malformed", "infra_error")
+#: What a model was shown: instruction, paper and repository; or the contract as well.
+TRACKS = ("paper", "contract")
 #: The judge's: completely correct, logic correct with subtle errors, incorrect logic.
 JUDGED = ("CC", "LC", "LI")
 
@@ -29,20 +33,29 @@ MAX_SAMPLES = 1_000
 _TEXT, _NUMBER = "string", "int64"
 #: What is read, with the types that Arrow has for it. `cases` and `detail`, the large columns, are not.
 COLUMNS = {
-    **dict.fromkeys(("run_id", "instance_id", "category", "model_name_or_path", "setting"), _TEXT),
+    **dict.fromkeys(("run_id", "instance_id", "category", "paper_title", "paper_url"), _TEXT),
+    **dict.fromkeys(("model_name_or_path", "setting", "track"), _TEXT),
     "sample": _NUMBER,
-    "status": _TEXT,
-    "memorised": "bool",
+    **dict.fromkeys(("prediction_sha256", "status", "core_status"), _TEXT),
+    **dict.fromkeys(("memorised", "core_memorised"), "bool"),
     **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), _TEXT),
-    **dict.fromkeys(("dataset_sha256", "benchmark_version", "submitted_by"), _TEXT),
+    "claimed_cost_usd": "double",
+    **dict.fromkeys(("dataset", "dataset_sha256", "benchmark_version", "submitted_by"), _TEXT),
     "scope_size": _NUMBER,
 }
-_MAY_BE_NULL = {"setting", "claimed_judge_category", "claimed_judge_model"}
-_ONE_VALUE = ("run_id", "dataset_sha256", "benchmark_version", "submitted_by", "scope_size")
+_MAY_BE_NULL = {"setting", "claimed_judge_category", "claimed_judge_model", "claimed_cost_usd"}
+_ONE_VALUE = ("run_id", "dataset", "dataset_sha256", "benchmark_version", "submitted_by", "scope_size")
 
 
 class Damaged(Exception):
     """A run cannot be shown; the message says why, in words of our own."""
+
+
+class Paper(NamedTuple):
+    """Where an instance comes from; the address is http(s) or empty."""
+
+    title: str = ""
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,31 +63,39 @@ class Instance:
     """What one entry achieved on one instance.
 
     Attributes:
-        statuses: how many samples ended how.
+        statuses: how many samples ended how; `passed` is robust.
+        core: the same of the core cases alone; `passed` is reproduced.
         judged: how many samples the submitter's judge put where: a claim, which nobody has repeated.
-        memorised: how many samples passed on the published seeds only.
+        costs: in US dollars, of the samples that state it: a claim as well.
+        memorised: how many samples passed on the published seeds only, at some level.
     """
 
     category: str
-    statuses: Counter[str]
-    judged: Counter[str]
+    paper: Paper
+    statuses: Counter[str] = field(default_factory=Counter)
+    core: Counter[str] = field(default_factory=Counter)
+    judged: Counter[str] = field(default_factory=Counter)
+    costs: list[float] = field(default_factory=list)
     memorised: int = 0
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One model in one setting of a run.
+    """One model in one setting and track of a run.
 
     Attributes:
         samples: of the instance that has most; every instance counts with as many.
         instances: instance id → outcome, answered instances only.
+        fingerprint: equal for entries with equal predictions, under whatever names.
     """
 
     model: str
     setting: str
+    track: str
     samples: int
     instances: dict[str, Instance]
     judges: tuple[str, ...]
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +108,7 @@ class Run:
 
     run_id: str
     version: str
+    dataset: str
     dataset_sha256: str
     submitted_by: str
     scope_size: int
@@ -117,15 +139,16 @@ def read_run(path: Path, run_id: str, reader: Reader) -> Run:
         raise Damaged("its rows name another run")
     if not VERSION.fullmatch(shared["benchmark_version"]):
         raise Damaged("benchmark_version is not of the form 1.2.3")
-    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for row in found:
-        rows.setdefault((row["model_name_or_path"], row["setting"] or ""), []).append(row)
+        rows.setdefault((row["model_name_or_path"], row["setting"] or "", row["track"]), []).append(row)
     if len(rows) > MAX_ENTRIES:
-        raise Damaged(f"more than {MAX_ENTRIES} models and settings")
+        raise Damaged(f"more than {MAX_ENTRIES} models, settings and tracks")
     entries = tuple(_entry(*key, group, shared["scope_size"]) for key, group in sorted(rows.items()))
     return Run(
         run_id,
         shared["benchmark_version"],
+        shared["dataset"],
         shared["dataset_sha256"],
         shared["submitted_by"],
         shared["scope_size"],
@@ -133,28 +156,39 @@ def read_run(path: Path, run_id: str, reader: Reader) -> Run:
     )
 
 
-def _entry(model: str, setting: str, rows: Sequence[dict[str, Any]], scope_size: int) -> Entry:
+def _entry(model: str, setting: str, track: str, rows: Sequence[dict[str, Any]], scope_size: int) -> Entry:
+    if track not in TRACKS:
+        raise Damaged("unknown track")
     instances: dict[str, Instance] = {}
     seen = set()
     for row in rows:
-        name, status, judged = row["instance_id"], row["status"], row["claimed_judge_category"]
-        if status not in STATUSES or judged not in (None, *JUDGED):
+        name, judged = row["instance_id"], row["claimed_judge_category"]
+        status, core = row["status"], row["core_status"]
+        if not {status, core} <= set(STATUSES) or judged not in (None, *JUDGED):
             raise Damaged("unknown status or judge category")
+        if status == "passed" != core:
+            raise Damaged("an answer is robust and has not reproduced")
         if (name, row["sample"]) in seen:
             raise Damaged("a row occurs twice")
         seen.add((name, row["sample"]))
-        instance = instances.setdefault(name, Instance(row["category"], Counter(), Counter()))
+        url = row["paper_url"] if row["paper_url"].startswith(("https://", "http://")) else ""
+        instance = instances.setdefault(name, Instance(row["category"], Paper(row["paper_title"], url)))
         if instance.category != row["category"]:
             raise Damaged("an instance has two categories")
-        if row["memorised"]:
-            if status == "passed":
-                raise Damaged("a memorised answer counts as passed")
+        if (row["memorised"] and status == "passed") or (row["core_memorised"] and core == "passed"):
+            raise Damaged("a memorised answer counts as passed")
+        if row["memorised"] or row["core_memorised"]:
             instances[name] = instance = replace(instance, memorised=instance.memorised + 1)
         instance.statuses[status] += 1
+        instance.core[core] += 1
+        if (cost := row["claimed_cost_usd"]) is not None and math.isfinite(cost) and cost >= 0:
+            instance.costs.append(cost)
         if judged:
             instance.judged[judged] += 1
     samples = max(instance.statuses.total() for instance in instances.values())
     if not len(instances) <= scope_size <= MAX_INSTANCES or samples > MAX_SAMPLES:
         raise Damaged("scope_size does not fit the rows")
     judges = sorted({row["claimed_judge_model"] or "" for row in rows if row["claimed_judge_category"]} - {""})
-    return Entry(model, setting, samples, instances, tuple(judges))
+    answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
+    fingerprint = hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest()
+    return Entry(model, setting, track, samples, instances, tuple(judges), fingerprint)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InputError
 from ...hub import hub_errors
 from ...paths import cache_folder
-from ...text import one_line
 from ...untrusted import Reader, UnreadableError
-from .submission import ALLOWED, RUN_ID, read_rows
+from .submission import ALLOWED, RUN_ID, read_rows, shown
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -137,8 +136,3 @@ def _read_facts(path: Path, where: str) -> dict[str, str | None]:
             return reader.json_texts(path, ("run_id", "dataset_sha256"), max_bytes=_MIB)
     except UnreadableError as error:
         raise InputError(f"{where}: {error}") from error
-
-
-def shown(text: Any) -> str:
-    """What a submission says, short enough for a line and without what no reader can see."""
-    return one_line(text)[:120]

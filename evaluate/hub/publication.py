@@ -16,14 +16,17 @@ from ...rows import DatasetRow, ResultRow
 from ...times import now
 from ...version import __version__
 from ..judge.category import Category
+from ..predictions import PredictionFile
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status, worst
-from .claim import Claim, shown
-from .submission import PUBLISHED_FACTS, packed_logs, parquet_bytes
+from .claim import Claim
+from .submission import PUBLISHED_FACTS, case_type, packed_logs, parquet_bytes, row_key
 
 if TYPE_CHECKING:
     import pyarrow
 
+#: No answer costs more; infinity is no price either.
+MAX_COST_USD = 1e6
 #: So many answers are listed in a record; the rows have them all.
 MAX_LISTED = 1000
 
@@ -58,53 +61,47 @@ def schema() -> "pyarrow.Schema":
     import pyarrow as pa
 
     text, number = pa.string(), pa.int64()
-    case = pa.struct([("name", text), ("seed", number), ("status", text), ("detail", text)])
     columns = {
-        **dict.fromkeys(("run_id", "instance_id", "category", "model_name_or_path", "setting"), text),
+        **dict.fromkeys(("run_id", "instance_id", "category", "paper_title", "paper_url"), text),
+        **dict.fromkeys(("model_name_or_path", "setting", "track"), text),
         "sample": number,
-        **dict.fromkeys(("prediction_sha256", "status", "detail"), text),
-        "memorised": pa.bool_(),
-        "cases": pa.list_(case),
+        **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail"), text),
+        **dict.fromkeys(("memorised", "core_memorised"), pa.bool_()),
+        "cases": case_type(),
         "duration_s": pa.float64(),
         **dict.fromkeys(("sandbox", "image_id", "dataset", "dataset_sha256", "benchmark_version"), text),
         **dict.fromkeys(("harness_version", "started_at", "submitted_by"), text),
         "scope_size": number,
-        **dict.fromkeys(("claimed_status", "claimed_judge_category", "claimed_judge_model"), text),
+        **dict.fromkeys(("claimed_status", "claimed_core_status"), text),
+        **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), text),
+        "claimed_cost_usd": pa.float64(),
     }
     return pa.schema(list(columns.items()))
 
 
-def row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What tells a row of a run from every other one."""
-    return row["instance_id"], row["model_name_or_path"], row["setting"] or "", row["sample"]
+def published_status(row: ResultRow, seeds: Sequence[int], *, core: bool = False) -> str:
+    """The verdict on the published seeds alone, all that a submitter can know of; of the core cases if `core`."""
+    cases = [case for case in row["cases"] if case["seed"] in seeds and (case["core"] or not core)]
+    return str(worst(Status(case["status"]) for case in cases)) if cases else row["core_status" if core else "status"]
 
 
-def row_name(row: Mapping[str, Any] | None) -> str:
-    """How a message names a row."""
-    assert row is not None
-    setting = f" ({shown(row['setting'])})" if row["setting"] else ""
-    return f"{shown(row['instance_id'])}, {shown(row['model_name_or_path'])}{setting}, sample {row['sample']}"
+def is_memorised(row: Mapping[str, Any]) -> bool:
+    """Whether an answer passes the published seeds and not fresh ones, at one level or the other."""
+    return bool(row["memorised"] or row["core_memorised"])
 
 
-def published_status(row: ResultRow, seeds: Sequence[int]) -> str:
-    """The verdict on the published seeds alone: all that a submitter can know of."""
-    statuses = [Status(case["status"]) for case in row["cases"] if case["seed"] in seeds]
-    return str(worst(statuses)) if statuses else row["status"]
-
-
-def is_memorised(row: ResultRow, seeds: Sequence[int]) -> bool:
-    """Whether an answer passes on the published seeds and not on others."""
-    flag: Any = row.get("memorised")
-    if isinstance(flag, bool):
-        return flag
-    return published_status(row, seeds) == Status.PASSED != row["status"]
-
-
-def make_publication(claim: Claim, run: Path, instances: Mapping[str, DatasetRow], verified_by: str) -> Publication:
+def make_publication(
+    claim: Claim,
+    run: Path,
+    instances: Mapping[str, DatasetRow],
+    verified_by: str,
+    model_repos: Sequence[str] = (),
+) -> Publication:
     """The files of a claim that was repeated in the run folder `run`.
 
     Args:
         instances: every row of the dataset by instance id.
+        model_repos: those of the models that are repositories on the Hub.
     """
     facts = read_facts(run)
     claimed = {row_key(row): row for row in claim.rows}
@@ -114,15 +111,19 @@ def make_publication(claim: Claim, run: Path, instances: Mapping[str, DatasetRow
         "submitted_by": claim.author,
         "scope_size": len(instances),
     }
+    costs = {item.key: _cost(item.metadata) for item in PredictionFile(run / "predictions.jsonl")}
     rows: list[dict[str, Any]] = []
     for row in read_results(run):
-        memorised = is_memorised(row, instances[row["instance_id"]]["tests"]["seeds"])
+        paper = {name: instances[row["instance_id"]][name] for name in ("paper_title", "paper_url")}
         own = {name: row.get(name) for name in schema().names if not name.startswith("claimed_")}
-        rows.append({**own, **shared, "memorised": memorised, **_claims(claimed[row_key(row)])})
+        claims = {**_claims(claimed[row_key(row)]), "claimed_cost_usd": costs.get(row_key(row))}
+        rows.append({**own, **paper, **shared, **claims})
     predictions = (run / "predictions.jsonl").read_bytes()
     parquet = parquet_bytes(rows, schema())
-    names = ("instance_id", "model_name_or_path", "setting", "sample")
-    listed = [{name: row[name] for name in names} for row in rows if row["memorised"]]
+    names = ("instance_id", "model_name_or_path", "setting", "track", "sample")
+    listed = [
+        {**{name: row[name] for name in names}, "core": row["core_memorised"]} for row in rows if is_memorised(row)
+    ]
     record = {
         "run_id": claim.run_id,
         "parquet_sha256": hashlib.sha256(parquet).hexdigest(),
@@ -133,6 +134,8 @@ def make_publication(claim: Claim, run: Path, instances: Mapping[str, DatasetRow
         "pull_request": claim.pull_request,
         "submission": claim.sha,
         "models": sorted({row["model_name_or_path"] for row in rows}),
+        "model_repos": sorted(model_repos),
+        "tracks": sorted({row["track"] for row in rows}),
         "harness_version": __version__,
         "dataset_sha256": claim.dataset_sha256,
         "rows": len(rows),
@@ -160,7 +163,19 @@ def _claims(row: Mapping[str, Any]) -> dict[str, str | None]:
         judge = clean_name(row["judge_model"] or "") if category else None
     except ValueError:
         judge = None
-    return {"claimed_status": row["status"], "claimed_judge_category": category, "claimed_judge_model": judge}
+    return {
+        "claimed_status": row["status"],
+        "claimed_core_status": row["core_status"],
+        "claimed_judge_category": category,
+        "claimed_judge_model": judge,
+    }
+
+
+def _cost(metadata: Mapping[str, Any] | None) -> float | None:
+    """What an answer cost in US dollars, as its prediction row says under `metadata`; None if it does not."""
+    cost: Any = (metadata or {}).get("cost_usd")
+    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
+    return float(cost) if is_number and 0 <= cost < MAX_COST_USD else None
 
 
 def _json(value: Mapping[str, Any]) -> bytes:

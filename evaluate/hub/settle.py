@@ -5,6 +5,8 @@ side's own files, made upon the state of main that was looked at. A verification
 the record on main says what is left to do.
 """
 
+import contextlib
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -12,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
-from ...hub import BACKOFF_S, Conflict, additions, commit_once, hub_errors, persist
+from ...hub import BACKOFF_S, Conflict, LostAnswer, additions, commit_once, hub_errors, persist
 from ...paths import cards_folder
 from ...rows import DatasetRow
 from .claim import Claim, list_files
-from .publication import belongs, make_publication, row_name
+from .publication import belongs, make_publication
 from .records import name_warnings, read_records
+from .submission import row_name
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -49,9 +52,22 @@ def accept(api: "HfApi", claim: Claim, run: Path, instances: Mapping[str, Datase
     """
     with hub_errors(claim.where):
         user = api.whoami()["name"]
-    publication = make_publication(claim, run, instances, user)
+    models = sorted({str(row["model_name_or_path"]) for row in claim.rows})
+    publication = make_publication(claim, run, instances, user, [name for name in models if _is_repo(api, name)])
     _publish(api, claim, publication.files)
     return publication.record, close(api, claim.repo_id, publication.record)
+
+
+def _is_repo(api: "HfApi", model: str) -> bool:
+    """Whether a model's name is that of a repository that everybody can see, so that the leaderboard may link to it.
+
+    A link is not worth a verification: where the Hub does not say, there is none.
+    """
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):
+        return False
+    with contextlib.suppress(LostAnswer, InputError), hub_errors(model):
+        return bool(api.repo_exists(model, repo_type="model", token=False))
+    return False
 
 
 def _publish(api: "HfApi", claim: Claim, files: Mapping[str, bytes]) -> None:
@@ -106,8 +122,9 @@ def close(api: "HfApi", repo_id: str, record: Record) -> str:
         "seeds as well, which the record now names. This pull request is closed and not merged.",
     ]
     if memorised := record["rows"] - record["agreed"]:
-        lines += ["", f"{memorised} memorised: passed on the published seeds, not on secret ones. They do not count."]
-        lines += ["", *_block(map(row_name, record["memorised"]), memorised)]
+        said = "passed on the published seeds, not on secret ones. They do not count at that level."
+        lines += ["", f"{memorised} memorised: {said}"]
+        lines += ["", *_block(map(_memorised_line, record["memorised"]), memorised)]
     others = {name: item for name, item in read_records(api, repo_id, "main").items() if name != record["run_id"]}
     if warnings := name_warnings(record["models"], record["submitted_by"], others):
         lines += ["", "Names that can be taken for another submitter's:", "", *_block(warnings, len(warnings))]
@@ -123,6 +140,10 @@ def reject(api: "HfApi", claim: Claim, found: Sequence[str]) -> None:
     """
     first = f"`lmrbench verify` came to other verdicts at {claim.sha[:12]}:"
     _say_once(api, claim.repo_id, claim.pull_request, "\n".join([first, "", *_block(found, len(found))]))
+
+
+def _memorised_line(row: Mapping[str, Any]) -> str:
+    return f"{row_name(row)}: {'core cases' if row['core'] else 'cases of the contract'}"
 
 
 def _block(lines: Iterable[str], total: int) -> list[str]:
@@ -143,7 +164,9 @@ def _say_once(api: "HfApi", repo_id: str, number: int, text: str, *, close: bool
         with hub_errors(what):
             details = api.get_discussion_details(**place)
         said = [event for event in details.events if str(getattr(event, "content", "")).startswith(first)]
-        return any(event.author == user for event in said), details.status != "open"
+        # By whatever maintainer; a submitter who writes the same line keeps nobody from saying it.
+        by_us = any(event.author == user or event.author != details.author for event in said)
+        return by_us, details.status != "open"
 
     def act() -> bool:
         said, closed = look()

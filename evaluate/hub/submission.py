@@ -17,8 +17,10 @@ from ...archive import gzip_bytes, tar_bytes
 from ...errors import InputError
 from ...loader import File
 from ...names import clean_name
+from ...text import one_line
 from ...untrusted import UnreadableError, read_parquet_rows
 from ..judge.store import answer_id, read_judgements
+from ..predictions import TRACKS
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status
 
@@ -75,12 +77,11 @@ def schema() -> "pyarrow.Schema":
     import pyarrow as pa
 
     text, number = pa.string(), pa.int64()
-    case = pa.struct([("name", text), ("seed", number), ("status", text), ("detail", text)])
     columns = {
-        **dict.fromkeys(("run_id", "instance_id", "category", "model_name_or_path", "setting"), text),
+        **dict.fromkeys(("run_id", "instance_id", "category", "model_name_or_path", "setting", "track"), text),
         "sample": number,
-        **dict.fromkeys(("prediction_sha256", "status", "detail"), text),
-        "cases": pa.list_(case),
+        **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail"), text),
+        "cases": case_type(),
         **dict.fromkeys(("judge_category", "judge_model"), text),
         "judge_rationale": pa.list_(text),
         "duration_s": pa.float64(),
@@ -89,6 +90,15 @@ def schema() -> "pyarrow.Schema":
         "scope_size": number,
     }
     return pa.schema(list(columns.items()))
+
+
+def case_type() -> "pyarrow.DataType":
+    """The column of the verdicts on cases."""
+    import pyarrow as pa
+
+    text = pa.string()
+    case = [("name", text), ("seed", pa.int64()), ("core", pa.bool_()), ("status", text), ("detail", text)]
+    return pa.list_(pa.struct(case))
 
 
 def make_submission(run: Path, instances: Sequence[str], submitted_by: str) -> Submission:
@@ -168,7 +178,13 @@ def _faults(
 
 
 def table_faults(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Why rows cannot be published, whoever made them: names that mislead, more than the leaderboard shows."""
+    """Why rows cannot be published, whoever made them: no track, misleading names, more than the leaderboard shows."""
+    if trackless := [row for row in rows if row["track"] not in TRACKS]:
+        more = f" and {len(trackless) - 1} more" if len(trackless) > 1 else ""
+        yield (
+            f"{len(trackless)} of {len(rows)} rows name no track ({row_name(trackless[0])}{more}); "
+            f"set `track` to {' or '.join(TRACKS)} in these predictions and evaluate again"
+        )
     names = {str(row["model_name_or_path"]) for row in rows} | {str(row["setting"]) for row in rows if row["setting"]}
     for name in sorted(names):
         try:
@@ -178,11 +194,29 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             continue
         if clean != name:
             yield f"the name {ascii(name)[:120]} has to be spelled {ascii(clean)[:120]}"
-    samples = Counter((row["instance_id"], row["model_name_or_path"], row["setting"]) for row in rows)
+    samples = Counter(row_key(row)[:-1] for row in rows)
     if len(rows) > MAX_ROWS or max(samples.values(), default=0) > MAX_SAMPLES:
         yield f"it has more than {MAX_ROWS} rows or {MAX_SAMPLES} samples of an instance; submit it in parts"
     if len({key[1:] for key in samples}) > MAX_ENTRIES:
-        yield f"it has more than {MAX_ENTRIES} models and settings; submit it in parts"
+        yield f"it has more than {MAX_ENTRIES} models, settings and tracks; submit it in parts"
+
+
+def row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells a row of a run from every other one; the number of the sample comes last."""
+    return row["instance_id"], row["model_name_or_path"], row["setting"] or "", row["track"], row["sample"]
+
+
+def row_name(row: Mapping[str, Any] | None) -> str:
+    """How a message names a row."""
+    assert row is not None
+    setting = f" ({shown(row['setting'])})" if row["setting"] else ""
+    track = f", {row['track']} track" if row["track"] in TRACKS else ""
+    return f"{shown(row['instance_id'])}, {shown(row['model_name_or_path'])}{setting}{track}, sample {row['sample']}"
+
+
+def shown(text: Any) -> str:
+    """What a submission says, short enough for a line and without what no reader can see."""
+    return one_line(text)[:120]
 
 
 def parquet_bytes(rows: Sequence[Mapping[str, Any]], columns: "pyarrow.Schema") -> bytes:

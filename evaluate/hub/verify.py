@@ -4,7 +4,7 @@ A submitter can know the verdicts on the published seeds, so those must agree. W
 verdicts of the repeated run on all seeds.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from ...rows import DatasetRow
 from ..runs.evaluate import RunSettings, RunSummary, evaluate
 from ..runs.folder import read_facts, read_results
 from ..sandbox import open_sandbox
-from .claim import Claim, shown
-from .publication import is_memorised, published_status, row_key, row_name
-from .submission import table_faults
+from .claim import Claim
+from .publication import is_memorised, published_status
+from .submission import row_key, row_name, shown, table_faults
 
 #: Secret seeds of a verification, drawn for it alone.
 FRESH_SEEDS = 2
@@ -87,16 +87,21 @@ def differences(claim: Claim, run: Path, instances: Mapping[str, DatasetRow]) ->
             yield f"{row_name(mine or theirs)}: {'not among the predictions' if mine is None else 'not claimed'}"
         elif mine["prediction_sha256"] != theirs["prediction_sha256"]:
             yield f"{row_name(mine)}: claimed for another prediction"
-        elif theirs["status"] not in _may_claim(mine, instances):
-            yield f"{row_name(mine)}: claimed {shown(theirs['status'])}, is {mine['status']}"
+        elif wrong_level := _wrong_level(mine, theirs, instances[mine["instance_id"]]["tests"]["seeds"]):
+            level, claimed_as, is_ = wrong_level
+            yield f"{row_name(mine)}: claimed {level}{shown(claimed_as)}, is {is_}"
         elif theirs["category"] != mine["category"]:
             yield f"{row_name(mine)}: claimed in category {shown(theirs['category'])}, is in {mine['category']}"
 
 
-def _may_claim(row: Any, instances: Mapping[str, DatasetRow]) -> tuple[str, str]:
-    return published_status(row, instances[row["instance_id"]]["tests"]["seeds"]), row["status"]
+def _wrong_level(mine: Any, theirs: Mapping[str, Any], seeds: Sequence[int]) -> tuple[str, str, str] | None:
+    """(level, claim, verdict) of the first level where a claim is neither the verdict nor that on published seeds."""
+    for name in ("status", "core_status"):
+        if theirs[name] not in (mine[name], published_status(mine, seeds, core=name == "core_status")):
+            return "core_status " if name == "core_status" else "", str(theirs[name]), mine[name]
+    return None
 
 
-def count_memorised(run: Path, instances: Mapping[str, DatasetRow]) -> int:
-    """How many answers of the repeated run pass on the published seeds and not on secret ones."""
-    return sum(is_memorised(row, instances[row["instance_id"]]["tests"]["seeds"]) for row in read_results(run))
+def count_memorised(run: Path) -> int:
+    """How many answers of the repeated run pass on the published seeds and not on secret ones, at some level."""
+    return sum(map(is_memorised, read_results(run)))

@@ -276,6 +276,7 @@ def _result(
         "core_status": str(verdict.core_status),
         "detail": verdict.detail,
         "memorised": verdict.memorised(row["tests"]["seeds"]),
+        "core_memorised": verdict.memorised(row["tests"]["seeds"], core=True),
         "cases": [case.as_row() for case in verdict.cases],
         "duration_s": round(verdict.duration_s, 3),
         "sandbox": facts["sandbox"],

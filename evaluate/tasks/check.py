@@ -9,13 +9,14 @@ that comes out otherwise than it should is run again alone, and that verdict cou
 
 import concurrent.futures
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from ...build import build_rows
-from ...checked import record_checked
+from ...checked import record_checked, was_checked
 from ...errors import InfraError, InputError
 from ...loader import File
 from ...progress import Progress
@@ -28,11 +29,14 @@ from ..sandbox.base import Sandbox
 from ..verdict import Status, Verdict
 from .faults import Secrets, read_faults, read_variant
 from .mutants import make_mutants
+from .proved import proof_of
 from .seeds import Variation, variation
 from .stability import MANY_RUNS, stability
 
 #: The name of the finding that says which cases vary with the seed.
 SEEDS = "seeds"
+#: The name of the finding that stands for all of an instance that was checked before.
+BEFORE = "checked before"
 #: Variants that share a sandbox.
 BATCH = 16
 #: Exceptions of files that were not written with care.
@@ -96,7 +100,7 @@ class Finding:
     @property
     def is_probe(self) -> bool:
         """Whether something was proved; a note, which is always ok, only informs."""
-        return self.name != SEEDS
+        return self.name not in (SEEDS, BEFORE)
 
     def as_row(self) -> dict[str, Any]:
         """For --json."""
@@ -117,15 +121,19 @@ def check_tasks(
     workers: int = 2,
     mutants: bool = False,
     most: int | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
+    finished: Callable[[str, str], None] | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding for each probe, as they come; after the last, rows without fault count as checked.
+    """Yield a finding for each probe, as they come; an instance without fault counts as checked as soon as it is done.
 
     Args:
         mutants: also try every mutant of the reference (`mutants.py`): the cases have to notice it, or it is listed in
             the task as equivalent and they do not.
         most: a quick look: at most so many variants of a kind, spread over all of them, and no repetitions of the
             reference. Everything by default.
+        resume: leave out what was checked before exactly as it is now, in this sandbox.
+        finished: told of each instance that is done, with one line on what it came to.
 
     Raises:
         InfraError: the machinery failed, so that nothing can be said.
@@ -135,6 +143,8 @@ def check_tasks(
     probes: list[Probe] = []
     bad: set[str] = set()
     pairs = [(task, item) for task in tasks for item in task.implementations]
+    proofs: dict[str, str] = {}
+    tell = finished or (lambda instance, line: None)
     secrets = {folder: Secrets.of(folder) for folder in {task.folder.parent for task in tasks}}
     for task, implementation in pairs:
         instance = implementation.instance_id
@@ -146,7 +156,14 @@ def check_tasks(
             [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))])
             seeds = variation(row)
         except (InputError, StreamError) as error:
+            bad.add(instance)
+            tell(instance, f"bad: {error}")
             yield Finding(instance, "recording", False, str(error))
+            continue
+        proofs[instance] = proof_of(task, implementation, row)
+        if resume and not faults and was_checked(row, sandbox.name, proof=proofs[instance], mutants=mutants):
+            tell(instance, "ok, checked before")
+            yield Finding(instance, BEFORE, True, "nothing has changed since; --again repeats it")
             continue
         found = _on_seeds(instance, seeds)
         bad |= {instance} if not found.ok else set()
@@ -177,22 +194,31 @@ def check_tasks(
         return [Finding(instance, f"golden, {name}", not fault, fault) for name, fault in faults.items()]
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(run, batch) for batch in _batches(probes)]
-        jobs += [pool.submit(repeat, instance) for instance in repeated]
+        jobs: dict[concurrent.futures.Future[list[Finding]], str] = {}
+        # One instance after the other, so that a check that is stopped has finished some.
+        for instance in rows:
+            own = [probe for probe in probes if probe.instance_id == instance]
+            jobs |= {pool.submit(run, batch): instance for batch in _batches(own)}
+            jobs |= {pool.submit(repeat, instance): instance} if instance in repeated else {}
+        left, counts = Counter(jobs.values()), Counter[tuple[str, bool]]()
         try:
             for job in concurrent.futures.as_completed(jobs):
+                instance = jobs[job]
                 for finding in job.result():
                     progress.step("ok" if finding.ok else "bad")
+                    counts[instance, finding.ok] += 1
                     if not finding.ok:
-                        bad.add(finding.instance_id)
+                        bad.add(instance)
                     yield finding
+                left[instance] -= 1
+                if not left[instance]:
+                    if instance not in bad and most is None:
+                        record_checked(rows[instance], sandbox.name, proof=proofs[instance], mutants=mutants)
+                    good, wrong = counts[instance, True], counts[instance, False]
+                    tell(instance, f"{'bad' if instance in bad else 'ok'}, {good} of {good + wrong} as they should be")
         finally:
             for job in jobs:
                 job.cancel()
-    if most is None:
-        for instance, row in rows.items():
-            if instance not in bad:
-                record_checked(row, sandbox.name)
 
 
 def _batches(probes: Sequence[Probe]) -> Iterator[list[Probe]]:

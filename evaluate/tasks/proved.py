@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...build import build_rows
+from ...checked import content_sha256
 from ...errors import InputError
 from ...files import write_atomically
+from ...rows import DatasetRow
 from ...tasks import Implementation, Task
 from ..runner import runner_sha256
-from .check import VARIANTS
 
+#: Folders of variants of an instance.
+KINDS = ("valid", "plain", "careless", "wrong")
 FILE = "proved.json"
 
 
@@ -26,11 +29,7 @@ def proofs(task: Task) -> Iterator[tuple[str, str]]:
     """
     rows = {row["instance_id"]: row for row in build_rows([task])}
     for item in task.implementations:
-        row = rows[item.instance_id]
-        digest = hashlib.sha256(f"{row['row_sha256']} {row['recording']['sha256']} {runner_sha256()}\n".encode())
-        for path in _variants(task, item):
-            digest.update(f"{path.parent.name}/{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-        yield item.instance_id, digest.hexdigest()
+        yield item.instance_id, proof_of(task, item, rows[item.instance_id])
 
 
 def unproved(tasks: Sequence[Task]) -> list[str]:
@@ -56,8 +55,16 @@ def write_proofs(tasks: Sequence[Task], benchmark: Path) -> Path:
     return benchmark / FILE
 
 
+def proof_of(task: Task, item: Implementation, row: DatasetRow) -> str:
+    """The hash of all that a check of one instance looks at; the number of the version is not among it."""
+    digest = hashlib.sha256(f"{content_sha256(row)} {runner_sha256()}\n".encode())
+    for path in _variants(task, item):
+        digest.update(f"{path.parent.name}/{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
 def _variants(task: Task, implementation: Implementation) -> list[Path]:
-    return [path for kind in VARIANTS for path in task.variants(implementation, kind)]
+    return [path for kind in KINDS for path in task.variants(implementation, kind)]
 
 
 def _read(benchmark: Path) -> Mapping[str, str]:

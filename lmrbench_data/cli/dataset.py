@@ -1,5 +1,6 @@
 """`lmrbench dataset`: record references, build the dataset, check its tasks, compare two builds, publish one."""
 
+import itertools
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
@@ -89,6 +90,7 @@ def check(
     workers: Workers = 2,
     mutants: Annotated[bool, typer.Option("--mutants", help="Also try small mutations of each reference.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each finding and its reason.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also check what was checked before as it is now.")] = False,
     lock: Annotated[
         bool, typer.Option("--lock", help="Note in proved.json what was proved, so that `make test` need not.")
     ] = False,
@@ -97,7 +99,7 @@ def check(
     """Prove that tasks are sound: golden passes, masked does not, and variants come out as they should.
 
     Valid variants pass every case, plain ones every core case; careless ones break the contract only, and wrong ones
-    fail a core case.
+    fail a core case. A check that was stopped goes on where it was: it leaves out what passed and has not changed.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
@@ -111,8 +113,16 @@ def check(
     tasks = load_tasks(names or (), benchmark)
     if lock and sandbox != "docker":
         raise ArgumentError("lock", "only a check in Docker proves a task; add --sandbox docker")
+    total, done = sum(len(task.implementations) for task in tasks), itertools.count(1)
+
+    def tell(instance: str, line: str) -> None:
+        say(f"[{next(done)}/{total}] {instance}: {line}")
+
     with open_sandbox(sandbox) as place, progress_bar("checking", shown=not as_json) as progress:
-        findings = list(check_tasks(tasks, place, workers=workers, mutants=mutants, progress=progress))
+        found = check_tasks(
+            tasks, place, workers=workers, mutants=mutants, resume=not again, progress=progress, finished=tell
+        )
+        findings = list(found)
     findings.sort(key=lambda finding: (finding.instance_id, finding.name))
     if as_json:
         print_json([finding.as_row() for finding in findings])

@@ -18,17 +18,21 @@ def submit(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
     to: Annotated[str | None, typer.Option("--to", help="The results dataset, org/name.")] = None,
     model_repo: Annotated[
-        str | None, typer.Option("--model-repo", help="Also give this model repository its scores.")
+        str | None,
+        typer.Option("--model-repo", help="Give this model repository the scores of the run, once verified."),
     ] = None,
     model: Annotated[str | None, typer.Option("--model", help="Which of the run's models --model-repo is.")] = None,
     dataset: DatasetRepo = DATASET,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and show, open nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check run, target and rights, show what would be sent, open nothing.")
+    ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Open a pull request with a run's results, predictions and logs; a maintainer verifies them before they count.
 
-    The run must be complete, without infra errors, made in Docker, and on a published version of the dataset.
+    The run must be complete, without infra errors, made in Docker, on a published version of the dataset, and every row
+    must name its track. Once it is verified, --model-repo gives a model repository its scores.
 
     Example: lmrbench submit runs/mine --to lmr-bench/results --dry-run
     """
@@ -38,7 +42,7 @@ def submit(
     from ..hub import open_hub
 
     if not (to or model_repo):
-        raise typer.BadParameter("give --to org/results, --model-repo org/model, or both")
+        raise typer.BadParameter("give --to org/results; with --model-repo org/model once the run is verified there")
     api = open_hub()
     plan = plan_submission(api, run, dataset, results_repo=to, model_repo=model_repo, model=model)
     submission, where = plan.submission, f"{dataset}@{plan.published.tag}"
@@ -46,7 +50,7 @@ def submit(
     if not as_json:
         for title, table in tables(make_report([run]))[:2]:
             print_table(*table, title=title)
-        for name, content in sorted(submission.files.items()) if to else ():
+        for name, content in sorted(submission.files.items()) if plan.results_repo else ():
             put(f"{name}  {len(content)} bytes")
         if plan.scores:
             put(plan.scores)
@@ -57,8 +61,7 @@ def submit(
     result |= {"dataset": where, "pull_request": None, "model_pull_request": None}
     if not dry_run:
         if not (yes or as_json):
-            places = " and ".join(filter(None, (to, model_repo)))
-            typer.confirm(f"Open a pull request in {places}?", abort=True, err=True)
+            typer.confirm(f"Open a pull request in {model_repo or to}?", abort=True, err=True)
         for name, opened in zip(("pull_request", "model_pull_request"), carry_out(api, plan), strict=True):
             if opened:
                 result[name] = opened.url
@@ -96,12 +99,14 @@ def verify(
     from ..evaluate.hub.records import name_warnings, read_records
     from ..evaluate.hub.settle import accept, close, find_published, reject
     from ..evaluate.hub.verify import count_memorised, differences, repeat, run_folder
-    from ..hub import open_hub
+    from ..hub import check_rights, open_hub
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:
         raise typer.BadParameter(f"{pull_request!r} is neither the number nor the address of a pull request")
     api = open_hub()
+    if publish:
+        check_rights(api, repo, write=True)  # before the work, which may take an hour
     if publish and (record := find_published(api, repo, int(number[1]))):
         url = close(api, repo, record)
         say(f"was verified and published before, and is closed: {url}")
@@ -123,7 +128,7 @@ def verify(
         raise typer.Exit(3)
     run = run_folder(claim, fresh_seeds)
     found = list(differences(claim, run, instances))
-    memorised = count_memorised(run, instances)
+    memorised = count_memorised(run)
     result = {"run_id": claim.run_id, "sha": claim.sha, "rows": len(claim.rows), "differences": found}
     result |= {"memorised": memorised, "published": None}
     if not as_json:
