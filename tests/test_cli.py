@@ -157,7 +157,7 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["report", "run", "empty"], 1, r"empty: no run\.json", {}),
     (["report", "file"], 1, r"file: no run\.json", {}),
     (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null", {}),
-    (["report", "run", "--out", "empty"], 1, "empty: Is a directory", {}),
+    (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in", {}),
     (["tasks", "show", "absent"], 1, "unknown task or instance: absent", {}),
     (["dataset", "build", "--benchmark", "empty"], 1, "no task folders", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: has other content", {}),
@@ -316,3 +316,24 @@ def test_every_command_shows_a_call_that_it_understands() -> None:
         words = [word for word in shlex.split(line[1]) if "=" not in word or word.startswith("-")]
         assert tuple(words[1 : 1 + len(path)]) == path
         command.make_context(path[-1], words[1 + len(path) :], resilient_parsing=True)
+
+
+def test_a_long_job_says_now_and_then_where_it_is(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Off a terminal; a short one says nothing."""
+    from lmrbench_data.cli import output
+
+    def work() -> str:
+        with output.progress_bar("evaluating") as progress:
+            progress.start(4)
+            for label in ("passed", "failed", "passed", "passed"):
+                progress.step(label)
+        return str(capsys.readouterr().err)
+
+    assert work() == ""
+    monkeypatch.setattr(output, "LOG_EVERY_S", 0.0)
+    lines = work().splitlines()
+    assert [line.partition(", about")[0] for line in lines] == [
+        "evaluating: 1 of 4 (passed 1)",
+        "evaluating: 2 of 4 (passed 1 failed 1)",
+        "evaluating: 3 of 4 (passed 2 failed 1)",
+    ]

@@ -561,3 +561,16 @@ def test_a_small_stream_cannot_take_much_memory() -> None:
     assert done.returncode == 0, done.stderr
     grown_kib = max(float(line.split()[1]) for line in done.stdout.splitlines())
     assert grown_kib < 700 * 1024
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "words"),
+    [
+        (("raised", "ValueError"), ("returned", 3), "output: returned a value (3) where ValueError was expected"),
+        (("returned", 3), ("raised", "ValueError"), "output: raised 'ValueError' where a value was expected"),
+        (("raised", "KeyError"), ("raised", "ValueError"), "output[1]: got 'ValueError', expected 'KeyError'"),
+    ],
+)
+def test_another_ending_is_told_in_words(expected: Any, actual: Any, words: str) -> None:
+    """What `lmrbench_cases.outcome` returns: how a call ended, and with what."""
+    assert first_difference(through(expected), through(actual), DEFAULT) == words
