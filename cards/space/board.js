@@ -31,14 +31,14 @@ function compare(one, other) {
 }
 
 function apply() {
-  const tracks = [...element.querySelectorAll(".panel")].map((panel) => panel.dataset.track);
+  const tracks = [...element.querySelectorAll(".of-track")].map((panel) => panel.dataset.track);
   if (tracks.length && !tracks.includes(state.track)) state.track = tracks[0];
   for (const tab of element.querySelectorAll("[role=tab]")) {
     const chosen = tab.dataset.track === state.track;
     tab.setAttribute("aria-selected", String(chosen));
     tab.tabIndex = chosen ? 0 : -1;
   }
-  for (const panel of element.querySelectorAll(".panel")) panel.hidden = panel.dataset.track !== state.track;
+  for (const panel of element.querySelectorAll(".of-track")) panel.hidden = panel.dataset.track !== state.track;
   const query = state.query.trim().toLowerCase();
   for (const table of element.querySelectorAll("table.ranking")) {
     const places = [...table.tBodies];
@@ -80,6 +80,8 @@ element.addEventListener("click", (event) => {
 });
 element.addEventListener("input", (event) => {
   if (event.target.id === "search") change({ query: event.target.value });
+});
+element.addEventListener("change", (event) => {
   if (event.target.id === "sort") change({ sort: event.target.value, reversed: false });
 });
 element.addEventListener("keydown", (event) => {
