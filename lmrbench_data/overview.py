@@ -1,14 +1,22 @@
-"""The page about all tasks, benchmark/README.md with its picture: written from the task folders, never by hand."""
+"""The page about all tasks, benchmark/README.md with its picture: written from the task folders, never by hand.
+
+What fresh readers came to is in benchmark/readers.yaml, which is written by hand when they were asked.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .errors import InputError
 from .extras import need
+from .strict_yaml import read_yaml
 from .tasks import Task
 
-PAGE, PICTURE = "README.md", "categories.svg"
+PAGE, PICTURE, READERS = "README.md", "categories.svg", "readers.yaml"
+#: What readers.yaml says of an instance: how many attempts there were, how many reproduced the method and were robust,
+#: whether one without the paper reproduced it, and what was changed since or is to be known.
+_READ = {"attempts": int, "reproduced": int, "robust": int, "without_paper": bool, "note": str}
 _INK, _BAR = "#24292f", "#1f5fa8"
 
 
@@ -36,12 +44,57 @@ def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     ]
 
 
+def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
+    """What fresh readers came to, by instance; empty if nobody was asked.
+
+    Raises:
+        InputError: the file is malformed.
+    """
+    path = benchmark / READERS
+    if not path.is_file():
+        return {}
+    found = read_yaml(path)
+    for instance, facts in found.items():
+        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _READ:
+            raise InputError(f"{path}: {instance}: needs {', '.join(_READ)}, and nothing else")
+    return found
+
+
 def render_page(tasks: Sequence[Task]) -> str:
     """benchmark/README.md."""
     facts = task_facts(tasks)
     categories = Counter(fact["category"] for fact in facts)
     papers = {fact["paper_url"] for fact in facts}
-    return "\n".join(_page(facts, categories, len(papers))) + "\n"
+    lines = list(_page(facts, categories, len(papers)))
+    if readers := read_readers(tasks[0].folder.parent):
+        lines += _readers(readers)
+    return "\n".join(lines) + "\n"
+
+
+def _readers(readers: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """The section on fresh readers."""
+    attempts = sum(facts["attempts"] for facts in readers.values())
+    reproduced, robust = (sum(facts[name] for facts in readers.values()) for name in ("reproduced", "robust"))
+    without = sum(facts["without_paper"] for facts in readers.values())
+    yield ""
+    yield "## Fresh readers"
+    yield ""
+    yield "Each instance was solved by language-model agents that saw what the paper track shows and nothing else: no contract,"
+    yield "cases, reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more reader"
+    yield "had instruction and repository without the paper. The numbers are as they came; the note says what was changed since."
+    yield ""
+    yield (
+        f"{reproduced} of {attempts} attempts reproduced the method ({100 * reproduced / attempts:.0f} %), {robust} were "
+        f"robust, too. Without the paper {without} of {len(readers)} instances were reproduced: there the repository, or "
+        "what the reader knew, was enough."
+    )
+    yield ""
+    yield "| instance | reproduced | robust | without the paper | note |"
+    yield "|---|---|---|---|---|"
+    for instance, facts in sorted(readers.items()):
+        counts = [f"{facts[name]}/{facts['attempts']}" for name in ("reproduced", "robust")]
+        alone = "reproduced: paper not needed" if facts["without_paper"] else "not reproduced"
+        yield f"| `{instance}` | {' | '.join(counts)} | {alone} | {_cell(facts['note']) or '-'} |"
 
 
 def _page(facts: Sequence[dict[str, Any]], categories: Counter[str], papers: int) -> Iterator[str]:
