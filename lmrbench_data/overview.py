@@ -19,8 +19,9 @@ PAGE, PICTURE, READERS = "README.md", "categories.svg", "readers.yaml"
 _READ = {"attempts": int, "reproduced": int, "robust": int, "without_paper": bool, "note": str}
 _HOW_THEY_READ = """\
 Each instance was solved by language-model agents that saw what the paper track shows and nothing else: no contract,
-cases, reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more reader had
-instruction and repository without the paper. The numbers are as they came; the note says what was changed since.
+cases, reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more
+reader had instruction and repository without the paper. The numbers are as they came; the note says what was changed
+since.
 """
 _INK, _BAR = "#24292f", "#1f5fa8"
 
@@ -86,8 +87,9 @@ def _readers(readers: dict[str, dict[str, Any]]) -> Iterator[str]:
     yield ""
     yield _HOW_THEY_READ
     rate = f"{100 * reproduced / attempts:.0f} %"
-    yield f"{reproduced} of {attempts} attempts reproduced the method ({rate}), {robust} were robust, too. Without the paper"
-    yield f"{without} of {len(readers)} instances were reproduced: there the repository, or what the reader knew, was enough."
+    yield f"{reproduced} of {attempts} attempts reproduced the method ({rate}), {robust} were robust, too."
+    yield f"Without the paper {without} of {len(readers)} instances were reproduced: there the repository, or what the"
+    yield "reader knew before, was enough."
     yield ""
     yield "| instance | reproduced | robust | without the paper | note |"
     yield "|---|---|---|---|---|"
