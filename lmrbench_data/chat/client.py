@@ -166,7 +166,9 @@ class ChatClient:
             except openai.APIConnectionError as error:
                 # By name: which HTTP library it comes from depends on the release of `openai`.
                 if type(error.__cause__).__name__ == "ConnectError":
-                    raise InfraError(f"no server answers at {self.server} ({one_line(error.__cause__)[:200]})") from error
+                    raise InfraError(
+                        f"no server answers at {self.server} ({one_line(error.__cause__)[:200]})"
+                    ) from error
             except (openai.OpenAIError, ValueError, TypeError, LookupError, RecursionError):
                 pass  # whatever it says to this, it is there
             self._is_there = True
