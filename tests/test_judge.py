@@ -352,14 +352,25 @@ def test_a_hopeless_server_is_left_at_once(reply: Reply, said: str, judging: Jud
     assert judging.rows() == []
 
 
-def test_a_dead_server_is_given_up(judging: Judging, server: Server) -> None:
+def test_a_dead_address_is_named_at_once(judging: Judging, server: Server) -> None:
+    """It took 15 seconds of retries a question, and then said "Connection error." without saying where."""
     judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(8)))
     server.stop()
-    done = judging.judge("--workers", "1")
+    started = time.monotonic()
+    done = judging.lmrbench("judge", "run", "--model", "judge-1")
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert f"no server answers at {server.base_url}" in done.stderr
+    assert time.monotonic() - started < 12
+    assert judging.rows() == []
+
+
+def test_a_server_that_dies_is_given_up(judging: Judging, server: Server) -> None:
+    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(8)))
+    server.judge = lambda request: Reply(body=completion(opinion()), cut=40) if len(server.requests) > 1 else opinion()
+    done = judging.judge("--workers", "1", "--retries", "0")
     assert done.returncode == 3
-    assert "the judge's server keeps failing" in done.stderr
-    assert [row["status"] for row in judging.rows()] == ["judge_error"] * 3
-    assert set(judging.categories().values()) == {None}
+    assert f"the judge's server {server.base_url} keeps failing" in done.stderr
+    assert [row["status"] for row in judging.rows()] == ["judged", *["judge_error"] * 3]
 
 
 @pytest.mark.parametrize(

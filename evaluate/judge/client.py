@@ -67,7 +67,7 @@ class JudgeClient:
 
         Raises:
             InputError: the server knows neither key nor model nor address: no further question makes sense.
-            InfraError: the account has no credit left.
+            InfraError: nothing answers at the address, or the account has no credit left.
         """
         asked = list(messages)
         reply, reason = Reply(None, reached=False), ""

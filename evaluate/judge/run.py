@@ -68,15 +68,39 @@ def judge(
 
     Raises:
         InputError: no run, another dataset, prices without the model, or a key or model that the server does not know.
-        InfraError: the account of the judge has no credit left.
+        InfraError: nothing answers at the address, or the account of the judge has no credit left.
         KeyboardInterrupt: judgements had so far are kept.
     """
     price = settings.price()
     client = JudgeClient(settings.endpoint)
-    facts = read_facts(settings.run)
-    every = _rows_of_run(settings, facts, rows)
+    of_run = _rows_of_run(settings, read_facts(settings.run), rows)
+    return _judge(settings, client, price, of_run, progress)
+
+
+def judge_predictions(
+    settings: JudgeSettings, rows: Sequence[DatasetRow], progress: Progress | None = None
+) -> JudgeSummary:
+    """The same for a folder that holds predictions.jsonl and is no run: nobody has evaluated them.
+
+    Args:
+        rows: of their instances.
+
+    Raises:
+        InputError, InfraError, KeyboardInterrupt: as `judge`.
+    """
+    by_id = {row["instance_id"]: row for row in rows}
+    return _judge(settings, JudgeClient(settings.endpoint), settings.price(), by_id, progress)
+
+
+def _judge(
+    settings: JudgeSettings,
+    client: JudgeClient,
+    price: Price | None,
+    rows: Mapping[str, DatasetRow],
+    progress: Progress | None,
+) -> JudgeSummary:
     with JudgementFile.open(settings.run) as file:
-        judging = _Judging(settings, client, price, every, file, progress or Progress())
+        judging = _Judging(settings, client, price, rows, file, progress or Progress())
         jobs = list(judging.plan())
         judging.progress.start(len(jobs))
         _run(judging.run(jobs))
@@ -253,7 +277,7 @@ class _Judging:
         self._failures = 0 if asked.reached else self._failures + 1
         self._useless = 0 if asked.opinion else self._useless + asked.reached
         if self._failures >= GIVE_UP_AFTER:
-            self._stop(f"the judge's server keeps failing ({asked.error})")
+            self._stop(f"the judge's server {self.judge.server} keeps failing ({asked.error})")
         if self._useless >= USELESS_AFTER:
             self._stop(f"{self._useless} votes in a row brought no judgement ({asked.error})")
         if self.settings.max_cost is not None and not asked.counted:

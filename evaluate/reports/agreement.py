@@ -7,8 +7,9 @@ statsmodels; where one is not defined (everybody always says the same), it is No
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...extras import need
 from ..judge.category import BEST_FIRST
@@ -72,24 +73,10 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
         for instance, answers in score.answers.items():
             for answer in answers:
                 judged.setdefault((instance, *score.key, answer.sample), answer.judged)
-    candidates: dict[tuple[str, str, int], list[PredictionKey]] = {}
-    for key in judged:
-        candidates.setdefault((key[0], key[1], key[-1]), []).append(key)
-    labels: dict[str, Labels] = {}
-    unknown: list[PredictionKey] = []
-    ambiguous = 0
-    # Those that say most first: where somebody labelled one answer in several ways, that one counts.
-    for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
-        named = annotation.instance_id, annotation.model, annotation.sample
-        found = _meant(annotation, candidates.get(named, []))
-        if len(found) == 1:
-            labels.setdefault(annotation.annotator, {}).setdefault(found[0], annotation.category)
-        else:
-            ambiguous += bool(found)
-            unknown += [] if found else [annotation.answer]
+    labels, unknown, ambiguous = match_labels(annotations, judged)
     annotators = sorted(labels)
     judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
-    people, split = _majorities(labels)
+    people, split = majorities(labels)
     pairs = [_pair(a, labels[a], b, labels[b]) for a, b in itertools.combinations(annotators, 2)]
     if judge:
         pairs += [_pair(name, labels[name], JUDGE, judge) for name in annotators]
@@ -110,6 +97,37 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     )
 
 
+class Matched(NamedTuple):
+    """People's labels, brought to the answers that they are about."""
+
+    labels: dict[str, Labels]
+    """By annotator."""
+    unknown: list[PredictionKey]
+    """Annotations of answers that are not there."""
+    ambiguous: int
+    """Annotations that may mean several answers."""
+
+
+def match_labels(annotations: Sequence[Annotation], answers: Iterable[PredictionKey]) -> Matched:
+    """Which answer each annotation is about (see `measure_agreement`)."""
+    candidates: dict[tuple[str, str, int], list[PredictionKey]] = {}
+    for key in answers:
+        candidates.setdefault((key[0], key[1], key[-1]), []).append(key)
+    labels: dict[str, Labels] = {}
+    unknown: list[PredictionKey] = []
+    ambiguous = 0
+    # Those that say most first: where somebody labelled one answer in several ways, that one counts.
+    for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
+        named = annotation.instance_id, annotation.model, annotation.sample
+        found = _meant(annotation, candidates.get(named, []))
+        if len(found) == 1:
+            labels.setdefault(annotation.annotator, {}).setdefault(found[0], annotation.category)
+        else:
+            ambiguous += bool(found)
+            unknown += [] if found else [annotation.answer]
+    return Matched(labels, unknown, ambiguous)
+
+
 def _meant(annotation: Annotation, candidates: Sequence[PredictionKey]) -> list[PredictionKey]:
     """Which of the answers with its instance, model and sample an annotation can mean."""
     _, _, setting, track, _ = annotation.answer
@@ -119,7 +137,7 @@ def _meant(annotation: Annotation, candidates: Sequence[PredictionKey]) -> list[
     return exact or ([] if setting else of_track)
 
 
-def _majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
+def majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
     """The label that most annotators gave to each answer; apart from them, the answers without one."""
     votes: dict[PredictionKey, Counter[str]] = {}
     for given in labels.values():

@@ -15,6 +15,7 @@ from ..prediction_files import BadRow
 from ..runs.folder import read_facts
 from .agreement import Agreement, measure_agreement
 from .annotations import Annotation
+from .calibration import Calibration, calibrations_of
 from .paired import Pair, compare_pairs
 from .scores import ModelScore, score_runs
 from .tables import column
@@ -38,6 +39,8 @@ class Report:
     """Whose judgements count; the last one's if None."""
     agreement: Agreement | None = None
     bad_annotations: list[BadRow] = field(default_factory=list)
+    calibrations: list[Calibration] = field(default_factory=list)
+    """Of the judges whose judgements count, as far as the runs keep some."""
 
     def to_markdown(self) -> str:
         """Tables and notes as Markdown."""
@@ -123,7 +126,8 @@ def make_report(
     names = [column(score, scores) for score in scores]
     pairs = compare_pairs(scores, names) if len(scores) <= MAX_COMPARED else []
     agreement = measure_agreement(annotations, scores) if annotations is not None else None
-    return Report(paths, facts, scores, pairs, judge_model, agreement, list(bad_annotations))
+    calibrations = calibrations_of(paths, judge_model)
+    return Report(paths, facts, scores, pairs, judge_model, agreement, list(bad_annotations), calibrations)
 
 
 def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:

@@ -8,6 +8,7 @@ from ...rows import ResultRow
 from ...text import counted
 from ..runs.folder import read_results
 from ..verdict import Status
+from .calibration_tables import calibration_table
 from .levels import Level, outcome
 from .paired import MCNEMAR, PERMUTATION
 from .scores import ModelScore
@@ -43,6 +44,7 @@ def tables(report: "Report") -> list[tuple[str, Table]]:
         ("Of what could be graded", graded_table(scores)),
         ("pass@k", pass_at_table(scores)),
         ("Judge", judge_table(scores)),
+        ("The judge's calibration", calibration_table(report.calibrations)),
         ("Tests and judge", cross_table(scores)),
         ("What an answer took", spending_table(scores)),
         ("By category", category_table(scores)),
@@ -90,6 +92,12 @@ def notes(report: "Report") -> list[str]:
     if lost := sum(score.overall.votes_lost for score in scores):
         what = "category rests" if lost == 1 else "categories rest"
         lines.append(f"{lost} {what} on fewer votes than the judge was asked for: the others could not be had.")
+    if report.calibrations:
+        lines.append(
+            "Calibration: what this judge said where it is known what is right, by people's labels or on variants of "
+            "the references. CC found: its share of CC among answers that are; not CC found: its share of LC and LI "
+            "among all others."
+        )
     if report.pairs:
         tests = {pair.test for pair in report.pairs}
         said = {

@@ -23,6 +23,8 @@ Message = dict[str, str]
 NO_COMPLETION = "the server's answer is not a chat completion"
 CUT = "it was cut at max_tokens (finish_reason length)"
 REFUSED = "the model refused to answer"
+#: How long a server may take to say that it is there; a slow one is asked anyway.
+KNOCK_TIMEOUT_S = 10.0
 _LIMITS = ("max_completion_tokens", "max_tokens", None)
 #: Words by which servers name a parameter that they refuse, and by which they say that a prompt is too long.
 _FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "structured", "grammar", "guided")
@@ -112,7 +114,8 @@ class ChatClient:
         self.base_url, self._key = address_and_key(endpoint.base_url)
         self.server = server_name(self.base_url)
         self._dialect = _Dialect(temperature=temperature is not None)
-        self._answered = False
+        self._answered = self._is_there = False
+        self._knocking = asyncio.Lock()
         self._pace = _Pace(endpoint.per_minute)
 
     async def __aenter__(self) -> Self:
@@ -145,10 +148,30 @@ class ChatClient:
         Raises:
             RequestFailed: there is none, after all retries.
             InputError: the server knows neither key nor model nor address: no further question makes sense.
-            InfraError: the account has no credit left.
+            InfraError: nothing answers at the address, or the account has no credit left.
         """
+        await self._knock()
         found = _read(await self._request(messages))
         return replace(found, temperature=self.temperature if self._dialect.temperature else None)
+
+    async def _knock(self) -> None:
+        """See once, before the first question, that something listens at the address: a typo needs no retries."""
+        import openai
+
+        async with self._knocking:
+            if self._is_there:
+                return
+            try:
+                await self._openai.with_options(max_retries=0, timeout=KNOCK_TIMEOUT_S).models.list()
+            except openai.APIConnectionError as error:
+                # By name: which HTTP library it comes from depends on the release of `openai`.
+                if type(error.__cause__).__name__ == "ConnectError":
+                    raise InfraError(
+                        f"no server answers at {self.server} ({one_line(error.__cause__)[:200]})"
+                    ) from error
+            except (openai.OpenAIError, ValueError, TypeError, LookupError, RecursionError):
+                pass  # whatever it says to this, it is there
+            self._is_there = True
 
     async def _request(self, messages: Sequence[Message]) -> Any:
         """A completion, whatever the server made of it; asked in the fullest dialect that the server accepts."""

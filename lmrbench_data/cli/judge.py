@@ -20,34 +20,50 @@ if TYPE_CHECKING:
     from ..evaluate.judge.settings import JudgeSummary
 
 
+Model = Annotated[str, typer.Option("--model", "-m", help="The judge, as its server calls it.")]
+BaseUrl = Annotated[
+    str | None, typer.Option("--base-url", help="OpenAI-compatible server; OPENAI_BASE_URL, else OpenAI.")
+]
+Votes = Annotated[int, typer.Option("--votes", min=1, max=99, help="Judgements an answer; most votes win.")]
+Prices = Annotated[
+    Path | None, typer.Option("--prices", help="YAML: model -> {input_per_mtok, output_per_mtok} in US dollars.")
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost", min=0, help="Stop when the judgements of the folder have cost this much, in US dollars."
+    ),
+]
+Questions = Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Questions at a time.")]
+Rpm = Annotated[float | None, typer.Option("--rpm", min=0.1, help="Limit on requests started in a minute.")]
+Retries = Annotated[
+    int, typer.Option("--retries", min=0, max=100, help="For each request that meets a busy or broken server.")
+]
+Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for one request.")]
+MaxTokens = Annotated[
+    int | None, typer.Option("--max-tokens", min=1, help="Limit of an answer, its reasoning included.")
+]
+Instances = Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not use what other runs have paid for.")]
+
+
 def judge(
     run: Annotated[Path, typer.Argument(help="Run folder of `lmrbench evaluate`.", metavar="RUN")],
-    model: Annotated[str, typer.Option("--model", "-m", help="The judge, as its server calls it.")],
-    base_url: Annotated[
-        str | None, typer.Option("--base-url", help="OpenAI-compatible server; OPENAI_BASE_URL, else OpenAI.")
-    ] = None,
-    votes: Annotated[int, typer.Option("--votes", min=1, max=99, help="Judgements an answer; most votes win.")] = 1,
-    prices: Annotated[
-        Path | None, typer.Option("--prices", help="YAML: model -> {input_per_mtok, output_per_mtok} in US dollars.")
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", min=0, help="Stop when this run's judgements have cost this much, in US dollars."),
-    ] = None,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Questions at a time.")] = 4,
-    rpm: Annotated[float | None, typer.Option("--rpm", min=0.1, help="Limit on requests started in a minute.")] = None,
-    retries: Annotated[
-        int, typer.Option("--retries", min=0, max=100, help="For each request that meets a busy or broken server.")
-    ] = 5,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for one request.")] = 300.0,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, help="Limit of an answer, its reasoning included.")
-    ] = None,
-    instance: Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")] = None,
+    model: Model,
+    base_url: BaseUrl = None,
+    votes: Votes = 1,
+    prices: Prices = None,
+    max_cost: MaxCost = None,
+    workers: Questions = 4,
+    rpm: Rpm = None,
+    retries: Retries = 5,
+    timeout: Timeout = 300.0,
+    max_tokens: MaxTokens = None,
+    instance: Instances = None,
     dataset: Annotated[
         str | None, typer.Option("--dataset", help="Where the run's dataset is now, if it has moved.")
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use what other runs have paid for.")] = False,
+    no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:
     """Have a language model judge the answers of a run: completely correct (CC), subtle errors (LC), wrong logic (LI).
@@ -60,7 +76,7 @@ def judge(
     from .. import api
 
     folder = api.open_run(run)
-    with _interruptible(run), progress_bar("judging", shown=not as_json) as progress:
+    with interruptible(run), progress_bar("judging", shown=not as_json) as progress:
         summary = api.judge(
             folder,
             model,
@@ -97,7 +113,7 @@ def judge_and_keep_going(run: "Run", model: str, base_url: str | None, quiet: bo
     from .. import api
 
     try:
-        with _interruptible(run.path), progress_bar("judging", shown=not quiet) as progress:
+        with interruptible(run.path), progress_bar("judging", shown=not quiet) as progress:
             summary = api.judge(run, model, base_url=base_url, progress=progress).judging
     except LMRBenchError as error:
         return Judged(run, error)
@@ -106,7 +122,7 @@ def judge_and_keep_going(run: "Run", model: str, base_url: str | None, quiet: bo
 
 
 @contextlib.contextmanager
-def _interruptible(run: Path) -> Iterator[None]:
+def interruptible(run: Path) -> Iterator[None]:
     """Let an interrupt or a polite kill stop the judging in good order."""
     # The event loop knows how to handle Ctrl-C: requests dropped, judgements kept. SIGTERM becomes one.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -147,12 +163,7 @@ class Judged:
         print_table(
             *table(models, votes), title=f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
         )
-        cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
-        if done.spent.uncounted:  # whatever its price: tokens that nobody counted
-            cost = "   cost: unknown (the server does not say how many tokens it used)"
-        put(f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}")
-        identical = f", {done.identical} for the reference's own code" if done.identical else ""
-        put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} were there before{identical}")
+        print_costs(done)
         put(f"judgements: {self.run.path}/judgements.jsonl")
 
     def say_what_is_missing(self) -> int:
@@ -160,18 +171,32 @@ class Judged:
         if isinstance(self.outcome, LMRBenchError):
             say(f"error: {one_line(self.outcome)}")
             return self.outcome.exit_code
-        done = self.outcome
-        if count := len(done.malformed):
-            what = "malformed answer is" if count == 1 else "malformed answers are"
-            say(f"{count} {what} left out: without a candidate function there is nothing to judge")
-        for reason, count in sorted(Counter(done.not_judged.values()).items()):
-            what = "answer is" if count == 1 else "answers are"
-            say(f"{count} {what} not judged: {reason}; they count, as in none of the categories")
-        if done.stopped:
-            say(f"incomplete: {done.stopped}; judgements so far are kept")
-        if done.errors:
-            what = "judgement" if done.errors == 1 else "judgements"
-            say(f"incomplete: {done.errors} {what} could not be had ({done.first_error})")
-        if not done.complete:
-            say(done.hint)
-        return 0 if done.complete else 3
+        return say_what_is_missing(self.outcome)
+
+
+def print_costs(done: "JudgeSummary") -> None:
+    """What judging took, on stdout."""
+    cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
+    if done.spent.uncounted:  # whatever its price: tokens that nobody counted
+        cost = "   cost: unknown (the server does not say how many tokens it used)"
+    put(f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}")
+    identical = f", {done.identical} for the reference's own code" if done.identical else ""
+    put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} were there before{identical}")
+
+
+def say_what_is_missing(done: "JudgeSummary") -> int:
+    """Tell why not every answer is judged, and how to continue; return the exit status."""
+    if count := len(done.malformed):
+        what = "malformed answer is" if count == 1 else "malformed answers are"
+        say(f"{count} {what} left out: without a candidate function there is nothing to judge")
+    for reason, count in sorted(Counter(done.not_judged.values()).items()):
+        what = "answer is" if count == 1 else "answers are"
+        say(f"{count} {what} not judged: {reason}; they count, as in none of the categories")
+    if done.stopped:
+        say(f"incomplete: {done.stopped}; judgements so far are kept")
+    if done.errors:
+        what = "judgement" if done.errors == 1 else "judgements"
+        say(f"incomplete: {done.errors} {what} could not be had ({done.first_error})")
+    if not done.complete:
+        say(done.hint)
+    return 0 if done.complete else 3
