@@ -75,6 +75,7 @@ def run(
         (files / "agent.py").write_text(textwrap.dedent(text))
         chosen = {"agent": "python agent.py", "agent_files": files, "base_url": server.base_url, **settings}
         summary = run_agent(AgentSettings(model=MODEL, out=tmp_path / "out", **chosen), [toy_row])
+        assert not settings.get("timeout_s") or summary.complete, summary
         path = tmp_path / "out" / "predictions.jsonl"
         return summary, [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -83,7 +84,9 @@ def run(
 
 def containers() -> list[str]:
     return [
-        item["Id"] for item in connect().containers(all=True, filters={"label": LABEL}) if "end = time" in item["Command"]
+        item["Id"]
+        for item in connect().containers(all=True, filters={"label": LABEL})
+        if "end = time" in item["Command"]
     ]
 
 
@@ -200,7 +203,8 @@ def test_what_is_left_in_the_repository_cannot_hurt(run: Any, tmp_path: Path) ->
         ("import shutil; shutil.rmtree('repo')", "is gone"),
     ):
         (tmp_path / "out" / "predictions.jsonl").unlink(missing_ok=True)
-        _, rows = run(text)
+        summary, rows = run(text)
+        assert summary.complete, summary
         assert rows[0]["model_patch"] == ""
         assert problem is None or problem in rows[0]["metadata"]["problem"]
 
@@ -234,7 +238,7 @@ def test_a_relay_keeps_to_its_model_and_its_limits(server: Server) -> None:
     assert [ask(relay) for _ in range(3)] == [200, 200, 403]
     assert relay.limit == "cost_limit"
     stream = Reply(
-        body=b'data: {"choices": []}\n\ndata: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n',
+        body=b'data: {}\n\ndata: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n',
         headers={"Content-Type": "text/event-stream"},
     )
     server.script = [stream, Reply(302, {}, {"Location": "http://127.0.0.1:1/"}), Reply(401, {})]

@@ -1,7 +1,7 @@
 """The container that an agent works in: no network, a work folder of limited size, and nothing of the host.
 
 Both folders are memory, in volumes of the container's own: the daemon writes to them and reads from them, so that no
-program inside takes part. For the last look the container is paused, whatever still runs in it.
+program inside takes part. For the last look the container is paused, where the kernel can do that.
 """
 
 import contextlib
@@ -116,7 +116,7 @@ class Box:
             return Executed(bytes(output), self._api.exec_inspect(made)["ExitCode"])
 
     def snapshot(self, folder: Path, wanted: Sequence[str]) -> None:
-        """Copy plain files of some folders of the work folder to this side; the box stands still from now on.
+        """Copy plain files of some folders of the work folder to this side; the box is of no more use then.
 
         Links and devices are left out, and `.git`: what an agent did to it is never read.
 
@@ -124,8 +124,12 @@ class Box:
             InfraError: the daemon fails.
             OverflowError: there is more than any answer needs.
         """
+        import docker.errors
+
         with engine_errors("copying out of the container"):
-            self._api.pause(self.container)
+            # What forks without end cannot be frozen; then its answer is what stands there while it goes on.
+            with contextlib.suppress(docker.errors.APIError):
+                self._api.pause(self.container)
             chunks, _ = self._api.get_archive(self.container, WORK)
             # Left open, the stream would hold up all other calls about this container.
             with contextlib.closing(chunks):

@@ -8,9 +8,10 @@ import json
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 MAX_BODY = 32 * 2**20
-waiting: dict = {}
+waiting: dict[int, list[Any]] = {}
 lock = threading.Lock()
 numbers = iter(range(10**9))
 

@@ -31,12 +31,13 @@ class BoxEnvironment:
         command = ["timeout", "--signal=KILL", str(COMMAND_S), "bash", "-lc", f"exec 2>&1\n{script}"]
         done = self._box.execute(command, time_s=COMMAND_S + 5, output_bytes=_OUTPUT_BYTES, environment=self._variables)
         late = done.status is None or done.status == 137
+        text = done.output.decode("utf-8", "replace")
         output = {
-            "output": done.output.decode("utf-8", "replace"),
+            "output": text,
             "returncode": -1 if done.status is None else done.status,
             "exception_info": f"the command was ended after {COMMAND_S} s, or for its memory" if late else "",
         }
-        first, _, rest = output["output"].lstrip().partition("\n")
+        first, _, rest = text.lstrip().partition("\n")
         if first.strip() == _DONE and output["returncode"] == 0:
             extra = {"exit_status": "Submitted", "submission": rest}
             raise Submitted({"role": "exit", "content": rest, "extra": extra})
