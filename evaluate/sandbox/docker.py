@@ -25,6 +25,7 @@ from .images import ensure_image
 
 LABEL = "lmrbench.run"
 WORK = "/work"
+USER = "65534:65534"
 _API_TIMEOUT_S = 60
 _STDOUT = 1
 
@@ -52,21 +53,51 @@ class DockerSandbox(Sandbox):
 
     def prepare(self, tag: str) -> str:
         """Pull or build the image if it is missing; return its content address."""
-        with _engine_errors(f"image {tag}"), self._image_lock:
+        with engine_errors(f"image {tag}"), self._image_lock:
             return ensure_image(self._api(), tag)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a container of its own."""
+        options = tmpfs_options(limits)
+        with self.container(
+            image,
+            limits,
+            host={"tmpfs": {WORK: options, "/tmp": options}},
+            command=["python", "-I", "-c", bootstrap(), str(len(workspace)), WORK],
+            environment={"HOME": WORK, "LANG": "C.UTF-8"},
+            stdin_open=True,
+            network_disabled=True,
+        ) as (api, container):
+            return self._converse(api, container, workspace, limits)
+
+    @contextlib.contextmanager
+    def container(
+        self, image: str, limits: Limits, *, host: Mapping[str, Any], **options: Any
+    ) -> Iterator[tuple[Any, str]]:
+        """(client, id) of a locked-down container, made but not started; it is removed at the end of the block.
+
+        Args:
+            host: what is added to the configuration of the host's side, such as tmpfs folders.
+            options: of the container itself, such as its command.
+        """
         if self._closed:
             raise InfraError("the sandbox was closed")
         self._start_reaper()
-        with _engine_errors("Docker engine"):
+        with engine_errors("Docker engine"):
             api = self._api()
-            container = api.create_container(**self._configuration(api, image, len(workspace), limits))["Id"]
+            made = api.create_container(
+                image=image,
+                entrypoint=[],
+                user=USER,
+                labels={LABEL: self.run_id},
+                host_config=_host_config(api, limits, host),
+                **options,
+            )
+            container = made["Id"]
             try:
                 if self._closed:  # while the container was being made
                     raise InfraError("the sandbox was closed")
-                return self._converse(api, container, workspace, limits)
+                yield api, container
             finally:
                 _remove(api, container)
 
@@ -93,44 +124,6 @@ class DockerSandbox(Sandbox):
         if not hasattr(self._threads, "api"):
             self._threads.api = connect()
         return self._threads.api
-
-    def _configuration(self, api: Any, image: str, size: int, limits: Limits) -> dict[str, Any]:
-        import docker
-
-        memory = limits.memory_mb * 2**20
-        options = f"rw,nosuid,nodev,size={limits.disk_mb}m,mode=1777"
-        host = api.create_host_config(
-            network_mode="none",
-            read_only=True,
-            tmpfs={WORK: options, "/tmp": options},
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges"],
-            mem_limit=memory,
-            memswap_limit=memory,
-            pids_limit=limits.processes,
-            nano_cpus=1_000_000_000,
-            ipc_mode="none",
-            oom_score_adj=500,
-            # A daemon that adds an init process by itself would put the runner in reach of signals.
-            init=False,
-            ulimits=[
-                docker.types.Ulimit(name="core", soft=0, hard=0),
-                docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
-            ],
-            # The stream is read live; the daemon must not keep a copy of what tested code prints.
-            log_config=docker.types.LogConfig(type="none"),
-        )
-        return {
-            "image": image,
-            "command": ["python", "-I", "-c", bootstrap(), str(size), WORK],
-            "entrypoint": [],
-            "user": "65534:65534",
-            "environment": {"HOME": WORK, "LANG": "C.UTF-8"},
-            "labels": {LABEL: self.run_id},
-            "stdin_open": True,
-            "network_disabled": True,
-            "host_config": host,
-        }
 
     def _converse(self, api: Any, container: str, workspace: bytes, limits: Limits) -> Outcome:
         parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
@@ -175,6 +168,38 @@ class DockerSandbox(Sandbox):
                 )
 
 
+def tmpfs_options(limits: Limits) -> str:
+    """How a folder that tested code may write to is mounted."""
+    return f"rw,nosuid,nodev,size={limits.disk_mb}m,mode=1777"
+
+
+def _host_config(api: Any, limits: Limits, more: Mapping[str, Any]) -> Any:
+    import docker
+
+    memory = limits.memory_mb * 2**20
+    return api.create_host_config(
+        network_mode="none",
+        read_only=True,
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        mem_limit=memory,
+        memswap_limit=memory,
+        pids_limit=limits.processes,
+        nano_cpus=1_000_000_000,
+        ipc_mode="none",
+        oom_score_adj=500,
+        # A daemon that adds an init process by itself would put the runner in reach of signals.
+        init=False,
+        ulimits=[
+            docker.types.Ulimit(name="core", soft=0, hard=0),
+            docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
+        ],
+        # The stream is read live; the daemon must not keep a copy of what tested code prints.
+        log_config=docker.types.LogConfig(type="none"),
+        **more,
+    )
+
+
 def connect() -> Any:
     """A low-level client of the daemon that the environment names.
 
@@ -184,7 +209,7 @@ def connect() -> Any:
     import docker
     from docker.utils import kwargs_from_env
 
-    with _engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
+    with engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
         # Asking for the version is the ping.
         return docker.APIClient(**kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S)
 
@@ -195,7 +220,7 @@ def remove_all(api: Any, run_id: str) -> bool:
     Raises:
         InfraError: the daemon does not answer.
     """
-    with _engine_errors("Docker engine"):
+    with engine_errors("Docker engine"):
         for pause in (0.0, 0.2, 1.0):  # a removal that somebody else began takes its time
             time.sleep(pause)
             containers = api.containers(all=True, quiet=True, filters={"label": f"{LABEL}={run_id}"})
@@ -269,7 +294,7 @@ def _read_stream(connection: socket.socket, clock: Clock, limits: Limits) -> tup
 
 
 @contextlib.contextmanager
-def _engine_errors(what: str) -> Iterator[None]:
+def engine_errors(what: str) -> Iterator[None]:
     """Turn whatever the client raises into InfraError: none of it is the tested code's doing."""
     try:
         yield

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .output import Json, print_json, put, say
+from .generate import BaseUrl, Instances, MaxCost, Model, Name, Prices, Samples, interruptible
+from .output import Json, print_json, print_table, progress_bar, put, say
 
 app = typer.Typer(help="Give instances to agents, and take their patches.", no_args_is_help=True)
 
@@ -40,6 +41,82 @@ def workspace(
         print_json({"instance_id": instance, "track": track, "folder": str(folder)})
     else:
         put(f"{folder}: TASK.md says what is asked; `lmrbench agent collect {folder} --model NAME` takes the answer")
+
+
+@app.command()
+def run(
+    agent: Annotated[
+        str, typer.Option("--agent", "-a", help="mini-swe-agent, or a command that is run in the container.")
+    ],
+    model: Model,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for predictions.jsonl and trajectories.")],
+    agent_files: Annotated[
+        Path | None, typer.Option("--agent-files", help="Folder with the command's files; the container has a copy.")
+    ] = None,
+    name: Name = "",
+    base_url: BaseUrl = None,
+    track: Track = "paper",
+    instance: Instances = None,
+    samples: Samples = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Containers at a time.")] = 2,
+    max_steps: Annotated[int, typer.Option("--max-steps", min=1, help="Answers of the model, for one row.")] = 100,
+    prices: Prices = None,
+    max_cost: MaxCost = None,
+    timeout: Annotated[float, typer.Option("--timeout", min=1, help="Seconds for one row.")] = 1800.0,
+    dataset: DatasetSpec = "embedded",
+    as_json: Json = False,
+) -> None:
+    """Run an agent on each instance, in a container without a network, and keep what it changed as predictions.
+
+    The key is read from OPENAI_API_KEY and stays outside. The same command again does only what is missing.
+
+    Example: lmrbench agent run --agent mini-swe-agent --model gpt-5 --out runs/mini
+    """
+    import sys
+
+    from ..generate.agents.run import PREDICTIONS, AgentSettings, run_agent
+    from ..loader import load_rows
+
+    settings = AgentSettings(
+        agent,
+        model,
+        out,
+        agent_files,
+        name,
+        base_url,
+        track,
+        samples,
+        workers,
+        max_steps,
+        timeout,
+        prices,
+        max_cost,
+        instance or (),
+    )
+    answers = out / PREDICTIONS
+    watched = sys.stderr.isatty() and not as_json
+    with interruptible(answers), progress_bar("agents", shown=not as_json) as progress:
+        summary = run_agent(settings, load_rows(dataset), progress, (lambda line: None) if watched else say)
+    if as_json:
+        print_json({"out": str(answers), **vars(summary), "complete": summary.complete})
+    else:
+        cost = "unknown" if summary.cost_usd is None else f"{summary.cost_usd:.4f} USD"
+        table = [
+            ["done now", str(summary.done)],
+            ["there before", str(summary.kept)],
+            ["nothing changed", str(summary.unchanged)],
+            ["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"],
+            ["cost", cost],
+        ]
+        print_table(("rows", "number"), table)
+        put(f"predictions: {answers}; evaluate them with `lmrbench evaluate {answers}`")
+    if summary.stopped:
+        say(f"incomplete: {summary.stopped}; rows so far are in {answers}")
+    if summary.errors:
+        say(f"incomplete: {summary.errors} rows could not be had ({summary.first_error})")
+    if not summary.complete:
+        say("the same command does what is missing, and only that")
+        raise typer.Exit(3)
 
 
 @app.command()

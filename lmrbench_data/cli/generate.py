@@ -93,7 +93,7 @@ def generate(
     if not model:
         raise ArgumentError("model", "is missing: the model's name, as its server calls it")
 
-    with _interruptible(out), progress_bar("sampling", shown=not as_json) as progress:
+    with interruptible(out), progress_bar("sampling", shown=not as_json) as progress:
         summary = api.generate(
             model,
             out,
@@ -200,7 +200,7 @@ def run(
     label = re.sub(r"[^\w.-]", "-", f"{name or model}-{setting}-{track}")
     folder = out or Path("runs") / label
     answers = folder.with_name(f"{folder.name}.jsonl")
-    with _interruptible(answers), progress_bar("sampling", shown=not as_json) as progress:
+    with interruptible(answers), progress_bar("sampling", shown=not as_json) as progress:
         summary = api.generate(
             model,
             answers,
@@ -267,7 +267,7 @@ def _end(summary: "SamplingSummary", out: Path) -> None:
 
 
 @contextlib.contextmanager
-def _interruptible(out: Path) -> Iterator[None]:
+def interruptible(out: Path) -> Iterator[None]:
     """Let an interrupt or a polite kill stop the sampling in good order."""
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:

@@ -1,0 +1,366 @@
+"""`lmrbench agent run` on real containers: a scripted model makes real agents read, edit, run and finish."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai_server import Reply, Request, Server, completion
+
+from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.chat.prices import Price
+from lmrbench_data.errors import ArgumentError, InfraError, InputError
+from lmrbench_data.evaluate.evaluator import evaluate_prediction
+from lmrbench_data.evaluate.predictions import Prediction
+from lmrbench_data.evaluate.sandbox.base import Sandbox
+from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
+from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.generate.agents.relay import Budget, Relay
+from lmrbench_data.generate.agents.run import AgentSettings, open_agent, run_agent
+
+LMRBENCH = [sys.executable, "-c", "import sys; from lmrbench_data.cli import main; sys.exit(main())"]
+KEY = "sk-the-real-key"
+MODEL = "scripted"
+ANSWER = "    return [factor * value for value in values]"
+HAS_MINI = bool(os.environ.get("LMRBENCH_AGENTS_PATH")) or importlib.util.find_spec("minisweagent") is not None
+needs_mini = pytest.mark.skipif(not HAS_MINI, reason="mini-swe-agent: extra `agents`, or LMRBENCH_AGENTS_PATH")
+
+#: An agent of a stranger's: asks the model what to write, writes it, runs the file, and notes what it did.
+PLAIN = """
+    import json, os, pathlib, subprocess, sys, urllib.request
+
+    def ask(text):
+        body = {"model": os.environ["LMRBENCH_MODEL"], "messages": [{"role": "user", "content": text}]}
+        request = urllib.request.Request(
+            os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+            {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+        return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
+
+    path = pathlib.Path("repo/scale.py")
+    line = ask(pathlib.Path("TASK.md").read_text())
+    path.write_text(path.read_text().replace("    raise NotImplementedError", line))
+    print(subprocess.run([sys.executable, "scale.py"], cwd="repo", capture_output=True, text=True))
+    pathlib.Path("trajectory").mkdir()
+    pathlib.Path("trajectory/log.json").write_text(json.dumps([line]))
+"""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with Server() as server:
+        server.key = KEY
+        server.judge = lambda request: ANSWER
+        yield server
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, server: Server, toy_row: Any, docker_sandbox: Sandbox
+) -> Callable[..., tuple[Any, list[dict[str, Any]]]]:
+    """Run a command (its text becomes agent.py) or a named agent; the summary and the rows."""
+
+    def attempt(text: str = "", **settings: Any) -> tuple[Any, list[dict[str, Any]]]:
+        files = tmp_path / "files"
+        files.mkdir(exist_ok=True)
+        (files / "agent.py").write_text(textwrap.dedent(text))
+        chosen = {"agent": "python agent.py", "agent_files": files, "base_url": server.base_url, **settings}
+        summary = run_agent(AgentSettings(model=MODEL, out=tmp_path / "out", **chosen), [toy_row])
+        assert not settings.get("timeout_s") or summary.complete, summary
+        path = tmp_path / "out" / "predictions.jsonl"
+        return summary, [json.loads(line) for line in path.read_text().splitlines()]
+
+    return attempt
+
+
+def containers() -> list[str]:
+    return [
+        item["Id"]
+        for item in connect().containers(all=True, filters={"label": LABEL})
+        if "end = time" in item["Command"]
+    ]
+
+
+def solved(row: Any, patch: str, sandbox: Sandbox) -> bool:
+    prediction = Prediction("toy-scale", "agent", "model_patch", patch)
+    image = sandbox.prepare(row["docker_image"])
+    return evaluate_prediction(row, prediction, sandbox, image).status is Status.PASSED
+
+
+@pytest.mark.docker
+def test_a_command_asks_edits_and_is_not_run_twice(
+    run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(f"{MODEL}: {{input_per_mtok: 1.0, output_per_mtok: 10.0}}\n")
+    summary, rows = run(PLAIN, samples=2, prices=prices)
+    assert (summary.done, summary.complete, len(rows)) == (2, True, 2)
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert {(row["setting"], row["track"], row["model_name_or_path"]) for row in rows} == {
+        ("agent:agent", "paper", MODEL)
+    }
+    facts = rows[0]["metadata"]
+    assert (facts["steps"], facts["input_tokens"], facts["output_tokens"]) == (1, 1000, 100)
+    assert facts["cost_usd"] == pytest.approx(0.002)
+    assert facts["exit_status"] == "exit 0"
+    kept = tmp_path / "out" / "trajectories" / "toy-scale-0"
+    assert json.loads((kept / "log.json").read_text()) == [ANSWER]
+    assert "returncode=0" in (kept / "output.log").read_text()
+    assert server.requests[0].user.startswith("# Task")
+    asked = len(server.requests)
+    summary, rows = run(PLAIN, samples=2, prices=prices)
+    assert (summary.done, summary.kept, len(rows), len(server.requests)) == (0, 2, 2, asked)
+    with pytest.raises(ArgumentError, match="another model, agent or track"):
+        run(PLAIN, track="contract")
+
+
+@pytest.mark.docker
+def test_nothing_of_the_host_or_the_answer_is_inside(run: Any, toy_row: Any, tmp_path: Path) -> None:
+    (tmp_path / "secret-of-the-host").write_text("x")
+    _, rows = run("""
+        import json, os, pathlib, socket, subprocess, urllib.request, urllib.error
+        found = {}
+        def tried(name, call):
+            try:
+                found[name] = repr(call())[:300]
+            except Exception as error:
+                found[name] = type(error).__name__
+        tried("network", lambda: socket.create_connection(("1.1.1.1", 53), 3))
+        tried("names", lambda: socket.gethostbyname("example.org"))
+        tried("write", lambda: open("/usr/x", "w"))
+        tried("agent", lambda: open("/agent/agent.py", "a"))
+        tried("root", lambda: os.setuid(0))
+        tried("metadata", lambda: urllib.request.urlopen("http://127.0.0.1:8000/v1/files").read())
+        found["uid"] = os.getuid()
+        found["interfaces"] = sorted(os.listdir("/sys/class/net"))
+        found["environment"] = dict(os.environ)
+        found["work"] = sorted(str(path) for path in pathlib.Path(".").rglob("*") if ".git/" not in str(path))
+        found["mounts"] = pathlib.Path("/proc/mounts").read_text()
+        found["processes"] = [
+            pathlib.Path("/proc", name, "cmdline").read_text() for name in os.listdir("/proc") if name.isdigit()
+        ]
+        text = b"".join(path.read_bytes() for path in pathlib.Path(".").rglob("*") if path.is_file())
+        found["golden"] = b"scaled = [" in text
+        found["logs"] = pathlib.Path("repo/.git/logs/HEAD").read_text().splitlines()
+        pathlib.Path("trajectory").mkdir()
+        pathlib.Path("trajectory/found.json").write_text(json.dumps(found))
+    """)
+    assert rows[0]["metadata"]["exit_status"] == "exit 0"
+    found = json.loads((tmp_path / "out" / "trajectories" / "toy-scale-0" / "found.json").read_text())
+    assert found["interfaces"] == ["lo"]
+    assert (found["network"], found["names"]) == ("OSError", "gaierror")
+    assert (found["write"], found["agent"], found["root"]) == ("OSError", "PermissionError", "PermissionError")
+    assert found["metadata"] == "HTTPError"
+    assert found["uid"] == 65534
+    assert found["golden"] is False
+    assert len(found["logs"]) == 1
+    names = {"TASK.md", "paper.md", "repo", "repo/.git", "repo/README.md", "repo/helpers.py", "repo/scale.py"}
+    assert set(found["work"]) == names
+    everything = json.dumps(found)
+    assert KEY not in everything
+    assert "secret-of-the-host" not in everything
+    assert str(tmp_path) not in everything
+    assert rows[0]["model_patch"] == ""
+
+
+@pytest.mark.docker
+def test_a_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any, local_sandbox: Sandbox) -> None:
+    """It works, then forks until it may not, and never ends."""
+    _, rows = run(
+        PLAIN
+        + """
+    import os, time
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            time.sleep(0.1)
+    """,
+        timeout_s=15.0,
+    )
+    facts = rows[0]["metadata"]
+    assert facts["exit_status"] == "time_limit"
+    assert 14 < facts["duration_s"] < 60
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert not containers()
+
+
+@pytest.mark.docker
+def test_what_is_left_in_the_repository_cannot_hurt(run: Any, tmp_path: Path) -> None:
+    """Links out of it, a file with a hole of terabytes, no repository at all."""
+    for text, problem in (
+        ("import os; os.symlink('/etc', 'repo/etc'); os.symlink('/etc/passwd', 'repo/p')", None),
+        ("import os; os.truncate(os.open('repo/a_hole', os.O_RDWR | os.O_CREAT), 2**40)", "more than"),
+        ("import shutil; shutil.rmtree('repo')", "is gone"),
+    ):
+        (tmp_path / "out" / "predictions.jsonl").unlink(missing_ok=True)
+        summary, rows = run(text)
+        assert summary.complete, summary
+        assert rows[0]["model_patch"] == ""
+        assert problem is None or problem in rows[0]["metadata"]["problem"]
+
+
+@pytest.mark.docker
+def test_a_silent_server_is_no_answer(run: Any, server: Server) -> None:
+    server.judge = lambda request: Reply(503, {"error": {"message": "overloaded"}})
+    summary, rows = run(PLAIN)
+    assert rows == []
+    assert (summary.errors, summary.complete) == (1, False)
+    assert "503" in summary.first_error
+    server.judge = lambda request: ANSWER
+    assert run(PLAIN)[0].done == 1
+
+
+def test_a_relay_keeps_to_its_model_and_its_limits(server: Server) -> None:
+    def ask(relay: Relay, **more: Any) -> int:
+        body = {"model": MODEL, "messages": [{"role": "user", "content": "x"}], **more}
+        return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode()).status
+
+    relay = Relay(MODEL, server.base_url, budget=Budget(None, 0.0), max_steps=2)
+    assert (ask(relay, model="dearer"), ask(relay, n=50)) == (400, 400)
+    assert relay.answer("POST", "/v1/files", b"{}").status == 404
+    assert relay.answer("GET", "/v1/models", b"").status == 200
+    assert relay.answer("POST", "/v1/chat/completions", b"[").status == 400
+    assert not server.requests
+    assert [ask(relay) for _ in range(3)] == [200, 200, 403]
+    assert (relay.limit, relay.steps) == ("step_limit", 2)
+    budget = Budget(0.003, 0.0)
+    relay = Relay(MODEL, server.base_url, budget=budget, price=Price(1.0, 10.0))
+    assert [ask(relay) for _ in range(3)] == [200, 200, 403]
+    assert relay.limit == "cost_limit"
+    stream = Reply(
+        body=b'data: {}\n\ndata: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n',
+        headers={"Content-Type": "text/event-stream"},
+    )
+    server.script = [stream, Reply(302, {}, {"Location": "http://127.0.0.1:1/"}), Reply(401, {})]
+    relay = Relay(MODEL, server.base_url, budget=Budget(None, 0.0))
+    assert ask(relay, stream=True) == 200
+    assert (relay.input_tokens, relay.output_tokens) == (7, 3)
+    assert (ask(relay), ask(relay)) == (302, 401)
+    assert "401" in relay.failure
+
+
+def test_what_cannot_be_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ArgumentError, match="agent_files"):
+        open_agent("python x.py", tmp_path / "none")
+    with pytest.raises(ArgumentError, match="is empty"):
+        open_agent(" ")
+    monkeypatch.setenv("LMRBENCH_AGENTS_PATH", str(tmp_path))
+    with pytest.raises(InputError, match="pip install --target"):
+        open_agent("mini-swe-agent")
+    monkeypatch.delenv("LMRBENCH_AGENTS_PATH")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"lmrbench-data\[agents\]"):
+        open_agent("mini-swe-agent")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    with pytest.raises(InfraError, match="no Docker daemon answers"):
+        run_agent(AgentSettings("true", MODEL, tmp_path / "o", base_url="http://127.0.0.1:1/v1"), [])
+
+
+# --- mini-swe-agent ---------------------------------------------------------------------------------------------------
+
+
+def calls(*commands: str) -> Callable[[Request], Reply]:
+    """A model that gives these commands one after the other, by the number of its answers so far."""
+
+    def say(request: Request) -> Reply:
+        number = sum(message["role"] == "assistant" for message in request.body["messages"])
+        arguments = json.dumps({"command": commands[min(number, len(commands) - 1)]})
+        body = completion("I go on.", finish_reason="tool_calls")
+        function = {"name": "bash", "arguments": arguments}
+        body["choices"][0]["message"]["tool_calls"] = [{"id": f"c{number}", "type": "function", "function": function}]
+        return Reply(body=body)
+
+    return say
+
+
+READ = "cat repo/scale.py; ls -a; id -u"
+EDIT = f"sed -i 's/    raise NotImplementedError/{ANSWER}/' repo/scale.py"
+TRY = "cd repo && python scale.py"
+DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+
+@needs_mini
+@pytest.mark.docker
+def test_mini_swe_agent_reads_edits_runs_and_finishes(
+    run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    server.judge = calls(READ, EDIT, TRY, DONE)
+    _, rows = run(agent="mini-swe-agent")
+    facts = rows[0]["metadata"]
+    assert (facts["exit_status"], facts["steps"]) == ("Submitted", 4)
+    assert rows[0]["setting"] == "agent:mini-swe-agent"
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    text = (tmp_path / "out" / "trajectories" / "toy-scale-0" / "trajectory.json").read_text()
+    trajectory = json.loads(text)
+    assert trajectory["trajectory_format"] == "mini-swe-agent-1.1"
+    seen = [message["content"] for message in trajectory["messages"] if message["role"] == "tool"]
+    assert "65534" in seen[0]
+    assert "[3.0, 6.0]" in seen[2]
+    assert KEY not in text
+    assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+@needs_mini
+@pytest.mark.docker
+def test_mini_swe_agent_keeps_to_its_limits(
+    run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    server.judge = calls(EDIT, "true")
+    _, rows = run(agent="mini-swe-agent", max_steps=3)
+    assert (rows[0]["metadata"]["exit_status"], rows[0]["metadata"]["steps"]) == ("step_limit", 3)
+    (tmp_path / "out" / "predictions.jsonl").unlink()
+    server.judge = calls(EDIT, "sleep 1000")
+    _, rows = run(agent="mini-swe-agent", timeout_s=25.0)
+    assert rows[0]["metadata"]["exit_status"] == "time_limit"
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert not containers()
+
+
+# --- killed -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_leaves_no_container_and_goes_on(
+    how: signal.Signals, server: Server, toy_row: Any, tmp_path: Path, docker_sandbox: Sandbox
+) -> None:
+    write_dataset([toy_row], tmp_path / "toy", load_benchmark())
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "agent.py").write_text(textwrap.dedent(PLAIN))
+    stuck = threading.Event()
+
+    def second_hangs(request: Request) -> str:
+        if len(server.requests) == 2:
+            stuck.set()
+            time.sleep(5)
+        return ANSWER
+
+    server.judge = second_hangs
+    line = [*LMRBENCH, "agent", "run", "--agent", "python agent.py", "--agent-files", "files", "--model", MODEL]
+    line += ["--base-url", server.base_url, "--samples", "2", "--workers", "1", "--out", "out", "--dataset", "toy"]
+    killed = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert stuck.wait(120), killed.communicate(timeout=10)
+    assert containers()
+    killed.send_signal(how)
+    _, said = killed.communicate(timeout=60)
+    assert killed.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL), said
+    until = time.monotonic() + 30
+    while containers() and time.monotonic() < until:
+        time.sleep(0.5)
+    assert not containers()
+    done = subprocess.run([*line, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["done"], summary["kept"], summary["complete"]) == (1, 1, True)
+    assert "toy-scale, sample 1: exit 0, a patch, 1 steps" in done.stderr
+    assert KEY not in done.stderr + said + (tmp_path / "out" / "predictions.jsonl").read_text()
