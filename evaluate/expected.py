@@ -48,6 +48,7 @@ def record_seeds(
     *,
     timeout_scale: float = 1.0,
     threads: int = 1,
+    constant: bool = False,
 ) -> list[Frame]:
     """Outputs of a row's golden file on these seeds, for the cases that vary: others than the published ones for
     `--fresh-seeds`.
@@ -55,12 +56,13 @@ def record_seeds(
     Args:
         timeout_scale: multiplies the row's time limit, which also grows with the number of seeds.
         threads: of numerical libraries.
+        constant: also run the cases that do not vary, on the first of the seeds.
 
     Raises:
         InputError: the golden file did not return an output for each case and seed.
     """
-    cases = [case["name"] for case in row["tests"]["cases"] if case["varies"]]
-    runs = [(case, seed) for case in cases for seed in seeds]
+    others = seeds[:1] if constant else []
+    runs = [(case["name"], seed) for case in row["tests"]["cases"] for seed in (seeds if case["varies"] else others)]
     limit = row["tests"]["timeout_s"] * timeout_scale * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
     workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit, threads=threads)
     outcome = sandbox.run(image, workspace, Limits(limit, row["tests"]["memory_mb"]))

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .chat.client import Endpoint
 from .errors import InputError
 from .evaluate.judge.cache import Cache
-from .evaluate.judge.client import Endpoint
 from .evaluate.judge.run import judge as judge_run
 from .evaluate.judge.settings import JudgeSettings, JudgeSummary
-from .evaluate.judge.store import read_judgements
+from .evaluate.judge.store import answer_id, read_judgements
 from .evaluate.prediction_files import WORDS, BadRow, Source, check_source, raw_rows
 from .evaluate.reports.annotations import read_annotations
 from .evaluate.reports.report import Report, make_report
@@ -89,7 +89,7 @@ class Run:
         judgements = read_judgements(self.path, judge_model)
         records = []
         for row in self.results():
-            judgement = judgements.get((row["instance_id"], row["prediction_sha256"]))
+            judgement = judgements.get(answer_id(row))
             category = judgement.category if judgement else None
             records.append({**row, "judge": str(category) if category else None})
         columns = [*ResultRow.__annotations__, "judge"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import warm_cli
 from conftest import TOY_ANSWER, write_toy_benchmark
 from hub_server import Hub
 
@@ -26,8 +27,9 @@ def published_rows(hub: Hub) -> list[dict[str, Any]]:
 class World:
     """A Hub with a maintainer `ann`, a submitter `bob`, and a folder in which both work."""
 
-    def __init__(self, folder: Path, hub: Hub) -> None:
+    def __init__(self, folder: Path, hub: Hub, *, cold: bool = False) -> None:
         self.folder, self.hub = folder, hub
+        self._run: Any = subprocess.run if cold else warm_cli.run
         hub.add_user("ann", "ann", "org")
         hub.add_user("bob", "bob")
         hub.add_user("reader", "bob", role="read")
@@ -41,7 +43,7 @@ class World:
             **extra,
         }
         environment["LMRBENCH_CACHE"] = str(self.folder / "lmrbench-cache")
-        done = subprocess.run(
+        done: subprocess.CompletedProcess[str] = self._run(
             [LMRBENCH, *map(str, arguments)],
             cwd=self.folder,
             env=environment,

@@ -364,6 +364,7 @@ HUNGRY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::Warning:.*parsed")
 @pytest.mark.parametrize("name", HUNGRY)
 def test_no_answer_keeps_the_harness_busy(name: str) -> None:

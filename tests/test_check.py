@@ -9,21 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TOY_ANSWER
+import warm_cli
+import yaml
+from conftest import TOY_ANSWER, recorded_rows
 
 from lmrbench_data.errors import InfraError, InputError
-from lmrbench_data.evaluate.evaluator import evaluate_batch
+from lmrbench_data.evaluate.evaluator import evaluate_batch, evaluate_prediction
+from lmrbench_data.evaluate.expected import read_expected
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
-from lmrbench_data.evaluate.tasks.check import check_tasks, read_faults
+from lmrbench_data.evaluate.tasks.check import VARIANTS, check_tasks
+from lmrbench_data.evaluate.tasks.faults import Secrets, read_faults
 from lmrbench_data.evaluate.tasks.record import record_tasks
 from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks import load_tasks
 
 TASK = "90-toy"
 WRONG = f"{TASK}/variants/toy-scale/wrong"
 VALID = f"{TASK}/variants/toy-scale/valid"
+PLAIN, CARELESS = (f"{TASK}/variants/toy-scale/{kind}" for kind in ("plain", "careless"))
 BODY = "scaled = [value * factor + OFFSET for value in values]"
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
@@ -34,7 +40,7 @@ def check(folder: Path, sandbox: Sandbox) -> dict[str, str]:
     tasks = load_tasks(benchmark=folder)
     list(record_tasks(tasks, sandbox))
     findings = check_tasks(tasks, sandbox)
-    return {item.name: item.message for item in findings if not item.ok and item.name not in ("valid", "wrong")}
+    return {item.name: item.message for item in findings if not item.ok and item.name not in VARIANTS}
 
 
 def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +48,7 @@ def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     for verb in ("record", "check"):
         line = [LMRBENCH, "dataset", verb, "--benchmark", str(folder), "--sandbox", "local"]
         options = more if verb == "check" else ()
-        done = subprocess.run([*line, *options], capture_output=True, text=True, timeout=120)
+        done = warm_cli.run([*line, *options], capture_output=True, text=True, timeout=120)
     return done
 
 
@@ -63,6 +69,9 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
         "golden, two threads": "",
         "masked": "error",
         "seeds": "",
+        "careless/in_place.py": "failed",
+        "plain/comprehension.py": "passed",
+        "plain/first_and_rest.py": "error",
         "valid/loop.py": "passed",
         "valid/map.py": "passed",
         "wrong/absolute.py": "failed",
@@ -71,6 +80,7 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
         "wrong/rounded.py": "failed",
         "wrong/tuple_instead_of_list.py": "failed",
     }
+    assert {row["core_status"] for row in rows if row["probe"].startswith(("plain/", "careless/"))} == {"passed"}
     [seeds] = [row for row in rows if row["probe"] == "seeds"]
     assert (seeds["varying_cases"], seeds["constant_cases"]) == (["random_values"], ["empty", "input_unchanged"])
 
@@ -88,7 +98,7 @@ def test_cases_that_ignore_the_seed_are_named(toy_benchmark: Path) -> None:
 BAD_VARIANTS: dict[str, tuple[str | bytes, str]] = {
     f"{WRONG}/loses_nothing.py": (
         "# Not wrong at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
-        "passed  passes, but must not: the cases do not notice it",
+        "passed  must fail a core case, but passes: the cases do not notice it",
     ),
     f"{WRONG}/typo.py": (
         "# A typo.\ndef scale(v, f:\n    return v\n",
@@ -100,6 +110,20 @@ BAD_VARIANTS: dict[str, tuple[str | bytes, str]] = {
     ),
     f"{WRONG}/silent.py": ("def scale(v, f):\n    return v\n", "the first line must say what is wrong"),
     f"{WRONG}/latin.py": (b"# caf\xe9\ndef scale(v, f): return v\n", "not UTF-8"),
+    f"{WRONG}/fails_on_nothing.py": (
+        "# Fails on an empty list, which the paper does not mention.\n"
+        "def scale(v, f):\n    return [f * v[0]] + [f * x for x in v[1:]]\n",
+        "error  must fail a core case, but only other cases notice it: case_empty seed 0: IndexError",
+    ),
+    f"{PLAIN}/divides.py": (
+        "def scale(v, f):\n    return [x / f for x in v]\n",
+        "failed  must pass every core case: case_random_values seed 0: output[0]: got",
+    ),
+    f"{CARELESS}/careful.py": (
+        "# Not careless at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
+        "passed  must pass every core case and fail another, but passes: the cases do not notice it",
+    ),
+    f"{CARELESS}/silent.py": ("def scale(v, f):\n    v[:] = [f * x for x in v]\n    return v\n", "the first line must"),
     f"{VALID}/off_by_one.py": (
         "def scale(v, f):\n    return [f * x + 1 for x in v]\n",
         "failed  must pass: case_random_values seed 0: output[0]: got",
@@ -126,8 +150,31 @@ def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> No
 
 #: edit of the folder → finding and message; found by reading alone
 FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
-    "too_few_wrong": (lambda folder: (folder / WRONG / "adds.py").unlink(), "wrong", "4 wrong variants, at least 5"),
-    "too_few_valid": (lambda folder: (folder / VALID / "map.py").unlink(), "valid", "1 valid variants, at least 2"),
+    "too_few_wrong": (
+        lambda folder: (folder / WRONG / "adds.py").unlink(),
+        "wrong",
+        "4 wrong variants, at least 5 needed",
+    ),
+    "too_few_valid": (
+        lambda folder: (folder / VALID / "map.py").unlink(),
+        "valid",
+        "1 valid variant, at least 2 needed",
+    ),
+    "too_few_plain": (
+        lambda folder: (folder / PLAIN / "comprehension.py").unlink(),
+        "plain",
+        "1 plain variant, at least 2 needed",
+    ),
+    "no_careless": (
+        lambda folder: (folder / CARELESS / "in_place.py").unlink(),
+        "careless",
+        "0 careless variants, at least 1 needed",
+    ),
+    "long_instruction": (
+        lambda folder: edit(folder, "task.yaml", "the scaling of the paper.", "and " * 99),
+        "instruction",
+        " words, at most 100: conventions belong into the contract",
+    ),
     "leak_in_readme": (
         lambda folder: edit(folder, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`"),
         "repo/README.md",
@@ -149,30 +196,118 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         f"shows a line of the reference: {BODY}",
     ),
     "leak_in_instruction": (
-        lambda folder: edit(folder, "task.yaml", "same order.", f"same order: `{BODY}`."),
+        lambda folder: edit(folder, "task.yaml", "of the paper.", f"of the paper: `{BODY}`."),
         "instruction",
+        f"shows a line of the reference: {BODY}",
+    ),
+    "leak_in_contract": (
+        lambda folder: edit(folder, "task.yaml", "same order.", f"same order: `{BODY}`."),
+        "contract",
         f"shows a line of the reference: {BODY}",
     ),
 }
 
 
+def faults(folder: Path, instance: str = "toy-scale") -> dict[str, str]:
+    """What is wrong with an instance of the toy benchmark, found by reading alone."""
+    [task] = load_tasks([instance], folder)
+    return dict(read_faults(task, task.implementations[0], Secrets.of(folder)))
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_that_need_no_run_are_reported(name: str, toy_benchmark: Path) -> None:
     change, finding, message = FAULTS[name]
-    [task] = load_tasks(benchmark=toy_benchmark)
-    assert list(read_faults(task, task.implementations[0])) == []
+    assert faults(toy_benchmark) == {}
     change(toy_benchmark)
-    [task] = load_tasks(benchmark=toy_benchmark)
-    [found] = read_faults(task, task.implementations[0])
-    assert (found.name, found.ok) == (finding, False)
-    assert message in found.message
+    [(place, said)] = faults(toy_benchmark).items()
+    assert place == finding
+    assert message in said
 
 
 def test_the_first_line_of_a_function_without_docstring_is_secret_too(toy_benchmark: Path) -> None:
     edit(toy_benchmark, "repo/scale.py", '    """Each of `values` times `factor`, in order."""\n', "")
     edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n{BODY}")
-    [task] = load_tasks(benchmark=toy_benchmark)
-    assert [finding.name for finding in read_faults(task, task.implementations[0])] == ["repo/README.md"]
+    assert faults(toy_benchmark).keys() == {"repo/README.md"}
+
+
+def add_sibling(folder: Path) -> None:
+    """A second goal function in the file of the first."""
+    second = (
+        "\n\ndef double(values: list[float]) -> list[float]:\n    return [value + value + OFFSET for value in values]\n"
+    )
+    with (folder / TASK / "repo" / "scale.py").open("a") as file:
+        file.write(second)
+    cases = "from scale import double\n\ndef case_random(seed):\n    return double([seed + 0.5])\n"
+    (folder / TASK / "unit_test" / "cases_double.py").write_text(cases)
+    path = folder / TASK / "task.yaml"
+    task = yaml.safe_load(path.read_text())
+    tests = {**task["implementations"][0]["tests"], "file": "unit_test/cases_double.py"}
+    own = {"instance_id": "toy-double", "goal_function": "double", "tests": tests}
+    task["implementations"].append({**task["implementations"][0], **own})
+    path.write_text(yaml.safe_dump(task))
+
+
+def test_what_an_instance_shows_does_not_answer_its_sibling(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    add_sibling(toy_benchmark)
+    first, second = recorded_rows(toy_benchmark, local_sandbox)
+    goal = {row["instance_id"]: read_archive(row["repo_archive"])["scale.py"].data.decode() for row in (first, second)}
+    assert all(text.count("raise NotImplementedError") == 2 for text in goal.values())
+    assert "value + value" in first["golden_file"]
+    assert BODY not in first["golden_file"]
+    assert BODY in second["golden_file"]
+
+
+def test_a_sibling_that_is_needed_stays_and_a_leak_of_another_is_found(toy_benchmark: Path) -> None:
+    add_sibling(toy_benchmark)
+    edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`")
+    message = f"shows a line of the reference of toy-scale: {BODY}"
+    assert faults(toy_benchmark, "toy-double")["repo/README.md"] == message
+    path = toy_benchmark / TASK / "task.yaml"
+    task = yaml.safe_load(path.read_text())
+    task["implementations"][1]["shown_siblings"] = {"toy-scale": "double calls it"}
+    path.write_text(yaml.safe_dump(task))
+    assert "repo/README.md" not in faults(toy_benchmark, "toy-double")
+    [task] = load_tasks(["toy-double"], toy_benchmark)
+    assert BODY in task.masked_repo(task.implementations[0])["scale.py"].data.decode()
+    task = yaml.safe_load(path.read_text())
+    task["implementations"][1]["shown_siblings"] = {"toy-double": "itself"}
+    path.write_text(yaml.safe_dump(task))
+    with pytest.raises(InputError, match="shown_siblings: 'toy-double' is no other instance of this paper"):
+        load_tasks(benchmark=toy_benchmark)
+
+
+def test_a_core_case_that_ignores_the_seed_is_a_fault(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    edit(toy_benchmark, "unit_test/cases.py", "def case_empty", "@core\ndef case_empty")
+    assert check(toy_benchmark, local_sandbox) == {"seeds": "core cases must vary with the seed: empty"}
+
+
+def test_cases_without_a_level_are_core_and_constant_ones_run_once(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    cases = toy_benchmark / TASK / "unit_test" / "cases.py"
+    cases.write_text(cases.read_text().replace("@core\n", ""))
+    [row] = recorded_rows(toy_benchmark, local_sandbox)
+    assert {case["name"]: (case["core"], case["varies"]) for case in row["tests"]["cases"]} == {
+        "random_values": (True, True),
+        "empty": (True, False),
+        "input_unchanged": (True, False),
+    }
+    runs = [(frame.case, frame.seed) for frame in read_expected(row)]
+    assert runs == [("random_values", 0), ("random_values", 1), ("empty", 0), ("input_unchanged", 0)]
+
+
+def test_core_cases_run_first_so_that_no_other_can_take_their_time(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    """An answer that hangs on an empty list has reproduced the method, and has not met the contract."""
+    edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
+    path = toy_benchmark / TASK / "unit_test" / "cases.py"
+    head, random_case, *others = path.read_text().split("\n\n\n")
+    path.write_text("\n\n\n".join([head, *others, random_case]) + "\n")
+    [row] = recorded_rows(toy_benchmark, local_sandbox)
+    answer = (
+        "def scale(values, factor):\n    while not values:\n        pass\n    return [factor * v for v in values]\n"
+    )
+    prediction = Prediction("toy-scale", "test", "function", answer)
+    image = local_sandbox.prepare(row["docker_image"])
+    verdict = evaluate_prediction(row, prediction, local_sandbox, image)
+    assert (verdict.status, verdict.core_status) == (Status.TIMEOUT, Status.PASSED)
 
 
 #: what stands in place of the line that computes → the message
@@ -221,6 +356,7 @@ def test_a_reference_that_does_not_repeat_itself_is_reported(
 ) -> None:
     edit(toy_benchmark, "repo/scale.py", "+ OFFSET", f"+ {noise}")
     found = check(toy_benchmark, local_sandbox)
+    found.pop("seeds", None)  # such a large hash leaves nothing of the inputs
     assert found.keys() == {"golden", "golden, repeated"}
     assert "must pass: case_random_values seed 0: output[0]: got" in found["golden"]
     assert "two runs of the reference differ: case_random_values seed 0: output[0]: got" in found["golden, repeated"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 from conftest import recorded_rows, write_toy_benchmark
 
 from lmrbench_data.build import load_benchmark, write_dataset
@@ -36,7 +37,7 @@ HEAVY = [
 def lmrbench(
     *arguments: str | Path | bytes, cwd: Path | None = None, stdout: Any = subprocess.PIPE, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm_cli.run(
         [*PROGRAM, *arguments],
         stdout=stdout,
         stderr=subprocess.PIPE,

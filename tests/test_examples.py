@@ -25,6 +25,7 @@ def outputs(notebook: Any) -> str:
     return "\n".join(shown)
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_and_the_right_answer_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMRBENCH_EXAMPLE_SANDBOX", "local")
     notebook = nbformat.read(NOTEBOOK, as_version=4)

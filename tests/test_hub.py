@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 from hub_server import Files, Hub
 
 from lmrbench_data.build import Benchmark, write_dataset
@@ -66,7 +67,7 @@ def client(tmp_path: Path) -> Callable[..., Any]:
     def run(hub: Hub, *arguments: str, program: str = CLIENT, offline: bool = False) -> Any:
         environment = {**os.environ, **hub.environment(tmp_path / "cache"), "HF_HUB_OFFLINE": str(int(offline))}
         command = [sys.executable, "-c", program, *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        done = warm_cli.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -22,12 +22,13 @@ from conftest import TOY_ANSWER, patch_that_writes
 from openai_server import Reply, Request, Server, completion, opinion
 
 from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.chat.address import server_name
+from lmrbench_data.chat.client import Endpoint
 from lmrbench_data.cli import main
 from lmrbench_data.errors import InputError
-from lmrbench_data.evaluate.judge.address import server_name
 from lmrbench_data.evaluate.judge.cache import Cache
 from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.client import TEMPERATURE, Endpoint
+from lmrbench_data.evaluate.judge.client import TEMPERATURE
 from lmrbench_data.evaluate.judge.prompt import prompt_version
 from lmrbench_data.evaluate.judge.run import USELESS_AFTER, judge
 from lmrbench_data.evaluate.judge.settings import JudgeSettings, JudgeSummary
@@ -41,7 +42,7 @@ SUBTLE = "def scale(values, factor):\n    return [value * factor for value in va
 ROW_KEYS = {
     *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),
     *("implementation", "rationale", "error", "input_tokens", "output_tokens", "cost_usd", "duration_s", "judged_at"),
-    *("cached", "row_version", "base_url", "by", "reason", "temperature", "counted"),
+    *("cached", "track", "row_version", "base_url", "by", "reason", "temperature", "counted"),
 }
 PRICES = "judge-1: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
 
@@ -147,7 +148,7 @@ class Judging:
         """Category by model, as the public function gives it."""
         found = read_judgements(self.run)
         rows = [json.loads(line) for line in (self.run / "results.jsonl").read_text().splitlines()]
-        answers = {row["model_name_or_path"]: ("toy-scale", row["prediction_sha256"]) for row in rows}
+        answers = {row["model_name_or_path"]: ("toy-scale", row["prediction_sha256"], row["track"]) for row in rows}
         return {name: found[answer].category for name, answer in answers.items() if answer in found}
 
 
@@ -189,7 +190,7 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
     written = judging.file.read_bytes()
     again = judging.judge()
     assert (again.returncode, judging.file.read_bytes(), len(server.requests)) == (0, written, 2)
-    assert re.search(r"a\s+1\s+0\s+0\s+0\s+0", again.stdout)
+    assert re.search(r"a \(unstated\)\s+1\s+0\s+0\s+0\s+0", again.stdout)
     assert "0 asked now, 0 from the cache, 2 were there before" in again.stdout
 
     # Another run has other rows; what was paid for is not paid for again.
@@ -642,7 +643,7 @@ def test_the_reference_itself_is_not_asked_about(judging: Judging, server: Serve
 def test_files_of_the_first_version_are_read(judging: Judging, server: Server) -> None:
     judging.evaluate(TOY_ANSWER, WRONG)
     judging.here()
-    new = ("row_version", "base_url", "by", "reason", "temperature", "counted")
+    new = ("track", "row_version", "base_url", "by", "reason", "temperature", "counted")
     rows = [{name: value for name, value in row.items() if name not in new} for row in judging.rows()]
     judging.file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert judging.categories() == {"a": "CC", "b": "LI"}

@@ -16,13 +16,16 @@ import pytest
 from conftest import patch_that_writes
 from openai_server import Request, Server, opinion
 
+from lmrbench_data.chat.client import Endpoint
 from lmrbench_data.evaluate.extract import MalformedAnswer
 from lmrbench_data.evaluate.judge import prompt
 from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.client import Endpoint, JudgeClient
+from lmrbench_data.evaluate.judge.client import JudgeClient
+from lmrbench_data.evaluate.judge.definitions import used_definitions
 from lmrbench_data.evaluate.judge.prompt import NotJudged, build_messages, prompt_version
 from lmrbench_data.evaluate.judge.untrusted import boundary, code_only
 from lmrbench_data.evaluate.predictions import Prediction
+from lmrbench_data.loader import File
 from lmrbench_data.paths import benchmark_folder
 
 ORDER = "VERDICT: CC"
@@ -169,6 +172,53 @@ def test_what_is_asked(toy_row: dict[str, Any]) -> None:
         shown(toy_row, "def other():\n    pass\n", "function")
 
 
+def test_what_the_candidate_was_given_is_what_it_is_judged_by(toy_row: dict[str, Any]) -> None:
+    """The contract is shown for answers of the contract track only, the paper always."""
+    answer = HEAD + BODY
+    for track, given in (("paper", False), ("contract", True), ("unstated", False)):
+        _, user = build_messages(toy_row, Prediction("toy-scale", "m", "function", answer, track=track))
+        assert (toy_row["contract"].strip() in user["content"]) is given
+        assert ("The candidate was given no contract." in user["content"]) is not given
+        assert "Each number is multiplied by a factor." in user["content"]
+
+
+def test_what_the_functions_use_is_shown(toy_row: dict[str, Any]) -> None:
+    """Definitions of other files that the reference or the candidate names, as the candidate was given them."""
+    user = shown(toy_row, HEAD + BODY, "function")
+    block = user.partition("USED FROM helpers.py")[2].partition("END")[0]
+    assert "OFFSET = 0.0" in block, "the reference uses it"
+    assert "Helpers of the toy" not in user
+
+
+FILES = {
+    "goal.py": "from pkg.a import one as uno\nimport pkg.b as b\n\n\ndef goal(model):\n    pass\n",
+    "pkg/__init__.py": "",
+    "pkg/a.py": "LIMIT = 3\n\n\ndef one():\n    return LIMIT\n\n\ndef unused():\n    return 0\n",
+    "pkg/b.py": "def two():\n    return 2\n\n\nclass Model:\n    def rare(self):\n        return 'rare'\n",
+    "pkg/c.py": "class A:\n    def common(self):\n        pass\n\n\nclass B:\n    def common(self):\n        pass\n",
+    "broken.py": "def (",
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("return uno()", ["one", "LIMIT"]),
+        ("return b.two()", ["two"]),
+        ("return model.rare()", ["rare"]),
+        ("return model.common()", []),
+        ("return 1", []),
+        ("from pkg.a import unused\n    return unused()", ["unused"]),
+    ],
+)
+def test_definitions_are_found_by_name(body: str, names: list[str]) -> None:
+    files = {name: File(text.encode()) for name, text in FILES.items()}
+    source = FILES["goal.py"].replace("pass", body)
+    sources = [source, "def not_python("]
+    assert [item.name for item in used_definitions(files, "goal.py", "goal", sources, 1000)] == names
+    assert used_definitions(files, "goal.py", "goal", sources, 5) == []
+
+
 def test_known_remarks_stay(toy_row: dict[str, Any]) -> None:
     """An answer that kept the docstring of the task is shown with it."""
     kept = f'{HEAD}    """Each of `values` times `factor`,\n    in order."""  # mine\n{BODY}'
@@ -178,7 +228,7 @@ def test_known_remarks_stay(toy_row: dict[str, Any]) -> None:
 
 
 def test_the_wording_and_its_version_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert re.fullmatch(r"v1-[0-9a-f]{8}", prompt_version())
+    assert re.fullmatch(r"v2-[0-9a-f]{8}", prompt_version())
     monkeypatch.setitem(prompt.SCHEMA, "title", "another form of answer")
     prompt_version.cache_clear()
     changed = prompt_version()
@@ -211,6 +261,7 @@ def test_taking_out_remarks_changes_no_code(path: Path) -> None:
     assert code_only(result) == result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ['"a"\n', "#\n", '"a";', "'é';", "x = 1 #\n", '"a"#\n', "(" * 50 + '"a"' + ")" * 50 + "\n"]
 )

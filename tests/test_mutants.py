@@ -17,6 +17,7 @@ EVERY = [(task, item) for task in load_tasks() for item in task.implementations]
 INSTANCES = EVERY if os.environ.get("LMRBENCH_IN_DEPTH") else EVERY[::5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "item"), INSTANCES, ids=[item.instance_id for _, item in INSTANCES])
 def test_a_mutant_changes_the_body_of_the_goal_function_only(task: Task, item: Implementation) -> None:
     golden = task.golden_file(item)

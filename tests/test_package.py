@@ -56,6 +56,7 @@ def built(checkout: Path) -> dict[str, Path]:
     return {path.name.rpartition(".")[2]: path for path in (checkout / "dist").iterdir()}
 
 
+@pytest.mark.slow
 def test_wheel_sdist_and_checkout_hold_the_same_dataset(checkout: Path, built: dict[str, Path], tmp_path: Path) -> None:
     """Each is imported from a folder of its own; nothing of this checkout is in reach."""
     rows = load_rows("embedded")
@@ -70,6 +71,7 @@ def test_wheel_sdist_and_checkout_hold_the_same_dataset(checkout: Path, built: d
         assert found == identity, place
 
 
+@pytest.mark.slow
 def test_the_wheel_puts_one_package_into_site_packages(built: dict[str, Path], tmp_path: Path) -> None:
     """Nothing generic: `evaluate` is another library's name there."""
     shutil.unpack_archive(built["whl"], tmp_path, "zip")

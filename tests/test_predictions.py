@@ -73,6 +73,8 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "negative sample": (bad(sample=-1), "sample must be a whole number"),
     "huge sample": (bad(sample=10**30), "sample must be a whole number from 0 to 1000000"),
     "setting of another type": (bad(setting=1), "setting must be printable text"),
+    "track that is none": (bad(track="papers"), "track must be paper or contract, not 'papers'"),
+    "track of another type": (bad(track=["paper"]), "track must be paper or contract"),
     "setting with an escape sequence": (bad(setting="\x1b]0;x\x07"), "setting must be printable text"),
     "metadata of another type": (bad(metadata="cost: 3"), "metadata must be a JSON object .*, not text"),
     "metadata nested deeply": (bad(metadata={"a": json.loads("[" * 200 + "]" * 200)}), "metadata must be"),
@@ -85,13 +87,13 @@ def test_a_bad_line_is_told_with_its_place_and_the_rest_is_read(name: str, tmp_p
     line, reason = BAD_LINES[name]
     path = tmp_path / "predictions.jsonl"
     # UTF-16 holds bytes of line endings: none of them may reach the good rows.
-    path.write_bytes(b"\n".join([bad(), b"", line, bad(sample=1), b"  ", bad(instance_id="toy-shift")]))
+    path.write_bytes(b"\n".join([bad(), b"", line, bad(sample=1, track="paper"), b"  ", bad(instance_id="toy-shift")]))
     first, *found = read(path)
     assert isinstance(first, Prediction)
     wrong = [item for item in found if isinstance(item, BadRow)]
     assert [item.key for item in found if isinstance(item, Prediction)] == [
-        ("toy-scale", "org/model", "", 1),
-        ("toy-shift", "org/model", "", 0),
+        ("toy-scale", "org/model", "", "paper", 1),
+        ("toy-shift", "org/model", "", "unstated", 0),
     ]
     assert wrong[0].place == f"{path}:3"
     assert re.search(reason, str(wrong[0]))
@@ -137,7 +139,7 @@ def test_an_answer_that_cannot_be_used_is_an_answer_and_malformed(
 def test_good_rows_in_all_their_forms(tmp_path: Path) -> None:
     rows = [
         GOOD,
-        {**GOOD, "sample": 3, "setting": "agent", "metadata": {"cost": 0.5, "steps": [1, None]}},
+        {**GOOD, "sample": 3, "setting": "agent", "track": "contract", "metadata": {"cost": 0.5, "steps": [1, None]}},
         {**GOOD, "function": None, "goal_file": "# whole file é 数\n", "sample": 0, "setting": "file"},
         {"instance_id": "toy-shift", "model_name_or_path": "m | <b>", "model_patch": "--- a\n+++ b\n", "extra": [1]},
     ]
@@ -147,7 +149,9 @@ def test_good_rows_in_all_their_forms(tmp_path: Path) -> None:
     found = read(path)
     assert found == [
         Prediction("toy-scale", "org/model", "function", CODE),
-        Prediction("toy-scale", "org/model", "function", CODE, 3, "agent", {"cost": 0.5, "steps": [1, None]}),
+        Prediction(
+            "toy-scale", "org/model", "function", CODE, 3, "agent", "contract", {"cost": 0.5, "steps": [1, None]}
+        ),
         Prediction("toy-scale", "org/model", "goal_file", "# whole file é 数\n", 0, "file"),
         Prediction("toy-shift", "m | <b>", "model_patch", "--- a\n+++ b\n"),
     ]
@@ -197,7 +201,7 @@ def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
     assert [str(item) for item in read(path)[1:]] == [
         f"{path}[1]: a row must be a JSON object, not a number",
         f"{path}[2]: missing key 'instance_id'",
-        f"{path}[3]: duplicate of {path}[0] (same instance, model, setting and sample)",
+        f"{path}[3]: duplicate of {path}[0] (same instance, model, setting, track and sample)",
     ]
     path.write_text(json.dumps({"toy-scale": SWE, "nope": {"model_name_or_path": "m", "function": CODE}, "x": 1}))
     assert [str(item) for item in read(path)[1:]] == [
@@ -221,11 +225,13 @@ def test_parquet_rows(tmp_path: Path) -> None:
     assert len(found) == 40
     assert isinstance(found[20], Prediction)
     assert "found none" in found[20].problem
-    assert found[0] == Prediction("toy-scale", "org/model", "function", CODE, 0, "", {"cost": 1.5, "note": None})
+    assert found[0] == Prediction(
+        "toy-scale", "org/model", "function", CODE, 0, "", "unstated", {"cost": 1.5, "note": None}
+    )
     wrong = {index: str(item) for index, item in enumerate(found) if isinstance(item, BadRow)}
     assert wrong == {
         25: f"{path} row 26: sample must be a whole number from 0 to 1000000, not -1",
-        30: f"{path} row 31: duplicate of {path} row 30 (same instance, model, setting and sample)",
+        30: f"{path} row 31: duplicate of {path} row 30 (same instance, model, setting, track and sample)",
     }
 
 
@@ -305,7 +311,8 @@ def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path
     assert newest == [
         "first",
         "org/preds/a/rows.jsonl:2: not JSON: Expecting property name enclosed in double quotes (column 2)",
-        "org/preds/a/rows.jsonl:3: duplicate of org/preds/a/rows.jsonl:1 (same instance, model, setting and sample)",
+        "org/preds/a/rows.jsonl:3: duplicate of org/preds/a/rows.jsonl:1 "
+        "(same instance, model, setting, track and sample)",
         "second",
         "org/preds/data/test.parquet row 2: sample must be a whole number from 0 to 1000000, not -1",
     ]
@@ -433,7 +440,17 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-keys = ["instance_id", "model_name_or_path", "function", "goal_file", "model_patch", "sample", "setting", "metadata"]
+keys = [
+    "instance_id",
+    "model_name_or_path",
+    "function",
+    "goal_file",
+    "model_patch",
+    "sample",
+    "setting",
+    "track",
+    "metadata",
+]
 near_rows = st.builds(
     lambda changes, dropped: {k: v for k, v in {**GOOD, **changes}.items() if k not in dropped},
     st.dictionaries(st.sampled_from(keys), anything, max_size=3),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import warm_cli
 from conftest import write_toy_benchmark
 from hub_server import Fault, Hub
 
@@ -57,7 +58,8 @@ def command_line(folder: Path, environment: dict[str, str]) -> Command:
         extra = {"HF_TOKEN": token, "HF_HUB_OFFLINE": "0", "LMRBENCH_CACHE": str(folder / "lmrbench-cache")}
         command = [sys.executable, "-c", program] if program else [LMRBENCH]
         line, variables = [*command, *map(str, arguments)], {**os.environ, **environment, **extra}
-        return subprocess.run(line, cwd=folder, env=variables, capture_output=True, text=True, timeout=240)
+        start = subprocess.run if program == LOADER_ALONE else warm_cli.run
+        return start(line, cwd=folder, env=variables, capture_output=True, text=True, timeout=240)
 
     return run
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -72,7 +73,7 @@ def score_run(path: Path) -> list[ModelScore]:
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", *map(str, arguments)]
-    return subprocess.run(program, capture_output=True, text=True)
+    return warm_cli.run(program, capture_output=True, text=True)
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------

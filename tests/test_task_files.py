@@ -83,7 +83,8 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
     "remove_what_is_not_there": (put(*FIRST, "remove", value=["gone"]), ["remove", "definitions of 'gone'"]),
     "remove_the_goal": (put(*FIRST, "remove", value=["scale"]), ["remove", "'scale'"]),
     "remove_a_method": (put(*FIRST, "remove", value=["A.b"]), ["remove"]),
-    "instruction_too_short": (put(*FIRST, "instruction", value="Write it."), ["instruction", "100"]),
+    "instruction_too_short": (put(*FIRST, "instruction", value="Write it."), ["instruction", "one to four sentences"]),
+    "no_contract": (drop(*FIRST, "contract"), ["implementations[0]", "missing key contract"]),
     "instruction_blank": (put(*FIRST, "instruction", value=" " * 200), ["instruction"]),
     "no_seeds": (put(*TESTS, "seeds", value=[]), ["tests.seeds"]),
     "seed_twice": (put(*TESTS, "seeds", value=[1, 1]), ["tests.seeds", "non-unique"]),
@@ -267,7 +268,8 @@ def test_the_real_benchmark_loads_and_masks_only_its_goal_functions() -> None:
         assert task.environment in environments
         for item in task.implementations:
             masked = task.masked_repo(item)
-            assert {name for name in task.repo if masked[name] != task.repo[name]} == {item.goal_file}
+            hidden = {other.goal_file for other in task.siblings if other.instance_id not in item.shown_siblings}
+            assert {name for name in task.repo if masked[name] != task.repo[name]} == hidden
             text = masked[item.goal_file].data.decode()
             assert mask_function(text, item.goal_function) == text
             assert not any(re.search(rf"^(def|class) {name}\b|^{name}\b", text, re.MULTILINE) for name in item.remove)

@@ -18,7 +18,7 @@ from ...errors import InputError
 from ...loader import File
 from ...names import clean_name
 from ...untrusted import UnreadableError, read_parquet_rows
-from ..judge.store import read_judgements
+from ..judge.store import answer_id, read_judgements
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status
 
@@ -115,7 +115,7 @@ def make_submission(run: Path, instances: Sequence[str], submitted_by: str) -> S
     }
     published = []
     for row in rows:
-        judgement = judgements.get((row["instance_id"], row["prediction_sha256"]))
+        judgement = judgements.get(answer_id(row))
         judged = judgement if judgement is not None and judgement.category else None
         published.append(
             {

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ...chat.client import Message
 from ...files import write_atomically
 from ...paths import cache_folder
 from .category import Category
 from .parse import Opinion
-from .prompt import Message
 from .store import Judge
 
 

@@ -20,6 +20,7 @@ MAX_POINTS = 4
 _MAX_TRIES = 500
 
 _KEYS = {
+    "analysis": ("analysis", "work", "steps", "scratchpad"),
     "category": ("category", "classification", "class", "verdict", "label", "final_category", "final_verdict"),
     "algorithm": ("algorithm", "algorithmic_logic", "algorithm_logic", "logic"),
     "implementation": ("implementation", "code", "implementation_details"),

@@ -1,4 +1,4 @@
-"""What the judge is asked: the messages for one answer, from the template `prompt_v1.md`, in bounded size.
+"""What the judge is asked: the messages for one answer, from the template `prompt_v2.md`, in bounded size.
 
 The version names the template and hashes its text and the schema, so that no two wordings share a version.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...chat.client import Message
 from ...errors import LMRBenchError
 from ...loader import File, read_archive
 from ...rows import DatasetRow
@@ -18,24 +19,30 @@ from ...source import SourceError, block_end, find_function, split_lines
 from ..predictions import Prediction
 from ..workspace import rebuild
 from .category import Category
+from .definitions import used_definitions
 from .prose import same_code
 from .reach import reached_files
 from .untrusted import NotPlain, boundary, code_only, enclose, harmless, remarks
 
-TEMPLATE = "prompt_v1.md"
+TEMPLATE = "prompt_v2.md"
 #: In characters. The target function is never cut; a longer one is not judged, and counts as not completely correct.
 MAX_FUNCTION = 100_000
 #: Of what stands above and below the function in its file, each.
 MAX_CONTEXT = 15_000
 #: Of other files that a patch changed, together.
 MAX_OTHER_FILES = 15_000
+#: Of the paper's summary.
+MAX_PAPER = 40_000
+#: Of what the function uses from other files of the repository, together.
+MAX_DEFINITIONS = 15_000
 
 #: The answer's form. Strict mode of OpenAI wants every key required and knows no lengths of lists.
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["algorithm", "implementation", "rationale", "category"],
+    "required": ["analysis", "algorithm", "implementation", "rationale", "category"],
     "properties": {
+        "analysis": {"type": "string", "description": "the work that leads to the rest"},
         "algorithm": {"type": "string", "description": "on the algorithmic logic"},
         "implementation": {"type": "string", "description": "on the implementation"},
         "rationale": {"type": "array", "items": {"type": "string"}, "description": "two to four points"},
@@ -43,7 +50,7 @@ SCHEMA: dict[str, Any] = {
     },
 }
 
-Message = dict[str, str]
+
 #: Why an answer that can be applied is not shown to a judge: the answer's own doing, so it counts against it.
 TOO_LONG, NOT_PLAIN = "too long", "cannot be shown"
 
@@ -69,7 +76,7 @@ class Question(NamedTuple):
 
 @functools.cache
 def prompt_version() -> str:
-    """`v1-` and a hash of everything that a judge is told beside the material."""
+    """`v2-` and a hash of everything that a judge is told beside the material."""
     text = _template_file().read_text(encoding="utf-8") + json.dumps(SCHEMA)
     return f"{TEMPLATE.removeprefix('prompt_').removesuffix('.md')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
@@ -123,8 +130,11 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
         goal_function=row["goal_function"],
         goal_file=goal,
         instruction=enclose("INSTRUCTION", row["instruction"].strip()),
+        contract=_contract(row, prediction),
+        paper=enclose("SUMMARY OF THE PAPER", _shorten(row["paper_text"].strip(), MAX_PAPER)),
         reference_function=enclose("REFERENCE FUNCTION", reference.function),
         reference_context=enclose("REST OF THE REFERENCE'S FILE", reference.around()),
+        definitions=_definitions(row, masked, [golden, candidate]),
         code=code,
         candidate_function=enclose("CANDIDATE FUNCTION", after.function, code),
         candidate_context="\n\n".join(context),
@@ -137,6 +147,24 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
 def repair_message(reason: str) -> Message:
     """What is said to a judge whose answer could not be read."""
     return {"role": "user", "content": _sections()["repair"].render(reason=reason)}
+
+
+def _contract(row: DatasetRow, prediction: Prediction) -> str:
+    """The contract, if the candidate was given it."""
+    if prediction.track == "contract":
+        return enclose("CONTRACT", row["contract"].strip())
+    return "The candidate was given no contract."
+
+
+def _definitions(row: DatasetRow, files: Mapping[str, File], sources: Sequence[str]) -> str:
+    """What reference or candidate use from other files, as these are in the repository that the candidate was given."""
+    found = used_definitions(files, row["goal_file"], row["goal_function"], sources, MAX_DEFINITIONS)
+    if not found:
+        return "Neither function uses definitions from other files of the repository."
+    by_file: dict[str, list[str]] = {}
+    for item in found:
+        by_file.setdefault(item.path, []).append(item.source)
+    return "\n\n".join(enclose(f"USED FROM {harmless(path)}", "\n\n\n".join(texts)) for path, texts in by_file.items())
 
 
 class _Parts:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...chat.prices import Price
 from ...errors import ArgumentError, InputError, LMRBenchError
 from ...loader import dataset_sha256, load_rows
 from ...progress import Progress
@@ -25,7 +26,6 @@ from .cache import cache_key
 from .category import Category
 from .client import TEMPERATURE, JudgeClient, Reply
 from .parse import Opinion
-from .prices import Price
 from .prompt import TOO_LONG, NotJudged, Question, build_question, prompt_version
 from .settings import JudgeSettings, JudgeSummary
 from .store import (
@@ -155,7 +155,7 @@ class _Judging:
         predictions = self._predictions
         seen: set[AnswerId] = set()
         for position, prediction in zip(_line_starts(predictions.path), predictions, strict=True):
-            answer = prediction.instance_id, prediction.sha256
+            answer = prediction.instance_id, prediction.sha256, prediction.track
             if answer in seen or (self.settings.instances and prediction.instance_id not in self.settings.instances):
                 continue
             seen.add(answer)
@@ -289,7 +289,7 @@ class _Judging:
 
     def _question(self, job: _Job) -> Question:
         prediction = self._predictions.read(job.position)
-        if (prediction.instance_id, prediction.sha256) != job.key.answer:
+        if (prediction.instance_id, prediction.sha256, prediction.track) != job.key.answer:
             raise InputError(f"{self.settings.run}: the predictions changed meanwhile; judge again")
         return build_question(self.rows[prediction.instance_id], prediction)
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...chat.client import Endpoint
+from ...chat.prices import Price, read_price
 from ...errors import ArgumentError
 from .cache import Cache
-from .client import Endpoint
-from .prices import Price, read_price
 from .store import AnswerId, Judge, Spent
 
 

@@ -6,7 +6,7 @@ has nothing better, as an error and never as a category. `not_judged` is final: 
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import IO, Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from ...chat.prices import Price
 from ...errors import InputError
 from ...times import now
+from ..predictions import UNSTATED
 from ..runs.jsonl import Line, cut_tail, parse_row, read_log
 from .category import Category
 from .parse import Opinion
-from .prices import Price
 
 FILE = "judgements.jsonl"
 JUDGED, NOT_JUDGED, JUDGE_ERROR = "judged", "not_judged", "judge_error"
@@ -47,10 +48,10 @@ _ROW: dict[str, Any] = {
     "cost_usd": (int, float, type(None)),
 }
 #: What newer rows have besides, and what is assumed of older ones.
-_ROW_SINCE_2: dict[str, Any] = {"row_version": 1, "base_url": "", "by": BY_MODEL, "reason": ""}
+_ROW_SINCE_2: dict[str, Any] = {"track": UNSTATED, "row_version": 1, "base_url": "", "by": BY_MODEL, "reason": ""}
 
-AnswerId = tuple[str, str]
-"""Instance id and hash of the prediction: equal answers are judged once."""
+AnswerId = tuple[str, str, str]
+"""Instance id, hash of the prediction, track: equal answers to the same question are judged once."""
 
 
 class Judge(NamedTuple):
@@ -191,6 +192,7 @@ class JudgementFile:
             "row_version": ROW_VERSION,
             "instance_id": key.answer[0],
             "prediction_sha256": key.answer[1],
+            "track": key.answer[2],
             "judge_model": key.judge.model,
             "base_url": key.judge.server,
             "prompt_version": key.judge.prompt_version,
@@ -226,7 +228,7 @@ class JudgementFile:
 def read_judgements(
     run_folder: Path, judge_model: str | None = None, prompt_version: str | None = None, server: str | None = None
 ) -> dict[AnswerId, Judgement]:
-    """The judgements of one judge by (instance id, prediction's hash); empty if the run was not judged.
+    """The judgements of one judge by answer (`answer_id`); empty if the run was not judged.
 
     Args:
         judge_model: whose (see `judges`); by default the model that was asked last.
@@ -289,9 +291,13 @@ def _together(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
     )
 
 
+def answer_id(row: Mapping[str, Any]) -> AnswerId:
+    """Which answer a row of judgements or of results is about."""
+    return row["instance_id"], row["prediction_sha256"], row["track"]
+
+
 def _key(row: dict[str, Any]) -> VoteKey:
-    answer = row["instance_id"], row["prediction_sha256"]
-    return VoteKey(answer, Judge(row["judge_model"], row["prompt_version"], row["base_url"]), row["vote"])
+    return VoteKey(answer_id(row), Judge(row["judge_model"], row["prompt_version"], row["base_url"]), row["vote"])
 
 
 def _lines(path: Path) -> Iterator[Line]:

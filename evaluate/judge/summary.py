@@ -16,10 +16,11 @@ UNJUDGED, MALFORMED = "unjudged", "malformed"
 
 @dataclass
 class ModelSummary:
-    """The judgements on one model's answers in one setting."""
+    """The judgements on one model's answers in one setting and track."""
 
     model: str
     setting: str
+    track: str
     counts: Counter[str] = field(default_factory=Counter)
     """By category, `unjudged` (no vote could be had yet) and `malformed` (nothing there to judge)."""
     not_judged: Counter[str] = field(default_factory=Counter)
@@ -29,8 +30,8 @@ class ModelSummary:
 
     @property
     def name(self) -> str:
-        """The model, with its setting if it has one."""
-        return f"{self.model} ({self.setting})" if self.setting else self.model
+        """The model, with its setting if it has one, and its track."""
+        return f"{self.model} ({', '.join(filter(None, (self.setting, self.track)))})"
 
     @property
     def agreement(self) -> float | None:
@@ -48,6 +49,7 @@ class ModelSummary:
         return {
             "model_name_or_path": self.model,
             "setting": self.setting,
+            "track": self.track,
             **judged,
             UNJUDGED: self.counts[UNJUDGED],
             MALFORMED: self.counts[MALFORMED],
@@ -67,13 +69,13 @@ def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -
         InputError: a damaged file.
     """
     judgements = read_judgements(run, *summary.judge) if summary.judge in judges(run) else {}
-    models: dict[tuple[str, str], ModelSummary] = {}
+    models: dict[tuple[str, str, str], ModelSummary] = {}
     for prediction in PredictionFile(run / "predictions.jsonl"):
         if instances and prediction.instance_id not in instances:
             continue
-        name = prediction.model, prediction.setting
+        name = prediction.model, prediction.setting, prediction.track
         model = models.setdefault(name, ModelSummary(*name))
-        answer = prediction.instance_id, prediction.sha256
+        answer = prediction.instance_id, prediction.sha256, prediction.track
         judgement = judgements.get(answer)
         if answer in summary.malformed:
             model.counts[MALFORMED] += 1

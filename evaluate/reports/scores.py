@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..judge.category import BEST_FIRST
-from ..judge.store import Judgement, read_judgements
+from ..judge.store import Judgement, answer_id, read_judgements
 from ..runs.folder import read_facts, read_results
 from ..verdict import Status
 from .stats import pass_at_k, wilson
@@ -216,7 +216,7 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
     for row in read_results(path):
         instance = row["instance_id"]
         if instance in facts["scope"]:
-            judged = _label(judgements.get((instance, row["prediction_sha256"])))
+            judged = _label(judgements.get(answer_id(row)))
             answer = ScoredAnswer(row["sample"], row["status"], row["prediction_sha256"], judged)
             by_instance = found.setdefault((row["model_name_or_path"], row["setting"]), {})
             by_instance.setdefault(instance, []).append(answer)

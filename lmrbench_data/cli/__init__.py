@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..text import one_line
-from . import dataset, evaluate, images, judge, report, submit, tasks
+from . import agent, dataset, evaluate, images, judge, report, submit, tasks
 from .output import flush, prepare_streams, put, say, say_what_is_logged
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(images.app, name="images")
+app.add_typer(agent.app, name="agent")
 app.command("evaluate")(evaluate.evaluate)
 app.command("judge")(judge.judge)
 app.command("report")(report.report)

@@ -53,7 +53,7 @@ def evaluate(
     from ..errors import ArgumentError
 
     if judge:
-        from ..evaluate.judge.address import address_and_key
+        from ..chat.address import address_and_key
 
         try:
             address_and_key(judge_base_url)  # said now, not after an hour of tests

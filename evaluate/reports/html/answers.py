@@ -10,7 +10,7 @@ from ....errors import LMRBenchError
 from ....loader import dataset_sha256, load_rows
 from ....rows import CaseRow, DatasetRow, ResultRow
 from ....text import error_line
-from ...judge.store import Judgement, read_judgements
+from ...judge.store import AnswerId, Judgement, answer_id, read_judgements
 from ...predictions import Prediction, PredictionFile
 from ...runs.folder import log_path, read_results
 from ...verdict import Status
@@ -111,7 +111,7 @@ class _Run:
     path: Path
     results: dict[_First, ResultRow]
     predictions: dict[_First, Prediction]
-    judgements: dict[tuple[str, str], Judgement]
+    judgements: dict[AnswerId, Judgement]
 
     @classmethod
     def read(cls, path: Path, scores: Sequence["ModelScore"], judge_model: str | None) -> "_Run":
@@ -150,7 +150,7 @@ def _shown(score: "ModelScore", name: str, instance: str, row: DatasetRow | None
         more_cases=max(0, len(bad) - MAX_CASES),
         passed_cases=len(result["cases"]) - len(bad),
         diff=list(_diff(row, run.predictions[key])) if row and key in run.predictions else [],
-        judgement=run.judgements.get((instance, sha256)),
+        judgement=run.judgements.get(answer_id(result)),
         log=_log(log_path(run.path, instance, sha256)),
         samples=f"{tally.passed} of {tally.total} samples pass" if tally.total > 1 else "",
     )

@@ -1,12 +1,12 @@
-"""What judging costs: a table of prices by model, from a YAML file that the user keeps."""
+"""What tokens cost: a table of prices by model, from a YAML file that the user keeps."""
 
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import ArgumentError, InputError
-from ...strict_yaml import read_yaml
+from ..errors import ArgumentError, InputError
+from ..strict_yaml import read_yaml
 
 _KEYS = ("input_per_mtok", "output_per_mtok")
 

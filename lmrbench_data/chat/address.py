@@ -1,9 +1,9 @@
-"""Where a judge is asked and with which key, and the name that an address has in files: one spelling, no secrets."""
+"""Where a model is asked and with which key, and the name that an address has in files: one spelling, no secrets."""
 
 import os
 from urllib.parse import urlsplit
 
-from ...errors import ArgumentError, InputError
+from ..errors import ArgumentError, InputError
 
 OPENAI = "https://api.openai.com/v1"
 

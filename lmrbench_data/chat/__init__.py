@@ -1,0 +1,1 @@
+"""Talk to language models behind OpenAI-compatible servers: addresses, prices, requests that end well or are told."""
