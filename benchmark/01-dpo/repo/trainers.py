@@ -49,8 +49,7 @@ def preference_loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Loss and implicit rewards of each preference pair in a batch.
 
-    A log-probability is that of a whole response given its prompt: the sum over the response's tokens. All four tensors
-    have the same floating-point dtype and the same shape, (B,) or 0-dimensional; B may be 0.
+    A log-probability is that of a whole response given its prompt: the sum over the response's tokens.
 
     Args:
         policy_chosen_logps: (B,) log-probabilities of the chosen responses under the policy that is trained.
@@ -59,7 +58,7 @@ def preference_loss(
         reference_rejected_logps: (B,) log-probabilities of the rejected responses under the reference model.
         beta: strength of the implicit KL constraint towards the reference, positive.
         label_smoothing: assumed probability, in [0, 0.5), that a label is the wrong way round; 0 gives plain DPO.
-        ipo: use the squared IPO loss, which does not depend on `label_smoothing`.
+        ipo: the squared IPO loss in place of the logistic one; it does not depend on `label_smoothing`.
         reference_free: leave the reference model out of the loss (not out of the rewards).
 
     Returns:

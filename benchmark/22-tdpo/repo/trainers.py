@@ -49,8 +49,7 @@ def tdpo_loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Token-level DPO loss and rewards of each preference pair in a batch.
 
-    All four tensors have one floating-point dtype and the shape (B,); B may be 0. Each value is a sum over the tokens
-    of a response: `tdpo.logprobs.get_batch_statistics` computes them.
+    Each value is a sum over the tokens of a response: `tdpo.logprobs.get_batch_statistics` computes them.
 
     Args:
         chosen_logps_margin: (B,) log-probabilities of the chosen responses under the policy minus those under the
@@ -64,7 +63,8 @@ def tdpo_loss(
 
     Returns:
         losses: (B,) one loss a pair, not reduced.
-        chosen_rewards: (B,) rewards of the chosen responses, detached, the same whatever `alpha` and `if_tdpo2` are.
+        chosen_rewards: (B,) rewards of the chosen responses to report (see README.md), detached, the same whatever
+            `alpha` and `if_tdpo2` are.
         rejected_rewards: (B,) rewards of the rejected responses, likewise.
     """
     margins = chosen_logps_margin - rejected_logps_margin

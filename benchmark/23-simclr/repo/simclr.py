@@ -28,22 +28,20 @@ class SimCLR:
         self.criterion = nn.CrossEntropyLoss()
 
     def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Turn the projections of one batch into a classification problem whose cross-entropy is NT-Xent.
+        """Turn the projections of one batch into a classification problem whose mean cross-entropy is NT-Xent.
 
-        N, v and tau are `batch_size`, `n_views` and `temperature` of `self.args`. In spite of its name the method
-        returns no loss: the caller applies `self.criterion` to what it returns.
+        In spite of its name the method returns no loss: the caller applies `self.criterion` to what it returns. Sizes
+        and temperature are those of `self.args`.
 
         Args:
             features: (v * N, d) projections, not normalised, as blocks of views: the N rows of the first view, then
                 those of the second in the same order of images, and so on. Row a * N + n is view a of image n.
 
         Returns:
-            logits: (v * N, v * N - 1) cosine similarities of each row with all other rows, divided by tau. The v - 1
-                other views of the row's own image (positives) come first, then the v * (N - 1) views of other images
-                (negatives); rows of `features` keep their order within both groups. Same dtype as `features`.
-            labels: (v * N,) int64 targets, all of them 0: the first positive.
-
-            Both are on `self.args.device`; gradients flow from the logits to `features`.
+            logits: (v * N, v * N - 1) for each row its scores against all other rows. The v - 1 other views of the
+                row's own image come first, in the order of the views, then the views of other images.
+            labels: (v * N,) int64 targets, all of them 0. With more than two views, the other views of the image are
+                wrong answers like those of other images, except for the first.
 
         Raises:
             ValueError: `features` does not have v * N rows.

@@ -9,12 +9,15 @@ from torch import Tensor, nn
 
 
 class focal_loss(nn.Module):
-    """Focal loss with a weight for each class (Section 3.3 of the paper).
+    """Focal loss with a weight for each class (Section 3.3 of the paper), for two classes or more.
+
+    The loss looks at the probability that a softmax over the logits gives to the gold class of a pair, whichever it is.
 
     Attributes:
         alpha: (num_classes,) float32, the weight of each class; a plain tensor, neither buffer nor parameter.
         gamma: the focusing parameter.
-        size_average: how the losses of a batch become one number.
+        size_average: if true the mean over the pairs, each of which counts as one whatever its weight; if false the
+            sum, as in Eq. 9.
     """
 
     def __init__(
@@ -42,8 +45,8 @@ class focal_loss(nn.Module):
         """Compute the loss of a batch.
 
         Args:
-            preds: (..., num_classes) raw logits.
-            labels: int64 gold classes, as many as `preds` has rows of logits, in any shape.
+            preds: (N, num_classes) raw logits of N pairs; more leading axes are possible.
+            labels: (N,) int64 gold classes, 0 being "no causal relation"; one for each row of logits.
 
         Returns:
             Scalar loss.

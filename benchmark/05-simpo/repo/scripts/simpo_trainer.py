@@ -46,8 +46,8 @@ class SimPOTrainer:
 
         Args:
             policy_chosen_logps: (B,) log-probabilities of the chosen responses under the policy, averaged over the
-                tokens of each response. B may be 0, and the tensor may be 0-dimensional.
-            policy_rejected_logps: average log-probabilities of the rejected responses, of the same shape and dtype.
+                tokens of each response.
+            policy_rejected_logps: (B,) average log-probabilities of the rejected responses.
 
         Returns:
             losses: (B,) one loss a pair, not reduced.

@@ -29,7 +29,7 @@ class SPINTrainer:
         policy: the language model that is trained.
         opponent: the policy as it was when the iteration began; it is not trained.
         beta: scale of the log-probability ratios, positive; the paper calls it lambda.
-        loss_type: "sigmoid" or "hinge".
+        loss_type: the convex function of the loss: "sigmoid", the logistic one, or "hinge".
     """
 
     def __init__(self, policy: nn.Module, opponent: nn.Module, beta: float = 0.1, loss_type: str = "sigmoid") -> None:
@@ -50,9 +50,8 @@ class SPINTrainer:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Loss and rewards of each pair of a real and a generated answer in a batch.
 
-        A log-probability is that of a whole answer given its prompt: the sum over the answer's tokens. All four tensors
-        have one floating-point dtype and the shape (B,); B may be 0. The settings are the attributes `beta` and
-        `loss_type` of the trainer, as they are at the time of the call.
+        A log-probability is that of a whole answer given its prompt: the sum over the answer's tokens. The settings are
+        the attributes `beta` and `loss_type` of the trainer, as they are at the time of the call.
 
         Args:
             policy_real_logps: (B,) log-probabilities of the real answers under the policy.
@@ -60,13 +59,14 @@ class SPINTrainer:
             opponent_real_logps: (B,) log-probabilities of the real answers under the opponent, without gradient.
             opponent_generated_logps: (B,) log-probabilities of the generated answers under the opponent, without
                 gradient.
-            reference_free: leave the opponent out of the loss (not out of the rewards).
+            reference_free: leave the opponent out of the loss, as if it found both answers equally likely (not out of
+                the rewards).
 
         Returns:
             losses: (B,) one loss a pair, not reduced; gradients flow to the policy's log-probabilities.
-            real_rewards: (B,) rewards of the real answers, detached, the same whatever `loss_type` and
-                `reference_free` are.
-            generated_rewards: (B,) rewards of the generated answers, likewise.
+            real_rewards: (B,) the main player's f of Section 4.1 for the real answers, detached, the same whatever
+                `loss_type` and `reference_free` are.
+            generated_rewards: (B,) the same for the generated answers.
 
         Raises:
             ValueError: `loss_type` is neither "sigmoid" nor "hinge".
