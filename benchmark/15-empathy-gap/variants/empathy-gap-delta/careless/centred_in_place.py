@@ -1,4 +1,4 @@
-# Rounds the score to two decimals, as it is printed in tables.
+# Centres the caller's matrix in place, which leaves the gap as it is but changes the input.
 import numpy as np
 
 
@@ -8,4 +8,5 @@ def get_delta(matrix: np.ndarray, group_option: str) -> float:
     same = np.array(relation, dtype=bool).reshape(n, n)
     if not same.any() or same.all():
         raise ZeroDivisionError("the matrix needs in-group and out-group pairs")
-    return round(float(matrix[same].mean() - matrix[~same].mean()), 2)
+    matrix -= matrix.mean()
+    return matrix[same].mean() - matrix[~same].mean()
