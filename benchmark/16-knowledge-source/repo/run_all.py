@@ -24,7 +24,7 @@ from src.prompts import make_probe_prompt
 
 
 def show_overlap(title: str, knowledge: pd.DataFrame) -> None:
-    """Print the matrix of shared entities, one line a group."""
+    """Print the matrix of shared entities, one line a group; the diagonal shows how many rows a group has."""
     overlap = pd.DataFrame.from_dict(return_entity_overlap_between_relation_groups(knowledge), orient="index")
     print(f"\n{title}\n{overlap.to_string()}")
 

@@ -1,37 +1,17 @@
-"""Labelled inputs for counter-parametric-knowledge-dataset."""
+"""Labelled inputs for counter-parametric-knowledge-dataset.
+
+In core cases every object has a first token of its own, the same in all rows, and no two log-probabilities are equal.
+"""
 
 import numpy as np
 import pandas as pd
 import torch
-from lmrbench_cases import compare
+from lmrbench_cases import compare, core
 from src.data import generate_counter_parametric_knowledge_dataset, load_relations, load_triplets
 from src.parametric_knowledge import generate_parametric_knowledge_dataset, make_toy_lm
 
 VOCABULARY = 24
-
-
-def make_frame(rows: list[tuple], **columns) -> pd.DataFrame:
-    """Parametric knowledge of (relation, group, parametric object, first token id, log-probabilities)."""
-    table = {
-        "statement_subject": [f"Subject {i}" for i in range(len(rows))],
-        "rel_lemma": [row[0] for row in rows],
-        "statement_object": [f"True {i}" for i in range(len(rows))],
-        "relation_group_id": [row[1] for row in rows],
-        "parametric_object": [row[2] for row in rows],
-        "statement": [f"The {row[0]} of Subject {i} is True {i}." for i, row in enumerate(rows)],
-        "log_probability_parametric_object_first_token": [list(row[4]) for row in rows],
-        "model_output_tokens_ids": [[torch.tensor(row[3]), torch.tensor(0)] for row in rows],
-    }
-    return pd.DataFrame({**table, **columns})
-
-
-def facts(frame: pd.DataFrame) -> dict:
-    """The frame as plain values, without dtypes."""
-    return {
-        "columns": list(frame.columns),
-        "index": list(frame.index),
-        "rows": [list(row) for row in frame.itertuples(index=False, name=None)],
-    }
+TOKENS = {f"object {i}": (5 * i + 3) % VOCABULARY for i in range(VOCABULARY)}
 
 
 def log_probabilities(rng: np.random.Generator) -> list[float]:
@@ -40,16 +20,40 @@ def log_probabilities(rng: np.random.Generator) -> list[float]:
     return (logits - np.log(np.exp(logits).sum())).tolist()
 
 
-def random_frame(seed: int, n: int, n_relations: int, n_objects: int, n_tokens: int = VOCABULARY) -> pd.DataFrame:
-    """Rows of relations in mixed order; objects repeat, some in several relations, with first tokens that vary."""
+def make_frame(rows: list[tuple], rng: np.random.Generator, **columns) -> pd.DataFrame:
+    """Parametric knowledge of (relation, group, parametric object) or (..., first token, log-probabilities)."""
+    n = len(rows)
+    tokens = [row[3] if row[3:] else TOKENS[row[2]] for row in rows]
+    distributions = [row[4] if row[4:] else log_probabilities(rng) for row in rows]
+    table = {
+        "statement_subject": [f"Subject {i}" for i in range(n)],
+        "rel_lemma": [row[0] for row in rows],
+        "statement_object": [f"True {i}" for i in range(n)],
+        "relation_group_id": [row[1] for row in rows],
+        "parametric_object": [row[2] for row in rows],
+        "statement": [f"The {row[0]} of Subject {i} is True {i}." for i, row in enumerate(rows)],
+        "log_probability_parametric_object_first_token": distributions,
+        "model_output_tokens_ids": [[torch.tensor(token), torch.tensor(0)] for token in tokens],
+    }
+    return pd.DataFrame({**table, **columns})
+
+
+def random_frame(seed: int, n: int, n_relations: int, n_objects: int) -> pd.DataFrame:
+    """Rows of relations in mixed order, two relations a group; objects repeat, some in several relations."""
     rng = np.random.default_rng([16, seed, n, n_relations, n_objects])
-    rows = []
-    for _ in range(n):
-        relation = rng.integers(n_relations)
-        object_ = f"object {(5 * rng.integers(n_objects) + 2 * relation) % 13}"
-        group = f"group {relation // 2}"
-        rows.append((f"relation-{relation}", group, object_, int(rng.integers(n_tokens)), log_probabilities(rng)))
-    return make_frame(rows)
+    relations = rng.integers(n_relations, size=n)
+    rows = [(f"relation-{r}", f"group {r // 2}", f"object {rng.integers(n_objects) + 2 * r}") for r in relations]
+    return make_frame(rows, rng)
+
+
+def records(frame: pd.DataFrame) -> list[dict]:
+    """The records as plain values."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def facts(frame: pd.DataFrame) -> dict:
+    """Columns, index and rows, without dtypes."""
+    return {"columns": list(frame.columns), "index": list(frame.index), "rows": frame.to_numpy().tolist()}
 
 
 def pairs(frame: pd.DataFrame) -> list[tuple[str, str]]:
@@ -57,169 +61,112 @@ def pairs(frame: pd.DataFrame) -> list[tuple[str, str]]:
     return list(zip(frame["statement_subject"], frame["counter_knowledge_object"], strict=True))
 
 
+@core
 @compare(exact=True)
 def case_one_relation(seed):
-    """Five objects with different scores; as many as asked for, least likely first."""
+    """Five objects; as many as asked for, least likely first."""
     rng = np.random.default_rng([17, seed])
-    tokens = rng.permutation(VOCABULARY)[:5]
-    rows = [("capital", "g", f"object {i}", int(tokens[i]), log_probabilities(rng)) for i in range(5)]
-    return [facts(generate_counter_parametric_knowledge_dataset(make_frame(rows), k)) for k in (1, 2, 3, 4)]
+    frame = make_frame([("capital", "g", f"object {i}") for i in rng.permutation(5)], rng)
+    return [records(generate_counter_parametric_knowledge_dataset(frame, k)) for k in (1, 2, 3, 4)]
 
 
+@core
 @compare(exact=True)
 def case_random_relations(seed):
+    """Several relations; k of the paper, and another."""
     frame = random_frame(seed, 40, 5, 6)
-    return [facts(generate_counter_parametric_knowledge_dataset(frame, k)) for k in (1, 3, 10)]
+    return [records(generate_counter_parametric_knowledge_dataset(frame, k)) for k in (1, 3)]
 
 
+@core
 @compare(exact=True)
-def case_row_decides_with_its_own_distribution(seed):
-    """Rows of one relation with opposite distributions; candidates are scored for the row, not where they came from."""
-    rising = [float(i - VOCABULARY) for i in range(VOCABULARY)]
-    objects = [("oslo", 3), ("lima", 9), ("cairo", 15), ("rome", 20)]
-    rows = [("capital", "g", name, token, rising[:: (-1) ** i]) for i, (name, token) in enumerate(objects)]
-    return pairs(generate_counter_parametric_knowledge_dataset(make_frame(rows), 2))
+def case_many_triplets_of_few_objects(seed):
+    """Objects that most rows share: each is a candidate once, and never the row's own."""
+    return pairs(generate_counter_parametric_knowledge_dataset(random_frame(seed, 24, 2, 4), 3))
+
+
+@core
+@compare(exact=True)
+def case_objects_of_the_knowledge_base(seed):
+    """What the model says counts: the true object of a triplet may contradict it."""
+    rng = np.random.default_rng([18, seed])
+    said = rng.integers(0, 5, size=9)
+    true = [f"Object {i}" for i in (said + rng.integers(0, 2, size=9)) % 5]
+    statements = [f"The capital of Subject {i} is {object_}." for i, object_ in enumerate(true)]
+    rows = [("capital", "g", f"object {i}") for i in said]
+    frame = make_frame(rows, rng, statement_object=true, statement=statements)
+    return records(generate_counter_parametric_knowledge_dataset(frame, 3))
+
+
+@core
+@compare(exact=True)
+def case_fewer_candidates_than_asked_for(seed):
+    """Relations with one object, with one object in two rows, with two, and with three."""
+    rng = np.random.default_rng([19, seed])
+    relations = rng.permutation(["alone", "two", "two", "same", "same", "three", "three", "three"])
+    objects = {"alone": [0], "two": [1, 2], "same": [3, 3], "three": [0, 4, 3]}
+    frame = make_frame([(str(r), "g", f"object {objects[str(r)].pop()}") for r in relations], rng)
+    return [pairs(generate_counter_parametric_knowledge_dataset(frame, k)) for k in (1, 2, 5)]
 
 
 @compare(exact=True)
 def case_first_token_of_the_last_row(seed):
     """An object whose first token differs between rows and between relations: the last row of the whole frame wins."""
     rng = np.random.default_rng([18, seed])
-    rising = [float(i - VOCABULARY) for i in range(VOCABULARY)]
-    rows = [
-        ("capital", "g", "oslo", 5, rising),
-        ("capital", "g", "lima", 8, rising),
-        ("capital", "g", "oslo", 12, rising),
-        ("capital", "g", "rome", 10, rising),
-        ("headquarters", "h", "lima", 1, rising),
-        ("headquarters", "h", "rome", 20, rising),
-        ("headquarters", "h", "bonn", 7, rising),
+    rows = [("capital", "g", "oslo", 5), ("capital", "g", "lima", 8), ("capital", "g", "oslo", 12)]
+    rows += [
+        ("capital", "g", "rome", 10),
+        ("seat", "h", "lima", 1),
+        ("seat", "h", "rome", 20),
+        ("seat", "h", "bonn", 7),
     ]
-    order = rng.permutation(len(rows))
-    frames = [make_frame(rows), make_frame(rows[::-1]), make_frame([rows[i] for i in order])]
+    frames = [make_frame(rows, rng), make_frame(rows[::-1], rng)]
     return [pairs(generate_counter_parametric_knowledge_dataset(frame, 2)) for frame in frames]
 
 
 @compare(exact=True)
 def case_ties_by_first_appearance(seed):
-    """Objects with one first token, and tokens that are equally likely; the first appearance is that in the frame."""
-    flat = [-1.0] * VOCABULARY
-    rows = [
-        ("founder", "h", "zoe", 4, flat),
-        ("founder", "h", "mia", 4, flat),
-        ("author", "g", "mia", 4, flat),
-        ("author", "g", "ada", 4, flat),
-        ("author", "g", "zoe", 4, flat),
-        ("author", "g", "bob", 7, [*flat[:7], -2.0, *flat[8:]]),
-        ("author", "g", "kim", 6, flat),
-        ("founder", "h", "ada", 4, flat),
-        ("founder", "h", "al", 9, [-float("inf")] * VOCABULARY),
-    ]
-    frames = [make_frame(rows), make_frame(rows[::-1])]
-    return [pairs(generate_counter_parametric_knowledge_dataset(frame, k)) for frame in frames for k in (1, 2, 9)]
-
-
-@compare(exact=True)
-def case_random_ties(seed):
-    frame = random_frame(seed, 30, 2, 9, n_tokens=3)
-    return [facts(generate_counter_parametric_knowledge_dataset(frame, k)) for k in (2, 5)]
-
-
-@compare(exact=True)
-def case_too_few_objects(seed):
-    """Relations with one object, with one object in several rows, with two, and with three."""
-    rng = np.random.default_rng([19, seed])
-    rows = [
-        ("alone", "g", "lima", 3, log_probabilities(rng)),
-        ("two", "g", "oslo", 5, log_probabilities(rng)),
-        ("same", "h", "rome", 7, log_probabilities(rng)),
-        ("three", "h", "lima", 3, log_probabilities(rng)),
-        ("same", "h", "rome", 7, log_probabilities(rng)),
-        ("two", "g", "bonn", 9, log_probabilities(rng)),
-        ("three", "h", "cairo", 11, log_probabilities(rng)),
-        ("three", "h", "rome", 7, log_probabilities(rng)),
-    ]
-    return [facts(generate_counter_parametric_knowledge_dataset(make_frame(rows), k)) for k in (1, 2, 3, 50)]
-
-
-@compare(exact=True)
-def case_own_object_of_the_model_is_left_out(seed):
-    """Left out is what the model generated; what the knowledge base says may be chosen."""
-    rising = [float(i - VOCABULARY) for i in range(VOCABULARY)]
-    rows = [
-        ("capital", "g", "lima", 2, rising),
-        ("capital", "g", "oslo", 4, rising),
-        ("capital", "g", "lima", 2, rising),
-        ("capital", "g", "rome", 6, rising),
-        ("capital", "g", "Lima", 3, rising),
-    ]
-    frame = make_frame(rows, statement_object=["oslo", "oslo", "rome", "lima", "lima"])
-    return pairs(generate_counter_parametric_knowledge_dataset(frame, 2))
-
-
-@compare(exact=True)
-def case_relation_not_group(seed):
-    """Relations of one group do not mix, and a relation that stands in two groups is one relation."""
+    """Equally likely objects; the first appearance is that in the frame, of whichever relation."""
     rng = np.random.default_rng([20, seed])
-    rows = [
-        (relation, group, f"object {i}", 2 * i + 1, log_probabilities(rng))
-        for i, (relation, group) in enumerate(
-            [("a", "g"), ("b", "g"), ("a", "h"), ("b", "g"), ("a", "g"), ("c", "h"), ("c", "h"), ("a", "h"), ("b", "g")]
-        )
-    ]
-    return facts(generate_counter_parametric_knowledge_dataset(make_frame(rows), 3))
+    flat, steps = [-1.0] * VOCABULARY, [-float("inf"), *(-float(i // 6) for i in range(1, VOCABULARY))]
+    names = rng.permutation(["zoe", "mia", "ada", "bob", "kim", "al"]).tolist()
+    rows = [("founder", "h", name, 4 + i % 3, steps) for i, name in enumerate(names[:3])]
+    rows += [("author", "g", str(name), 4 + i % 3, flat if i % 2 else steps) for i, name in enumerate(sorted(names))]
+    return [pairs(generate_counter_parametric_knowledge_dataset(make_frame(rows, rng), k)) for k in (1, 2, 9)]
 
 
 @compare(exact=True)
-def case_statements_and_queries(seed):
-    """Objects in other case than in the statement, with special characters, inside the sentence, and not in it."""
-    statements = [
-        ("The capital of Norway is Oslo.", "oslo"),
-        ("Lima, the capital of Peru", "LIMA"),
-        ("The price of it is 5.0 $ (net).", "5.0 $ (net)"),
-        ("  Rome is the capital of Italy, so Rome, Rome.", "Rome"),
-        ("The capital of Egypt is Cairo", "Cairo"),
-        ("The capital of Chile is Santiago.", "Bonn"),
-    ]
-    rng = np.random.default_rng([21, seed])
-    rows = [("capital", "g", f"object {i}", i, log_probabilities(rng)) for i in range(len(statements))]
-    texts, objects = zip(*statements, strict=True)
-    frame = make_frame(rows, statement=list(texts), statement_object=list(objects))
-    return facts(generate_counter_parametric_knowledge_dataset(frame, 1))
+def case_relation_in_two_groups(seed):
+    """A relation that stands in two groups is one relation."""
+    rng = np.random.default_rng([20, seed])
+    places = [("a", "g"), ("b", "g"), ("a", "h"), ("b", "g"), ("a", "g"), ("c", "h"), ("c", "h")]
+    frame = make_frame([(*place, f"object {i}") for i, place in enumerate(places)], rng)
+    return facts(generate_counter_parametric_knowledge_dataset(frame, 3))
 
 
 @compare(exact=True)
 def case_nothing_to_return(seed):
     """None asked for, no row, no candidate: no records, but all columns."""
     frame = random_frame(seed, 8, 2, 4)
-    rng = np.random.default_rng([22, seed])
-    lonely = make_frame([(f"r{i}", "g", "lima", 3, log_probabilities(rng)) for i in range(3)])
-    return {
-        "k = 0": facts(generate_counter_parametric_knowledge_dataset(frame, 0)),
-        "empty": facts(generate_counter_parametric_knowledge_dataset(frame.iloc[:0], 3)),
-        "no candidates": facts(generate_counter_parametric_knowledge_dataset(lonely, 3)),
-        "one row": facts(generate_counter_parametric_knowledge_dataset(frame.iloc[:1], 3)),
-    }
+    lonely = make_frame([(f"r{i}", "g", "object 1") for i in range(3)], np.random.default_rng([22, seed]))
+    given = [(frame, 1), (frame, 0), (frame.iloc[:0], 3), (lonely, 3)]
+    return [facts(generate_counter_parametric_knowledge_dataset(*arguments)) for arguments in given]
 
 
 @compare(exact=True)
 def case_index_columns_and_input(seed):
     """Labels that repeat, columns in another order, a column more; the frame is what it was."""
     rng = np.random.default_rng([23, seed])
-    frame = random_frame(seed, 14, 3, 5).assign(score=1.5, object="x")
+    frame = random_frame(seed, 14, 3, 5).assign(score=1.5)
     shuffled = frame[rng.permutation(list(frame.columns))].set_axis(rng.integers(0, 4, size=14))
-    tokens = [[int(token) for token in cell] for cell in shuffled["model_output_tokens_ids"]]
     counter = generate_counter_parametric_knowledge_dataset(shuffled, 2)
-    after = shuffled.drop(columns=["model_output_tokens_ids", "log_probability_parametric_object_first_token"])
-    unchanged = shuffled["log_probability_parametric_object_first_token"].tolist()
-    return facts(counter), facts(after), tokens, unchanged, list(shuffled.columns)
+    return facts(counter), facts(shuffled.drop(columns=["model_output_tokens_ids"]))
 
 
 @compare(exact=True)
 def case_offline_model(seed):
-    """Data of the repository, generated by its own model."""
+    """Data of the repository, generated by its own model; some objects begin alike."""
     relations = load_relations()
     triplets = load_triplets(relations).sample(n=30, random_state=seed)
     knowledge = generate_parametric_knowledge_dataset(make_toy_lm(triplets, relations, seed), triplets, relations)
-    counter = generate_counter_parametric_knowledge_dataset(knowledge, 3)
-    return list(counter.columns), pairs(counter)
+    return pairs(generate_counter_parametric_knowledge_dataset(knowledge, 3))

@@ -1,28 +1,36 @@
-"""Labelled inputs for parametric-object-prompt-leak-check."""
+"""Labelled inputs for parametric-object-prompt-leak-check.
+
+In core cases objects are lower-cased and stripped, as the model's are, and no entity is a part of another.
+"""
 
 import numpy as np
 import pandas as pd
-from lmrbench_cases import compare, outcome
+from lmrbench_cases import compare, core, outcome
 from src import config
-from src.data import load_relations
+from src.data import load_relations, load_triplets
 from src.parametric_knowledge import is_parametric_object_not_in_the_prompt
 
+NAMES = (
+    "France, Paris, Kenya, Africa, Hamlet, William Shakespeare, Nokia, Espoo, New York City, English, Microsoft, Lima, "
+    "Bill Gates, Japan, Tokyo, Chile, Jane Austen, Interpol, Lyon, Austria, Vienna, Sony, Masaru Ibuka, Rabat, Swahili"
+).split(", ")
+RELATIONS = ["capital", "continent", "author", "headquarters"]
+SHOWN = ["generation_subject_1", "generation_object_1"]
 
-def make_table(**columns) -> pd.DataFrame:
-    """Relation table with six relations; keyword arguments replace columns."""
+
+def random_table(seed: int, key: int = 0) -> tuple[pd.DataFrame, list[str]]:
+    """Relation table whose entities are drawn from `NAMES`, each at one place, and the names that are left."""
+    names = np.random.default_rng([16, seed, key]).permutation(NAMES).tolist()
+    n = len(RELATIONS)
+    columns = [*SHOWN, "generation_subject_2", "generation_object_2"]
     table = {
-        "relation": ["capital", "continent", "author", "headquarters", "language", "founder"],
-        "relation_group_id": ["g1", "g1", "g2", "g3", "g4", "g3"],
-        "description": ["a capital city", "a continent", "a writer", "Lagos", "a language", "a person"],
-        "query": ["The capital of {subject} is"] * 6,
-        "generation_subject_1": ["France", "Kenya", "Hamlet", "Nokia", "New York City", "Microsoft"],
-        "generation_object_1": ["Paris", "Africa", "William Shakespeare", "Espoo", "English", "Bill Gates"],
-        "generation_subject_2": ["Japan", "Chile", "Emma", "Interpol", "Austria", "Sony"],
-        "generation_object_2": ["Tokyo", "South America", "Jane Austen", "Lyon", "German", "Masaru Ibuka"],
-        "generation_statement_1": ["The capital of France is Paris."] * 6,
-        "generation_statement_2": ["The capital of Japan is Tokyo."] * 6,
+        "relation": RELATIONS,
+        "relation_group_id": ["g1", "g1", "g2", "g3"],
+        "description": [f"a thing of kind {i}" for i in range(n)],
+        "query": ["The x of {subject} is"] * n,
     }
-    return pd.DataFrame({**table, **columns})
+    table |= {column: names[i * n : (i + 1) * n] for i, column in enumerate(columns)}
+    return pd.DataFrame(table), names[len(columns) * n :]
 
 
 def ask(objects: list[str], table: pd.DataFrame) -> dict[str, bool]:
@@ -30,169 +38,106 @@ def ask(objects: list[str], table: pd.DataFrame) -> dict[str, bool]:
     return {object_: is_parametric_object_not_in_the_prompt(object_, table) for object_ in objects}
 
 
+LOWER = [name.lower() for name in NAMES]
+
+
+@core
 @compare(exact=True)
-def case_nowhere(seed):
-    return ask(["lima", "cairo", "johann wolfgang von goethe", "yes"], make_table())
+def case_every_name(seed):
+    """Subjects and objects of the example of every relation, those of the example that is not shown, and others."""
+    return ask(LOWER, random_table(seed)[0])
 
 
+@core
 @compare(exact=True)
-def case_object_of_an_example(seed):
-    """Objects of every row's example, and objects that are no subject of any."""
-    return ask(["paris", "africa", "william shakespeare", "espoo", "english", "bill gates"], make_table())
+def case_another_example_is_shown(seed):
+    """The setting decides which example of a relation the prompts show."""
+    table, _ = random_table(seed, 1)
+    answers = []
+    for number in (2, 1):
+        config.SHOWN_EXAMPLE = number
+        answers.append(ask(LOWER, table))
+    return answers
 
 
+@core
 @compare(exact=True)
-def case_subject_of_an_example(seed):
-    return ask(["france", "kenya", "hamlet", "nokia", "new york city", "microsoft"], make_table())
+def case_entities_in_both_columns(seed):
+    """An entity on both sides, in one row or in two."""
+    table, others = random_table(seed, 2)
+    table.loc[[0, 2], "generation_subject_1"] = others[0]
+    table.loc[[0, 3], "generation_object_1"] = others[:2]
+    return ask(LOWER, table)
 
 
+@core
 @compare(exact=True)
-def case_both_subject_and_object(seed):
-    """An entity on both sides: in different rows, and in one row."""
-    table = make_table(
-        generation_subject_1=["Paris", "Kenya", "Rome", "Nokia", "Oslo", "Microsoft"],
-        generation_object_1=["Oslo", "Paris", "Rome", "Espoo", "English", "Bill Gates"],
-    )
-    return ask(["paris", "rome", "oslo", "kenya", "espoo", "lima"], table)
+def case_relations_of_the_repository(seed):
+    """Entities of the examples and objects of the knowledge base, as the study filters them."""
+    table = load_relations()
+    entities = table[[name for name in table if name.startswith("generation_")]].to_numpy().ravel().tolist()
+    objects = sorted({name.lower() for name in entities + load_triplets(table)["object"].tolist()})
+    whole = [a for a in objects if not any(a != b and (a in b or b in a) for b in objects)]
+    return ask(whole, table.sample(frac=0.6, random_state=seed))
 
 
 @compare(exact=True)
 def case_upper_and_lower_case(seed):
     """Case differs on either side or both; lower case is no case folding."""
-    table = make_table(
-        generation_subject_1=["FRANCE", "kenya", "HaMlEt", "Straße", "ÉCOLE", "μ"],
-        generation_object_1=["PARIS", "africa", "wILLIAM Shakespeare", "Gruß", "Ångström", "ça va"],
-    )
-    objects = ["Paris", "paris", "PARIS", "AFRICA", "Kenya", "KENYA", "hamlet", "hAmLeT", "William Shakespeare"]
-    return ask([*objects, "STRASSE", "strasse", "straße", "GRUSS", "école", "ÅNGSTRÖM", "Ça Va", "µ"], table)
+    table, _ = random_table(seed, 3)
+    table["generation_subject_1"] = table["generation_subject_1"].str.upper()
+    table.loc[:2, "generation_object_1"] = ["Straße", "ÉCOLE", "μ"]
+    return ask([*NAMES, *map(str.swapcase, NAMES), "STRASSE", "strasse", "straße", "école", "µ"], table)
 
 
 @compare(exact=True)
 def case_parts_blanks_and_stops(seed):
-    """Nothing but the whole value counts: no part of it, no blank and no full stop more or less."""
-    table = make_table(
-        generation_subject_1=["New York City", " Kenya", "Hamlet ", "Nokia.", "New  York", "\tMicrosoft"],
-        generation_object_1=["Paris", "Africa\n", "William Shakespeare", "Espoo,", "English", "Bill-Gates"],
-    )
-    objects = [
-        "new york",
-        "new york city",
-        "york",
-        "kenya",
-        " kenya",
-        "hamlet",
-        "hamlet ",
-        "nokia",
-        "nokia.",
-        "new york",
-    ]
-    objects += [
-        "paris ",
-        " paris",
-        "paris.",
-        "pari",
-        "africa",
-        "africa\n",
-        "shakespeare",
-        "espoo",
-        "bill gates",
-        "s",
-        "",
-    ]
-    return ask([*objects, "microsoft", "\tmicrosoft", "the english", "paris, france"], table)
-
-
-@compare(exact=True)
-def case_only_the_example_that_is_shown(seed):
-    """The second example, descriptions, relation names, statements and words of the prompt leak nothing."""
-    objects = ["tokyo", "japan", "masaru ibuka", "german", "capital", "continent", "lagos", "a writer", "g1", "is"]
-    return ask([*objects, "the capital of france is paris.", "generation_object_1"], make_table())
-
-
-@compare(exact=True)
-def case_another_example_is_shown(seed):
-    """The setting decides which of the examples of a relation is shown."""
-    objects = ["paris", "france", "tokyo", "japan", "south america", "emma", "rabat", "kenya"]
-    table = make_table(generation_subject_3=["Morocco"] * 6, generation_object_3=["Rabat"] * 6)
-    answers = []
-    for number in (2, 3, 1):
-        config.SHOWN_EXAMPLE = number
-        answers.append(ask([*objects, "morocco"], table))
-    return answers
+    """Nothing but the whole value counts; the empty string is a value like any other."""
+    table, others = random_table(seed, 4)
+    table["generation_subject_1"] = ["New York City", " Kenya", "Hamlet ", others[0] + "."]
+    objects = ["new york", "york", "kenya", " kenya", "hamlet", "hamlet ", "", " ", "s", "is", "capital", "g1"]
+    shown = table["generation_object_1"].str.lower()
+    objects += [others[0].lower(), *(shown + " "), *(shown + "."), *shown.str[:-1], *shown.str[2:]]
+    return ask(objects, table), ask(["", " "], table.replace(others[0] + ".", ""))
 
 
 @compare(exact=True)
 def case_missing_cells(seed):
-    """Missing cells match nothing, and rows that have one still count with the other."""
-    missing = float("nan")
-    some = make_table(
-        generation_subject_1=["France", missing, "Hamlet", None, missing, "Microsoft"],
-        generation_object_1=[missing, "Africa", None, "Espoo", missing, "Bill Gates"],
-    )
-    column = make_table(generation_object_1=[np.nan] * 6)
-    both = make_table(generation_object_1=[np.nan] * 6, generation_subject_1=[None] * 6)
-    objects = ["france", "africa", "hamlet", "espoo", "bill gates", "nan", "none", "<na>", "", "english"]
-    return ask(objects, some), ask(objects, some.astype(object)), ask(objects, column), ask(objects, both)
+    """Missing cells match nothing, and rows that have one still count with the other; a column may be missing."""
+    table, _ = random_table(seed, 5)
+    table.loc[0, "generation_subject_1"] = float("nan")
+    table.loc[1, "generation_object_1"] = None
+    objects = [*LOWER, "nan", "none", "<na>", ""]
+    return ask(objects, table), ask(objects, table.assign(generation_object_1=np.nan))
 
 
 @compare(exact=True)
-def case_empty_strings(seed):
-    """An empty cell is a value like any other."""
-    table = make_table(generation_object_1=["Paris", "", "x", "y", "z", "w"])
-    return ask(["", " ", "paris", "nokia"], table), ask(["", " "], make_table())
-
-
-@compare(exact=True)
-def case_tables_of_other_sizes(seed):
-    """No row, one row, rows that repeat; no other columns; columns in another order."""
-    columns = ["generation_object_1", "generation_subject_1"]
-    objects = ["paris", "france", "kenya", "bill gates"]
-    table = make_table()
+def case_tables_of_other_shapes(seed):
+    """No row, one row, no other columns, columns in another order; labels of rows that are entities."""
+    table, others = random_table(seed, 6)
+    numbered = table.assign(generation_object_1=["1", "2", "3", "4"])
     return {
-        "empty": ask(objects, table.iloc[:0]),
-        "empty, objects": ask(objects, pd.DataFrame(columns=columns)),
-        "one": ask(objects, table.iloc[:1]),
-        "last": ask(objects, table.iloc[-1:]),
-        "twice": ask(objects, pd.concat([table, table])),
-        "two columns": ask(objects, table[columns]),
-        "reversed": ask(objects, table.iloc[::-1, ::-1]),
+        "empty": ask(LOWER, table.iloc[:0]),
+        "empty, objects": ask(LOWER, pd.DataFrame(columns=SHOWN)),
+        "one": ask(LOWER, table.iloc[:1]),
+        "two columns": ask(LOWER, table[SHOWN[::-1]]),
+        "labelled": ask(LOWER, table.set_axis([name.lower() for name in others[:4]])),
+        "numbered": ask(["0", "3", "4"], numbered),
     }
 
 
 @compare(exact=True)
-def case_index_labels_are_not_looked_at(seed):
-    """Labels that are entities, and entities that are labels."""
-    labelled = make_table().set_axis(["lima", "oslo", "paris", "rome", "cairo", "bonn"])
-    by_relation = make_table().set_index("relation")
-    numbered = make_table(generation_object_1=[str(i + 1) for i in range(6)])
-    return (
-        ask(["lima", "oslo", "paris", "france", "bonn"], labelled),
-        ask(["capital", "author", "paris", "hamlet"], by_relation),
-        ask(["0", "3", "6", "7"], numbered),
-    )
-
-
-@compare(exact=True)
-def case_table_of_the_repository(seed):
-    rng = np.random.default_rng([16, seed])
-    table = load_relations()
-    entities = table[[name for name in table if name.startswith("generation_")]].to_numpy().ravel()
-    changed = [str.upper, str.lower, str.title, lambda text: text + "s", lambda text: text[:-1]]
-    return ask([changed[rng.integers(5)](entity) for entity in entities], table.sample(frac=0.8, random_state=seed))
-
-
-@compare(exact=True)
 def case_table_is_left_alone(seed):
-    table = make_table(generation_subject_1=["FRANCE", None, "Hamlet", "Nokia", "New York City", "Microsoft"])
-    answers = ask(["france", "paris"], table)
-    return answers, list(table.columns), table.fillna("missing").to_numpy().tolist()
+    table, _ = random_table(seed, 7)
+    return ask(LOWER[:3], table), list(table.columns), table.to_numpy().tolist()
 
 
 @compare(exact=True)
 def case_no_string(seed):
-    tables = [make_table(), make_table().iloc[:0]]
+    table, others = random_table(seed, 8)
+    objects = [None, 7, others[0], table["generation_object_1"].iloc[seed % 4]]
     return [
-        outcome(is_parametric_object_not_in_the_prompt, object_, table, errors=AttributeError)
-        for table in tables
-        for object_ in (None, 7, float("nan"))
+        {str(object_): outcome(is_parametric_object_not_in_the_prompt, object_, given, errors=AttributeError)}
+        for given in (table, table.iloc[:0])
+        for object_ in objects
     ]

@@ -74,12 +74,8 @@ def get_filtered_matrix(
         excluded_ids: row positions (0-based, not event ids) of the events to leave out, the same for all pairs.
 
     Returns:
-        Float64 array (n, n) of z-scores: one row a perceiver, one column an experiencer, both in the order of
-        `GROUP_MAPPINGS[group_option]`. All NaN if the cells do not differ.
-
-    Raises:
-        KeyError: unknown category.
-        ZeroDivisionError: no event is left.
+        Float64 array (n, n) of z-scores, which have mean 0 and population standard deviation 1: one row a perceiver,
+        one column an experiencer, both in the order of `GROUP_MAPPINGS[group_option]`.
     """
     names = GROUP_MAPPINGS[group_option]
     means = np.empty((len(names), len(names)))
@@ -113,9 +109,6 @@ def get_delta(matrix: np.ndarray, group_option: str) -> float:
 
     Returns:
         The score, a float in the unit of the matrix.
-
-    Raises:
-        ZeroDivisionError: the matrix has no in-group pair or no out-group pair.
     """
     in_group = []
     out_group = []

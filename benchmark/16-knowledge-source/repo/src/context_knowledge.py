@@ -1,4 +1,8 @@
-"""Counter-parametric knowledge: objects that contradict what the model knows (Section 3.2)."""
+"""Counter-parametric knowledge: objects that contradict what the model knows (Section 3.2).
+
+How likely the model finds an object is told by the object's first token alone, as only the distribution of the first
+token is stored with a triplet.
+"""
 
 import re
 from collections.abc import Mapping

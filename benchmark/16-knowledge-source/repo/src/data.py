@@ -39,7 +39,8 @@ def remove_object_subject_overlap(
 
     Args:
         parametric_knowledge_dataset: string columns statement_subject and parametric_object, and any others.
-        string_similarity_ratio: similarity from which on two strings are too much alike.
+        string_similarity_ratio: similarity from which on two strings are too much alike; `run_all.py` takes that of
+            `src.config`, which says more.
 
     Returns:
         The other rows, as they are in the input.
@@ -93,6 +94,8 @@ def return_entity_overlap_between_relation_groups(
 ) -> dict[Any, dict[Any, int]]:
     """Count how many triplets of each relation group would leak entities into each other group.
 
+    What makes a row overlap is what `remove_entity_overlap_between_relation_groups` removes rows for.
+
     Args:
         parametric_knowledge_dataset: columns relation_group_id, statement_subject and parametric_object.
 
@@ -120,7 +123,8 @@ def generate_counter_parametric_knowledge_dataset(
         nb_counter_parametric_knowledge: how many objects a triplet gets at most.
 
     Returns:
-        One row a triplet and contradicting object; columns `COUNTER_KNOWLEDGE_COLUMNS`.
+        One row a triplet and contradicting object, in the order of the triplets; the objects of a triplet from the one
+        that contradicts most to the one that does least. Columns `COUNTER_KNOWLEDGE_COLUMNS`.
     """
     first_token_ids = get_objects_to_first_token_id_dict(parametric_knowledge)
     objects_of = parametric_knowledge.groupby("rel_lemma")["parametric_object"].agg(set)

@@ -69,15 +69,12 @@ def is_parametric_object_not_in_the_prompt(
     """Whether a generated object can be trusted not to be copied from an example of the generation prompts.
 
     Args:
-        parametric_object: object that the model generated.
-        relations_with_generated_description: relation table, one row a relation, with the example columns that
-            `src.prompts.example_column` names; cells are strings or missing.
+        parametric_object: object that the model generated, of whichever relation.
+        relations_with_generated_description: relation table, one row a relation, as `load_relations` returns it, with
+            the example columns that `src.prompts.example_column` names.
 
     Returns:
-        True if it is free of leakage, False if it is an entity of some relation's shown example.
-
-    Raises:
-        AttributeError: the object is no string.
+        False if it is one of the two entities of the example that the prompt of some relation shows, else True.
     """
     wanted = parametric_object.lower()
     for role in ["subject", "object"]:
