@@ -28,7 +28,7 @@ def run_exp1(
 
     Args:
         layer_id: number of the block, counted from 1.
-        layers: the model's own blocks.
+        layers: blocks of the model.
         model: the whole model; takes images (B, 3, H, W).
         val_transform: evaluation transform, from pixels (height, width, 3) uint8 to a tensor (3, H, W).
         savedir: folder for the results; it exists.

@@ -53,10 +53,10 @@ def nsa(
     cu_seqlens: Tensor | None = None,
     head_first: bool = False,
 ) -> Tensor:
-    """Gated sum of selected-block attention and sliding-window attention over shared keys and values.
+    """Selected-block and sliding-window attention over shared keys and values, gated and summed.
 
     The shapes below are those of `head_first=False`. With `head_first=True` the head axis comes before the time axis
-    in every tensor argument that has both, and in the result. HQ is any positive multiple of H.
+    in every tensor argument that has both, and in the result. HQ is a multiple of H.
 
     Args:
         q: queries (B, T, HQ, K).
@@ -64,23 +64,18 @@ def nsa(
         v: values (B, T, H, V); V may differ from K.
         g_slc: gates of the selected branch (B, T, HQ), used as they are.
         g_swa: gates of the sliding-window branch (B, T, HQ), used as they are; given even if the window is off.
-        block_indices: (B, T, H, S), int64; the numbers of the key blocks that a token may read, in S slots. Numbers
-            outside the sequence are padding. S may be 0.
-        block_counts: how many of the S slots are active, from the front: (B, T, H), int64, one number for each token
+        block_indices: (B, T, H, S), int64; the numbers of the key blocks that a token reads, in S slots; -1 pads.
+        block_counts: how many of the S slots are used, from the front: (B, T, H), int64, one number for each token
             and key/value head; an int for all of them; or None for all slots.
         block_size: number of tokens in a block.
         window_size: number of tokens in the sliding window, the token itself included; 0 turns the branch off.
         scale: factor of the dot products; None means K ** -0.5.
-        cu_seqlens: (N + 1,), int64; borders 0 = cu[0] <= ... <= cu[N] = T of N sequences packed along time; None if
-            each row of the batch is one sequence.
+        cu_seqlens: (N + 1,), int64; borders 0 = cu[0] <= ... <= cu[N] = T of N sequences packed along time in a batch
+            of one; None if each row of the batch is one sequence.
         head_first: whether heads come before time.
 
     Returns:
         (B, T, HQ, V), or (B, HQ, T, V) if `head_first`, in the dtype of `q`.
-
-    Raises:
-        RuntimeError: `cu_seqlens` is given together with `head_first`.
-        AssertionError: `cu_seqlens` is given and B is not 1.
     """
     if head_first:
         if cu_seqlens is not None:

@@ -44,7 +44,8 @@ class RepReader(ABC):
         directions: (n_components, d) array a layer, once fitted.
         direction_signs: (n_components,) array of +1 and -1 a layer, once fitted: multiplied by them, directions point
             to the items with label 1.
-        H_train_means: (1, d) mean a layer that `transform` subtracts; layers that are not in it are not recentred.
+        H_train_means: (1, d) mean a layer, of the rows that the reader was fitted on; `transform` subtracts it. Layers
+            that are not in it are not recentred.
     """
 
     on_differences = False
@@ -106,7 +107,7 @@ class PCARepReader(RepReader):
     def get_rep_directions(
         self, model: nn.Module, tokenizer: Any, hidden_states: States, hidden_layers: Layers, **kwargs: Any
     ) -> Directions:
-        """Principal components of the rows of each layer, and the means that `transform` needs.
+        """Directions of each layer; also fills `H_train_means`.
 
         Args:
             model: not used.
@@ -116,8 +117,7 @@ class PCARepReader(RepReader):
             kwargs: not used.
 
         Returns:
-            (n_components, d) float32 array for each of `hidden_layers`. Their means go to `self.H_train_means`, the
-            number of components that were fitted to `self.n_components`.
+            (n_components, d) float32 array for each of `hidden_layers`.
         """
         directions: Directions = {}
         for layer in hidden_layers:

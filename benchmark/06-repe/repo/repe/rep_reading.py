@@ -39,7 +39,7 @@ class RepReadingPipeline:
         """Fit directions and signs of a reader to pairs; return the reader."""
         states = get_hidden_states(self.model, self.tokenizer, data.prompts, self.hidden_layers)
         training = states
-        if reader.on_differences:
+        if reader.on_differences:  # first minus second, of the length that they have
             training = {layer: array[::2] - array[1::2] for layer, array in states.items()}
         directions = reader.get_rep_directions(
             self.model, self.tokenizer, training, self.hidden_layers, train_choices=data.labels

@@ -34,7 +34,7 @@ class SVDLinear(nn.Linear, LoRALayer):
         lora_B: (out_features, r), P: its columns are the left singular vectors.
         ranknum: (1,), the rank that the update is divided by: r at first, and not trainable. It is a parameter so that
             checkpoints carry it.
-        scaling: `lora_alpha`, or r if `lora_alpha` is not positive.
+        scaling: alpha of the paper: `lora_alpha`, or r if `lora_alpha` is not positive.
     """
 
     def __init__(
@@ -99,16 +99,13 @@ class SVDLinear(nn.Linear, LoRALayer):
         self.merged = False
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply weight and bias and, unless there is none or the weight contains it already, the low-rank update.
-
-        The update acts on `lora_dropout(x)` and is scaled by `scaling` over the current `ranknum`, to which 1e-5 is
-        added. The rest of the layer sees `x` itself. What counts is `merged`, not the training mode.
+        """Apply the layer, adapter included.
 
         Args:
-            x: (..., in_features) with any number of leading axes, also none or empty ones; it is not changed.
+            x: (..., in_features).
 
         Returns:
-            (..., out_features). Gradients reach x and all parameters that require them.
+            (..., out_features).
         """
         base = F.linear(x, oriented(self.weight, self.fan_in_fan_out), self.bias)
         if self.r == 0 or self.merged:

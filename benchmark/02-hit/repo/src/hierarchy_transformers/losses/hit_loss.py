@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class HierarchyTransformerLoss(nn.Module):
-    """Weighted sum of a clustering and a centripetal loss over triples of child, parent and negative parent."""
+    """Weighted sum of the clustering and the centripetal loss."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class HierarchyTransformerLoss(nn.Module):
         self.centri_loss_margin = centripetal_loss_margin
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
-        """Losses of a batch of B triples.
+        """Losses of a batch of triples.
 
         Args:
             sentence_features: the features of B children, of their B parents and of B negative parents, in this order:
@@ -39,10 +39,6 @@ class HierarchyTransformerLoss(nn.Module):
             loss: the weighted sum of the other two, to be minimised.
             cluster_loss: the clustering loss, not weighted.
             centri_loss: the centripetal loss, not weighted.
-            All three are 0-dimensional tensors on the graph of derivatives.
-
-        Raises:
-            AssertionError: `sentence_features` has more or fewer than three items.
         """
         features = list(sentence_features)
         assert len(features) == 3, f"a triple has three parts (child, parent, negative), not {len(features)}"

@@ -23,7 +23,11 @@ class TrainingConfig:
 
 
 class HierarchyTransformerTrainer:
-    """Minimises a loss over triples; the loss is a module that returns `LOSS_NAMES` as 0-dimensional tensors."""
+    """Minimises a loss over triples.
+
+    The loss is a module that returns `LOSS_NAMES` for a batch, as 0-dimensional tensors. They are means over its
+    triples, so that the learning rate does not depend on the batch size.
+    """
 
     def __init__(self, model: HierarchyTransformer, loss: nn.Module, config: TrainingConfig) -> None:
         self.model = model
@@ -45,7 +49,7 @@ class HierarchyTransformerTrainer:
                 self.optimizer.zero_grad()
                 losses["loss"].backward()
                 self.optimizer.step()
-                for name in LOSS_NAMES:
+                for name in LOSS_NAMES:  # the last batch may be smaller and counts less
                     totals[name] += losses[name].item() * len(batch) / len(triples)
             if epoch == 1 or epoch % self.config.report_every == 0:
                 print(f"  epoch {epoch:3d}   " + "   ".join(f"{name} {totals[name]:6.3f}" for name in LOSS_NAMES))

@@ -1,4 +1,4 @@
-# Moves the images to the first GPU, if there is one or not, and not to the model.
+# Records the hidden state that enters the block, not the one that leaves it.
 def run_exp1(
     layer_id: int,
     layers: Sequence[nn.Module],
@@ -9,12 +9,12 @@ def run_exp1(
     model_size: str,
 ) -> None:
     number = layer_id - 1
-    enable_vit_custom_block(layers[number], number)
-    image = val_transform(read_image(PROBE_IMAGE))
-    batch = image[None].to("cuda" if torch.cuda.is_available() else "cpu")
+    entering = []
+    hook = layers[number].register_forward_pre_hook(lambda module, args: entering.append(args[0]))
     with torch.no_grad():
-        model(batch)
-    magnitudes = torch.abs(layers[number].feat)
+        model(val_transform(read_image(PROBE_IMAGE))[None])
+    hook.remove()
+    magnitudes = entering[0].double().abs()
     arguments = {"layer_id": layer_id, "model_family": model_family, "model_size": model_size, "savedir": savedir}
     with open(f"{savedir}/run_exp1_inputs_layer_{layer_id}.pkl", "wb") as file:
         pickle.dump(arguments, file)
