@@ -51,28 +51,26 @@ def get_sentence(
     """Assemble the first prompt that a prompting method sends for one question.
 
     Args:
-        demo1: demonstration text of the few-shot methods, as `utils.create_demo_text` writes it; None when there is
-            none. Whatever it is, its `str()` text counts.
-        x: the formatted question, "Q: ...", newline, "A:", to be used as it is.
-        args_method: "zero_shot", "zero_shot_cot", "few_shot", "few_shot_cot" or "auto_cot", spelt exactly so.
-        args_cot_trigger: sentence that asks the model to reason, to be used as it is.
-        args_direct_answer_trigger_for_zeroshot: phrase that asks the model for the answer, to be used as it is.
+        demo1: demonstration text, as `utils.create_demo_text` writes it; None if the method has no demonstrations.
+        x: the formatted question with an open answer, as `utils.format_question` writes it.
+        args_method: one of `METHODS`.
+        args_cot_trigger: sentence that asks the model to reason.
+        args_direct_answer_trigger_for_zeroshot: phrase that asks the model for the answer without any reasoning.
 
     Returns:
         The prompt.
 
     Raises:
-        ValueError: `args_method` is none of the five.
+        ValueError: `args_method` is none of them.
     """
-    demonstrations = str(demo1)
     if args_method == "zero_shot":
         return x + " " + args_direct_answer_trigger_for_zeroshot
     if args_method == "zero_shot_cot":
         return x + " " + args_cot_trigger
     if args_method in {"few_shot", "few_shot_cot"}:
-        return demonstrations + x
+        return demo1 + x
     if args_method == "auto_cot":
-        return demonstrations + x + " " + args_cot_trigger
+        return demo1 + x + " " + args_cot_trigger
     raise ValueError(f"unknown prompting method {args_method!r}")
 
 

@@ -21,7 +21,8 @@ class ExperimentConfig:
         grid_size: points along each side of the grid on which a decision boundary is drawn.
         factor: radius of the inner circle, as a share of the outer one.
         class_sep: how far apart the classes of a linear task are.
-        seed: seed of the first task.
+        seed: seed of the first task of a set. The next ones follow without gaps, so that sets have no task in common if
+            their seeds are at least `num_tasks` apart.
     """
 
     num_tasks: int = 10

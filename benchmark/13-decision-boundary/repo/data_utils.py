@@ -83,7 +83,7 @@ def generate_tasks(
         num_tasks: T, 0 or more.
         num_samples_per_task: n, samples of each task.
         num_dimensions: d, features of each sample.
-        seed: seed of the first task.
+        seed: seed of the first task, and where those of the others count on from.
         data_type: kind of all tasks.
         factor: radius of the inner circle, as a share of the outer one.
         class_sep: half the side of the hypercube of linear tasks.

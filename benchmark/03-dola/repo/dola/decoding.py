@@ -75,8 +75,9 @@ def dola_greedy_decode(
         logits_processor: maps ids so far and contrasted scores (batch, vocab) to the scores that decide.
         stopping_criteria: asked after each step with the ids so far and the scores of this step.
         max_length: another limit, on prompt and new tokens together.
-        pad_token_id: what a finished sequence is filled up with.
-        eos_token_id: one or several ids, any of which finishes a sequence.
+        pad_token_id: what a finished sequence is filled up with while others of the batch go on.
+        eos_token_id: one or several ids, any of which finishes a sequence and stays in it. Without end tokens, only the
+            limits end the generation.
         output_scores: whether to return scores; they need `return_dict_in_generate`.
         return_dict_in_generate: whether to return a `DolaOutput`. This one and the three arguments before it take
             their values from `model.generation_config` where they are None.

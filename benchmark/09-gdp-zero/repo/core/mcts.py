@@ -10,13 +10,16 @@ from core.game import SYSTEM_ACTS, PersuasionGame
 from core.helpers import KEY_SEPARATOR, DialogSession
 from core.players import DialogPlanner
 
+#: Stands in for the visits of a node that was opened but never left, so that the prior has a say from the start.
+FRESH_VISITS = 1e-8
+
 
 class MCTS:
     """Statistics of a search tree and what is read off them.
 
     Attributes:
         valid_moves: node -> ids of the actions that are allowed there, in the order in which they are considered.
-        Ns: node -> visits of the node.
+        Ns: node -> visits of the node; the one that opens it does not count.
         Nsa: node -> allowed action -> visits of that edge.
         Q: node -> allowed action -> mean value of the visits of that edge; `configs.Q_0` before the first.
         P: node -> float array (actions,), prior probabilities of all actions; 0 for those that are not allowed.
@@ -95,7 +98,7 @@ class OpenLoopMCTS(MCTS):
         """
         visits = self.Ns[hashable_state]
         if visits == 0:
-            visits = 1e-8
+            visits = FRESH_VISITS
         best_action, best_uct = -1, -math.inf
         for action in self.valid_moves[hashable_state]:
             prior = self.P[hashable_state][action]

