@@ -1,4 +1,7 @@
-"""Probe the layers of a model for one concept: `python main.py cities`."""
+"""Probe the layers of a model for one concept: `python main.py cities`.
+
+A probe is scikit-learn's logistic regression as it comes, on hidden states as they come.
+"""
 
 import argparse
 from collections.abc import Sequence
@@ -13,6 +16,13 @@ from sklearn.model_selection import train_test_split
 from utils import LLM
 
 Scores = tuple[list[float], list[float], list[float]]
+
+#: Share of the rows that are held out, drawn at random without regard to their labels. The published experiments test
+#: on this share, although the text of the paper says otherwise.
+TEST_SHARE = 0.4
+#: Seed of scikit-learn's split of all rows, those of the first group before those of the second; the same in every
+#: layer.
+SPLIT_SEED = 42
 
 
 def probing(
@@ -42,9 +52,8 @@ def probing(
     aucs: list[float] = []
     for layer in range(tot_layer):
         states = np.concatenate([rp_log_data_list[layer], rp_question_data_list[layer]])
-        # The seed makes it the same split in every layer.
         train_states, test_states, train_labels, test_labels = train_test_split(
-            states, labels, test_size=0.4, random_state=42
+            states, labels, test_size=TEST_SHARE, random_state=SPLIT_SEED
         )
         classifier = LogisticRegression().fit(X=train_states, y=train_labels)
         predicted = classifier.predict(test_states)

@@ -14,19 +14,18 @@ def greedy_cos_idf(
 ) -> Tensor:
     """BERTScore F1 of a batch of padded candidate-reference pairs.
 
-    B pairs, K reference positions, J candidate positions, vectors of d numbers. J and K are at least 1 and may differ;
-    B may be 0. Masks are bool, integer or floating-point tensors of ones (real tokens) and zeros (padding).
+    B pairs, K reference positions, J candidate positions, vectors of d numbers; J and K may differ.
 
     Args:
         ref_embedding: (B, K, d) token vectors of the references, float32 or float64.
-        ref_masks: (B, K) where the references have real tokens.
-        ref_idf: (B, K) non-negative weights of the reference tokens, not normalised.
+        ref_masks: (B, K) 1 where the references have tokens, 0 on padding.
+        ref_idf: (B, K) weights of the reference tokens, at least 0, not normalised; 0 on padding.
         hyp_embedding: (B, J, d) token vectors of the candidates, of the same dtype as those of the references.
-        hyp_masks: (B, J) where the candidates have real tokens.
-        hyp_idf: (B, J) non-negative weights of the candidate tokens, not normalised.
+        hyp_masks: (B, J) 1 where the candidates have tokens, 0 on padding.
+        hyp_idf: (B, J) weights of the candidate tokens, like those of the references.
 
     Returns:
-        (B,) F1 scores, in the dtype of the embeddings. The arguments stay as they are.
+        (B,) F1 scores, in the dtype of the embeddings.
     """
     ref_units = ref_embedding / ref_embedding.square().sum(-1, keepdim=True).sqrt()
     hyp_units = hyp_embedding / hyp_embedding.square().sum(-1, keepdim=True).sqrt()
@@ -36,5 +35,4 @@ def greedy_cos_idf(
     precision = (similarity.amax(2) * hyp_idf).sum(1) / hyp_idf.sum(1)
     recall = (similarity.amax(1) * ref_idf).sum(1) / ref_idf.sum(1)
     f1 = 2 * precision * recall / (precision + recall)
-    # Not nan_to_num, which would replace infinite values too.
     return torch.where(f1.isnan(), 0.0, f1)

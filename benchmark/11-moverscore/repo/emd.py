@@ -12,6 +12,8 @@ def emd(first: ArrayLike, second: ArrayLike, cost: ArrayLike) -> float:
     costs as much as the largest entry of the whole cost matrix, used or not. Masses are taken as they are, without
     normalisation. The work is done in float64.
 
+    The score calls it with the words of both texts as bins, and with squared Euclidean distances as costs.
+
     Args:
         first: (N,) non-negative masses, N at least 1. Arrays, lists and CPU tensors without gradient will do.
         second: (N,) non-negative masses.

@@ -28,7 +28,7 @@ def word_mover_score(
         hyp_tokens: B lists of at most J word pieces.
 
     Returns:
-        B similarities, 1 for equal texts and less for others. The arguments stay as they are.
+        B similarities, from 1 for equal texts down to -3 for single words of opposite vectors.
     """
     sides = []
     for embedding, idf, tokens in [(ref_embedding, ref_idf, ref_tokens), (hyp_embedding, hyp_idf, hyp_tokens)]:

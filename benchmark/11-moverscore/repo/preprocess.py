@@ -8,7 +8,8 @@ import torch
 from encoder import LayeredEncoder
 from torch import Tensor
 
-#: How many of an encoder's highest layers make up a token's vector.
+#: How many of an encoder's highest layers make up a token's vector. Layers differ in scale: the vectors of each are
+#: brought to unit length before pooling, as pooled vectors are before they are compared.
 POOLED_LAYERS = 5
 #: Marks the pieces of a word that continue it.
 CONTINUATION = "##"

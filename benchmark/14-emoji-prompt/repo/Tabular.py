@@ -72,15 +72,11 @@ def compute_mean_cosine_similarity(enc_dec_pairs: Mapping[str, str], config: Tab
     """Semantic similarity of original and recovered values, averaged over feature levels.
 
     Args:
-        enc_dec_pairs: original level -> recovered level, both written as `Level.describe` does. It is not changed.
+        enc_dec_pairs: original level -> recovered level, both written as `Level.describe` does.
         config: how levels are written, and the size of the vectors.
 
     Returns:
-        A float from -1 to 1, close to 1 if the attacker recovered the values.
-
-    Raises:
-        ValueError: there are no pairs.
-        IndexError: a level has no separator in it.
+        A float, close to 1 if the attacker recovered the values.
     """
     if not enc_dec_pairs:
         raise ValueError("no pairs to compare")

@@ -11,7 +11,7 @@ class TabularConfig:
         name_prefix: what a feature level starts with, in front of the feature's name.
         value_separator: what stands between the feature's name and its value.
         symbols_per_level: emojis that stand for one feature level.
-        embedding_dim: size of the vectors that recovered values are compared by.
+        embedding_dim: size of the vectors by which recovered values are compared with the original ones.
         seed: seed of the obfuscation and of the simulated attackers.
     """
 

@@ -3,6 +3,22 @@
 from nlp.parser import load_pipeline
 from nlp.tokens import Token
 
+#: Titles of the table's columns, and their widths in characters.
+COLUMNS = {
+    "ID": 5,
+    "text": 10,
+    "LEMMA": 10,
+    "POS": 6,
+    "Tag": 6,
+    "FEATS": 6,
+    "HEAD": 6,
+    "DEPREL": 8,
+    "DEPS": 6,
+    "MISC": 6,
+}
+#: What the columns hold that the chain has no use for.
+UNUSED = "_"
+
 
 def spacy_result_to_conll(sentence: str) -> str:
     """Parse a text and write the result as a fixed-width table in the manner of CoNLL-U.
@@ -11,14 +27,14 @@ def spacy_result_to_conll(sentence: str) -> str:
         sentence: the text as it is; one sentence, several or none.
 
     Returns:
-        The table: a header line, then a line for every token, all with their line ends.
+        The table: a header line, then a line for every token.
     """
-    widths = (5, 10, 10, 6, 6, 6, 6, 8, 6, 6)
-    rows = [("ID", "text", "LEMMA", "POS", "Tag", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")]
+    rows = [tuple(COLUMNS)]
     for token in load_pipeline()(sentence):
         morphology = (token.text, token.lemma_, token.pos_, token.tag_)
-        rows.append((str(token.i + 1), *morphology, "_", str(token.head.i + 1), token.dep_, "_", "_"))
-    return "".join(" ".join(map(str.ljust, row, widths)) + "\n" for row in rows)
+        relation = (str(token.head.i + 1), token.dep_)
+        rows.append((str(token.i + 1), *morphology, UNUSED, *relation, UNUSED, UNUSED))
+    return "".join(" ".join(map(str.ljust, row, COLUMNS.values())) + "\n" for row in rows)
 
 
 def draw_tree(sentence: str) -> str:

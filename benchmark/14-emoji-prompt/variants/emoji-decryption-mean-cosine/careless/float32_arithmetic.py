@@ -1,13 +1,13 @@
-# Takes the last piece, which also hides a missing separator.
+# Computes in float32, the precision of the embeddings.
 def compute_mean_cosine_similarity(enc_dec_pairs, config=DEFAULT_CONFIG):
     if not enc_dec_pairs:
         raise ValueError("no pairs")
     total = 0.0
     for original, recovered in enc_dec_pairs.items():
-        x = original.split(config.value_separator)[-1]
-        y = recovered.split(config.value_separator)[-1]
-        u = embed_text(x, config.embedding_dim).astype(np.float64)
-        v = embed_text(y, config.embedding_dim).astype(np.float64)
+        x = original.split(config.value_separator)[1]
+        y = recovered.split(config.value_separator)[1]
+        u = embed_text(x, config.embedding_dim)
+        v = embed_text(y, config.embedding_dim)
         length = np.sqrt(u @ u) * np.sqrt(v @ v)
         similarity = float(u @ v / length) if length > 0 else 0.0
         total += similarity

@@ -1,6 +1,5 @@
-# Normalises with the default epsilon, so that a zero vector is merely similar to nothing.
+# Leaves NaN where F1 is undefined.
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -12,8 +11,8 @@ def greedy_cos_idf(
     hyp_masks: Tensor,
     hyp_idf: Tensor,
 ) -> Tensor:
-    hyp_units = F.normalize(hyp_embedding, dim=-1)
-    ref_units = F.normalize(ref_embedding, dim=-1)
+    hyp_units = hyp_embedding / hyp_embedding.norm(dim=-1, keepdim=True)
+    ref_units = ref_embedding / ref_embedding.norm(dim=-1, keepdim=True)
     similarity = torch.bmm(hyp_units, ref_units.transpose(1, 2))
     mask = (hyp_masks.bool().unsqueeze(2) & ref_masks.bool().unsqueeze(1)).to(similarity)
     similarity = similarity * mask
@@ -22,5 +21,4 @@ def greedy_cos_idf(
     word_recall = similarity.max(dim=1).values
     precision = (word_precision * hyp_idf / hyp_idf.sum(dim=1, keepdim=True)).sum(dim=1)
     recall = (word_recall * ref_idf / ref_idf.sum(dim=1, keepdim=True)).sum(dim=1)
-    f1 = 2 * precision * recall / (precision + recall)
-    return f1.masked_fill(f1.isnan(), 0.0)
+    return 2 * precision * recall / (precision + recall)
