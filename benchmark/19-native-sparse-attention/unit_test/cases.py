@@ -103,7 +103,7 @@ def case_head_first(seed):
         blocks, counts = (x.transpose(1, 2).contiguous() for x in past_blocks(seed, 2, range(length), 4, slots=2))
         for size, count in ((0, counts), (3, counts), (2, 1), (0, None)):
             results[f"{length}, {size}, {count is counts}"] = nsa(
-                *inputs, blocks, count, block_size=4, window_size=size, head_first=True
+                *inputs, blocks.clone(), count, block_size=4, window_size=size, head_first=True
             )
     return results
 
