@@ -179,11 +179,6 @@ def case_masks(seed):
     batch = batch._replace(ref_idf=batch.ref_idf * ref_masks, hyp_idf=batch.hyp_idf * hyp_masks)
     long, flag, byte, wide = torch.long, torch.bool, torch.uint8, torch.float64
     kinds = [(long, long), (flag, flag), (byte, wide), (wide, byte)]
-        (torch.long, torch.long),
-        (torch.bool, torch.bool),
-        (torch.uint8, torch.float64),
-        (torch.float64, torch.uint8),
-    ]
     return [batch._replace(ref_masks=ref_masks.to(ref), hyp_masks=hyp_masks.to(hyp)).score() for ref, hyp in kinds]
 
 
