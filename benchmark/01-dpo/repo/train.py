@@ -5,6 +5,7 @@ import copy
 import tomllib
 from pathlib import Path
 
+import torch
 from model import ModelConfig, TransformerLM
 from preference_datasets import PreferencePair, collate, load_pairs, split_pairs
 from trainers import DPOTrainer, LossConfig, OptimizerConfig, SFTTrainer
@@ -20,6 +21,7 @@ def main() -> None:
     with parser.parse_args().config.open("rb") as file:
         config = tomllib.load(file)
 
+    torch.set_num_threads(1)  # the tensors are too small to gain from more
     seed_everything(config["seed"])
     pairs = load_pairs(ROOT / config["pairs"])
     train_pairs, eval_pairs = split_pairs(pairs, config["held_out"], config["seed"])

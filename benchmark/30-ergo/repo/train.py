@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("--batch_size", type=int, default=4)
     parser.add_argument("--learning_rate", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=0)
+    torch.set_num_threads(1)  # the tensors are too small to gain from more
     train(parser.parse_args())
 
 
