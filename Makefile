@@ -27,7 +27,7 @@ demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	$(BIN)/lmrbench report runs/demo-gold runs/demo-examples --out runs/demo-report.md
 
 # Everything; of the benchmark's own tasks, those that changed since they were proved are checked whole.
-test: lint
+test: $(if $(LINTED),$(VENV)/dev.installed,lint)
 	$(PYTEST)
 
 # Without Docker, and without the tests marked slow, in about three minutes on two cores.

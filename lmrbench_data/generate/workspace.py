@@ -32,8 +32,9 @@ _TO_DO = """## What to do
 
 Write that function. Paper and repository say what it has to compute and how it is used. Change whatever the function
 needs; keep names, signatures and everything else as it is. There is no network. Hidden tests call the function and
-compare what it returns; the tests in the repository only look whether it runs. You are done when it is written:
-the state of `repo/` is your answer, whether you commit it or not."""
+compare what it returns; the tests in the repository only look whether it runs, and some may need another function of
+the paper that is masked as well. You are done when it is written: the state of `repo/` is your answer, committed or
+not."""
 _PLAIN_DIFF = (
     *("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"),
     *("--src-prefix=a/", "--dst-prefix=b/"),
