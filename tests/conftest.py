@@ -153,6 +153,11 @@ def write_toy_benchmark(folder: Path) -> Path:
     return folder
 
 
+def declared(**comparison: Any) -> dict[str, Any]:
+    """A core case named `case`, as a row declares it."""
+    return {"name": "case", "core": True, "varies": True, **comparison}
+
+
 def recorded_rows(folder: Path, sandbox: Sandbox) -> list[DatasetRow]:
     """The dataset rows of a benchmark whose recordings are brought up to date first."""
     tasks = load_tasks(benchmark=folder)
