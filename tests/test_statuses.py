@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import dataclasses
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from conftest import IN_CI, TOY_ANSWER
 from lmrbench_data.errors import InfraError
 from lmrbench_data.evaluate import verdict as verdict_module
 from lmrbench_data.evaluate.evaluator import evaluate_prediction
+from lmrbench_data.evaluate.expected import read_expected
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, DockerSandbox, connect
@@ -46,7 +48,6 @@ PROVOKED: dict[str, tuple[Status, str, dict[str, int], str]] = {
         "import os\n    while True:\n        try: os.fork()\n        except OSError: pass",
     ),
     "returned_flood": (Status.ERROR, "returned more than", {"memory_mb": 512}, "return ['x' * 20_000_000]"),
-    "returned_flood_of_all_cases": (Status.ERROR, "output limit", {"memory_mb": 512}, "return ['x' * 14_000_000]"),
     "disk_filling": (
         Status.ERROR,
         "No space left on device",
@@ -81,6 +82,17 @@ def test_provoked_for_real(name: str, try_in_docker: Callable[..., Verdict]) -> 
     assert any(reason in detail for detail in details), details
 
 
+@pytest.mark.docker
+def test_what_all_cases_return_together_is_limited(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> None:
+    row = {**toy_row, "tests": {**toy_row["tests"], "memory_mb": 512}}
+    frames = [dataclasses.replace(read_expected(row)[0], seed=seed) for seed in range(6)]
+    answer = Prediction("toy-scale", "m", "function", "def scale(values, factor):\n    return ['x' * 14_000_000]\n")
+    image = docker_sandbox.prepare(row["docker_image"])
+    verdict = evaluate_prediction(row, answer, docker_sandbox, image, expected=frames)
+    assert verdict.status is Status.ERROR
+    assert any("output limit" in case.detail for case in verdict.cases)
+
+
 @pytest.fixture(scope="module")
 def arrays_row(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> dict[str, Any]:
     """The toy with a case that returns an array, recorded from the right answer."""
@@ -90,7 +102,7 @@ def arrays_row(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> dict[str, An
     from lmrbench_data.loader import File
 
     cases = "import numpy\nfrom scale import scale\ndef case_array(seed):\n    return scale(numpy.ones((2, 3)), 2.0)\n"
-    tests = {**toy_row["tests"], "cases": [{"name": "array"}], "seeds": [0]}
+    tests = {**toy_row["tests"], "cases": [{"name": "array", "core": True, "varies": True}], "seeds": [0]}
     row = {**toy_row, "tests_archive": pack({"cases.py": File(cases.encode())}), "tests": tests}
     answer = Prediction("toy-scale", "gold", "function", "def scale(values, factor):\n    return values * factor\n")
     image = docker_sandbox.prepare(row["docker_image"])
