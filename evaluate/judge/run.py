@@ -5,14 +5,14 @@ and is never a category.
 """
 
 import asyncio
-import concurrent.futures
 import logging
 import time
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...chat.loop import run_to_end
 from ...chat.prices import Price
 from ...errors import ArgumentError, InputError, LMRBenchError
 from ...loader import dataset_sha256, load_rows
@@ -103,24 +103,13 @@ def _judge(
         judging = _Judging(settings, client, price, rows, file, progress or Progress())
         jobs = list(judging.plan())
         judging.progress.start(len(jobs))
-        _run(judging.run(jobs))
+        run_to_end(judging.run(jobs))
         summary = judging.summary
         summary.spent = file.spent[settings.endpoint.model]
         summary.cost_usd = summary.spent.cost(price)
     if client.refused:
         _log.info("%s: the server does not accept %s", settings.endpoint.model, client.refused)
     return summary
-
-
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, also from inside an event loop: a notebook has one."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-    else:
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            pool.submit(asyncio.run, work).result()
 
 
 def _predictions(settings: JudgeSettings) -> PredictionFile:

@@ -5,15 +5,15 @@ that the server did not answer has none, and is asked for by the next call.
 """
 
 import asyncio
-import concurrent.futures
 import logging
 import time
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..chat.client import ChatClient, Completion, Endpoint, RequestFailed
+from ..chat.loop import run_to_end
 from ..chat.prices import Price, read_price
 from ..errors import ArgumentError
 from ..evaluate.extract import MalformedAnswer
@@ -112,28 +112,17 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
     if unknown := [name for name in settings.instances if name not in known]:
         raise ArgumentError("instances", f"{unknown[0]!r} is unknown; see `lmrbench tasks list`")
     chosen = [known[name] for name in (settings.instances or sorted(known))]
-    for row in chosen:  # said now, and not when its turn comes
-        paper_text(row, settings.paper, settings.paper_pages)
+    # Read now: what is missing is said before anything is asked, and no paper is read twice.
+    papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
     with AnswerFile.open(settings.out) as file:
-        sampling = _Sampling(settings, price, chosen, file, progress or Progress())
+        sampling = _Sampling(settings, price, chosen, papers, file, progress or Progress())
         jobs = list(sampling.plan())
         sampling.progress.start(len(jobs))
-        _run(sampling.run(jobs))
+        run_to_end(sampling.run(jobs))
         sampling.summary.cost_usd = file.cost_usd if price else None
     if sampling.client.refused:
         _log.info("%s: the server does not accept %s", settings.endpoint.model, sampling.client.refused)
     return sampling.summary
-
-
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, also from inside an event loop: a notebook has one."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
-    else:
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            pool.submit(asyncio.run, work).result()
 
 
 @dataclass(frozen=True)
@@ -152,10 +141,12 @@ class _Sampling:
         settings: SamplingSettings,
         price: Price | None,
         rows: Sequence[DatasetRow],
+        papers: Mapping[str, str],
         file: AnswerFile,
         progress: Progress,
     ) -> None:
-        self.settings, self.price, self.rows, self.file, self.progress = settings, price, rows, file, progress
+        self.settings, self.price, self.rows, self.papers = settings, price, rows, papers
+        self.file, self.progress = file, progress
         self.client = ChatClient(settings.endpoint, temperature=settings.temperature)
         self.summary = SamplingSummary()
         try:
@@ -253,7 +244,7 @@ class _Sampling:
         instance = row["instance_id"]
         if instance not in self._prompts:
             chosen = self.settings
-            paper = paper_text(row, chosen.paper, chosen.paper_pages)
+            paper = self.papers[instance]
             self._prompts[instance] = build_prompt(
                 row, setting=chosen.setting, track=chosen.track, paper=paper, max_tokens=chosen.max_prompt_tokens
             )
@@ -264,7 +255,7 @@ class _Sampling:
         if len(known.cut) > len(prompt.cut):  # another sample has found it out
             return known
         chosen = self.settings
-        paper = paper_text(row, chosen.paper, chosen.paper_pages)
+        paper = self.papers[row["instance_id"]]
         found = shorter(row, setting=chosen.setting, track=chosen.track, paper=paper, than=prompt)
         if found is not None:
             self._prompts[row["instance_id"]] = found
