@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...chat.client import Endpoint
-from ...chat.prices import Price, read_price
-from ...errors import ArgumentError
+from ...chat.prices import Price, chosen_price
 from .cache import Cache
 from .store import AnswerId, Judge, Spent
 
@@ -31,9 +30,7 @@ class JudgeSettings:
         Raises:
             InputError: a limit of costs without prices, or prices without this model.
         """
-        if self.max_cost is not None and self.prices is None:
-            raise ArgumentError("max_cost", "needs prices: a YAML file of what a million tokens of each model cost")
-        return read_price(self.prices, self.endpoint.model) if self.prices else None
+        return chosen_price(self.prices, self.endpoint.model, self.max_cost)
 
 
 @dataclass

@@ -23,6 +23,17 @@ class Price:
         return (input_tokens * self.input_per_mtok + output_tokens * self.output_per_mtok) / 1_000_000
 
 
+def chosen_price(prices: Path | None, model: str, max_cost: float | None) -> Price | None:
+    """What a model costs, if the user says it.
+
+    Raises:
+        InputError: a limit of costs without prices, or prices without this model.
+    """
+    if max_cost is not None and prices is None:
+        raise ArgumentError("max_cost", "needs prices: a YAML file of what a million tokens of each model cost")
+    return read_price(prices, model) if prices else None
+
+
 def read_price(path: Path, model: str) -> Price:
     """The price of a model.
 

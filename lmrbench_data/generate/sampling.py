@@ -14,7 +14,7 @@ from typing import Any
 
 from ..chat.client import ChatClient, Completion, Endpoint, RequestFailed
 from ..chat.loop import run_to_end
-from ..chat.prices import Price, read_price
+from ..chat.prices import Price, chosen_price
 from ..errors import ArgumentError
 from ..evaluate.extract import MalformedAnswer
 from ..evaluate.killable import call_killable
@@ -66,9 +66,7 @@ class SamplingSettings:
         for argument, value, known in (("setting", self.setting, SETTINGS), ("track", self.track, TRACKS)):
             if value not in known:
                 raise ArgumentError(argument, f"{value!r} is unknown; one of: {', '.join(known)}")
-        if self.max_cost is not None and self.prices is None:
-            raise ArgumentError("max_cost", "needs prices: a YAML file of what a million tokens of each model cost")
-        return read_price(self.prices, self.endpoint.model) if self.prices else None
+        return chosen_price(self.prices, self.endpoint.model, self.max_cost)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...chat.address import address_and_key, server_name
-from ...chat.prices import Price, read_price
+from ...chat.prices import Price, chosen_price
 from ...errors import ArgumentError, InfraError
 from ...evaluate.predictions import TRACKS
 from ...evaluate.sandbox.docker import WORK, DockerSandbox
@@ -116,9 +116,7 @@ def run_agent(
     """
     if settings.track not in TRACKS:
         raise ArgumentError("track", f"{settings.track!r} is unknown; one of: {', '.join(TRACKS)}")
-    if settings.max_cost is not None and settings.prices is None:
-        raise ArgumentError("max_cost", "needs prices: a YAML file of what a million tokens of each model cost")
-    price = read_price(settings.prices, settings.model) if settings.prices else None
+    price = chosen_price(settings.prices, settings.model, settings.max_cost)
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
     try:
