@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InfraError, InputError
+from ..hub import retry_after_s
 from ..text import error_line
 from ..version import __version__
 from .store import MAX_BYTES
@@ -48,7 +49,8 @@ def fetch_pdf(url: str, part: Path, say: Callable[[str], None] = lambda line: No
                 reason = f"HTTP {status}"
                 if status not in _TRY_AGAIN:
                     raise InputError(f"{url}: {reason}; {_BY_HAND}") from None
-                wait = _retry_after(error.response.headers.get("Retry-After")) or wait
+                asked = retry_after_s(error.response.headers.get("Retry-After", ""))
+                wait = min(asked or wait, _WAIT_AT_MOST_S)
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 reason = f"{type(error).__name__}: {error_line(error)}"
             say(f"{url}: {reason}; trying again" if attempt + 1 < TRIES else f"{url}: {reason}")
@@ -89,13 +91,6 @@ def _try(client: "httpx.Client", url: str, part: Path) -> bytes:
         kind = "a web page" if b"<html" in data[:2000].lower() else "something else"
         raise InputError(f"{url}: gives {kind}, no PDF; {_BY_HAND}")
     return data
-
-
-def _retry_after(text: str | None) -> float:
-    try:
-        return min(float(text or 0), _WAIT_AT_MOST_S)
-    except ValueError:
-        return 0.0
 
 
 def _scale() -> float:
