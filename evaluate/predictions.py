@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import ArgumentError, InputError
 from ..loader import read_archive
 from ..names import MAX_NAME, clean_name
 from ..rows import DatasetRow
@@ -76,6 +76,16 @@ class Prediction:
         if self.problem:
             row["problem"] = self.problem
         return {**row, "metadata": self.metadata} if self.metadata is not None else row
+
+
+def check_track(track: str) -> None:
+    """Refuse what is no track that a model can be shown.
+
+    Raises:
+        ArgumentError: it is none of `TRACKS`.
+    """
+    if track not in TRACKS:
+        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
 
 
 def read_predictions(source: Source, rows: Mapping[str, DatasetRow]) -> Iterator[Prediction | BadRow]:

@@ -6,12 +6,10 @@ from typing import Annotated
 import typer
 
 from .generate import BaseUrl, Instances, MaxCost, Model, Name, Prices, Samples, interruptible
+from .options import DatasetSpec, Track, chosen_row
 from .output import Json, print_json, print_table, progress_bar, put, say
 
 app = typer.Typer(help="Give instances to agents, and take their patches.", no_args_is_help=True)
-
-Track = Annotated[str, typer.Option("--track", help="paper, or contract: that one shows the contract, too.")]
-DatasetSpec = Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")]
 
 
 @app.command()
@@ -26,16 +24,11 @@ def workspace(
 
     Example: lmrbench agent workspace dpo-preference-loss work/dpo
     """
-    from ..errors import ArgumentError
-    from ..evaluate.predictions import TRACKS
+    from ..evaluate.predictions import check_track
     from ..generate.workspace import write_workspace
-    from ..loader import load_rows
 
-    if track not in TRACKS:
-        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
-    row = next((row for row in load_rows(dataset) if row["instance_id"] == instance), None)
-    if row is None:
-        raise ArgumentError("instance", f"{instance!r} is unknown; see `lmrbench tasks list`")
+    check_track(track)
+    row = chosen_row(instance, dataset)
     write_workspace(row, folder, track=track)
     if as_json:
         print_json({"instance_id": instance, "track": track, "folder": str(folder)})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import DatasetSpec, Track, chosen_row
 from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ BaseUrl = Annotated[
 Setting = Annotated[
     str, typer.Option("--setting", "-s", help="What the model sees: standard, paper-only, paper+goal-file, full-repo.")
 ]
-Track = Annotated[str, typer.Option("--track", help="paper, or contract: that one shows the contract, too.")]
 Paper = Annotated[
     str, typer.Option("--paper", help="text (our summary), pdf-json, pdf-markdown (see `lmrbench papers`) or none.")
 ]
@@ -48,7 +48,6 @@ MaxPrompt = Annotated[
     int | None, typer.Option("--max-prompt-tokens", min=100, help="Cut longer prompts (an estimate of tokens counts).")
 ]
 Instances = Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")]
-DatasetSpec = Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")]
 
 
 @app.callback(invoke_without_command=True)
@@ -140,17 +139,12 @@ def prompt(
 
     Example: lmrbench generate prompt dpo-preference-loss --setting full-repo
     """
-    from ..errors import ArgumentError
-    from ..evaluate.predictions import TRACKS
+    from ..evaluate.predictions import check_track
     from ..generate.papers import paper_text
     from ..generate.prompt import build_prompt, prompt_version
-    from ..loader import load_rows
 
-    if track not in TRACKS:
-        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
-    row = next((row for row in load_rows(dataset) if row["instance_id"] == instance), None)
-    if row is None:
-        raise ArgumentError("instance", f"{instance!r} is unknown; see `lmrbench tasks list`")
+    check_track(track)
+    row = chosen_row(instance, dataset)
     text = paper_text(row, paper, paper_pages)
     built = build_prompt(row, setting=setting, track=track, paper=text, max_tokens=max_prompt_tokens)
     facts: dict[str, Any] = {"tokens": built.tokens, "cut": list(built.cut), "prompt_version": prompt_version()}

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import DatasetSpec
 from .output import Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from ..rows import DatasetRow
 
 app = typer.Typer(help="Fetch, add and read the papers' PDFs; they stay in the user's cache.", no_args_is_help=True)
-
-DatasetSpec = Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")]
 
 
 @app.command("list")

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .options import Track
 from .output import Json, print_json, print_lines, put
 
 app = typer.Typer(help="Look at the benchmark's tasks.", no_args_is_help=True)
@@ -61,21 +62,17 @@ def page(
 @app.command()
 def show(
     instance: Annotated[str, typer.Argument(help="Instance id or task folder.", metavar="ID")],
-    track: Annotated[
-        str, typer.Option("--track", help="paper, or contract: that one shows the contract, too.")
-    ] = "paper",
+    track: Track = "paper",
     as_json: Json = False,
 ) -> None:
     """Show an instance as a model sees it: instruction, paper, masked goal file; in the contract track its contract.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
-    from ..errors import ArgumentError
-    from ..evaluate.predictions import TRACKS
+    from ..evaluate.predictions import check_track
     from ..tasks import load_tasks
 
-    if track not in TRACKS:
-        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
+    check_track(track)
     shown: list[dict[str, Any]] = [
         {
             "instance_id": item.instance_id,

@@ -18,7 +18,7 @@ from ..chat.prices import Price, chosen_price
 from ..errors import ArgumentError
 from ..evaluate.extract import MalformedAnswer
 from ..evaluate.killable import call_killable
-from ..evaluate.predictions import TRACKS
+from ..evaluate.predictions import check_track
 from ..names import clean_name
 from ..progress import Progress
 from ..rows import DatasetRow
@@ -63,9 +63,9 @@ class SamplingSettings:
         Raises:
             ArgumentError: a choice that does not exist, or a limit of costs without prices.
         """
-        for argument, value, known in (("setting", self.setting, SETTINGS), ("track", self.track, TRACKS)):
-            if value not in known:
-                raise ArgumentError(argument, f"{value!r} is unknown; one of: {', '.join(known)}")
+        if self.setting not in SETTINGS:
+            raise ArgumentError("setting", f"{self.setting!r} is unknown; one of: {', '.join(SETTINGS)}")
+        check_track(self.track)
         return chosen_price(self.prices, self.endpoint.model, self.max_cost)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from ...chat.address import address_and_key, server_name
 from ...chat.prices import Price, chosen_price
 from ...errors import ArgumentError, InfraError
-from ...evaluate.predictions import TRACKS
+from ...evaluate.predictions import check_track
 from ...evaluate.sandbox.docker import WORK, DockerSandbox
 from ...names import clean_name
 from ...progress import Progress
@@ -114,8 +114,7 @@ def run_agent(
         InfraError: there is no Docker.
         KeyboardInterrupt: rows had so far are kept, and no container is left.
     """
-    if settings.track not in TRACKS:
-        raise ArgumentError("track", f"{settings.track!r} is unknown; one of: {', '.join(TRACKS)}")
+    check_track(settings.track)
     price = chosen_price(settings.prices, settings.model, settings.max_cost)
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
