@@ -15,13 +15,13 @@ def chosen_row(instance: str, dataset: str) -> "DatasetRow":
     """The row of an instance.
 
     Raises:
-        ArgumentError: the dataset has none of that name.
+        InputError: the dataset has none of that name.
         LoadError: no such dataset.
     """
-    from ..errors import ArgumentError
+    from ..errors import InputError
     from ..loader import load_rows
 
     row = next((row for row in load_rows(dataset) if row["instance_id"] == instance), None)
     if row is None:
-        raise ArgumentError("instance", f"{instance!r} is unknown; see `lmrbench tasks list`")
+        raise InputError(f"{instance!r} is unknown; see `lmrbench tasks list`")
     return row

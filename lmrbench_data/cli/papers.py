@@ -130,15 +130,15 @@ def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetR
     """Key → a row of that paper, of those that instance ids or keys name; all if there are none.
 
     Raises:
-        ArgumentError: a name is unknown.
+        InputError: a name is unknown.
     """
-    from ..errors import ArgumentError
+    from ..errors import InputError
     from ..loader import load_rows
     from ..papers.store import paper_key
 
     rows: list[Any] = load_rows(dataset)
     known = {**{row["instance_id"]: row for row in rows}, **{paper_key(row): row for row in rows}}
     if unknown := [name for name in names or () if name not in known]:
-        raise ArgumentError("names", f"{unknown[0]!r} is unknown; see `lmrbench papers list`")
+        raise InputError(f"{unknown[0]!r} is unknown; see `lmrbench papers list`")
     chosen = [known[name] for name in names] if names else sorted(rows, key=paper_key)
     return {paper_key(row): row for row in chosen}
