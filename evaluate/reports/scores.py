@@ -82,11 +82,6 @@ class Tally:
         """Rows whose every case passed."""
         return self.outcomes[Level.ROBUST]
 
-    @property
-    def passed(self) -> int:
-        """The same as `robust`; for callers that know one level only."""
-        return self.robust
-
     def reached(self, level: Level) -> int:
         """Rows that reached a level."""
         return self.robust if level is Level.ROBUST else self.reproduced

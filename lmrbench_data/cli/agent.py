@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from .generate import BaseUrl, Instances, MaxCost, Model, Name, Prices, Samples, interruptible
+from .generate import BaseUrl, Instances, MaxCost, Model, Name, Prices, Samples
 from .options import DatasetSpec, Track, chosen_row
-from .output import Json, print_json, print_table, progress_bar, put, say
+from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
 app = typer.Typer(help="Give instances to agents, and take their patches.", no_args_is_help=True)
 
@@ -88,7 +88,7 @@ def run(
     )
     answers = out / PREDICTIONS
     watched = sys.stderr.isatty() and not as_json
-    with interruptible(answers), progress_bar("agents", shown=not as_json) as progress:
+    with interruptible(f"rows so far are in {answers}"), progress_bar("agents", shown=not as_json) as progress:
         summary = run_agent(settings, load_rows(dataset), progress, (lambda line: None) if watched else say)
     if as_json:
         print_json({"out": str(answers), **vars(summary), "complete": summary.complete})

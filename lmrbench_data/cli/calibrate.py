@@ -20,11 +20,10 @@ from .judge import (
     Rpm,
     Timeout,
     Votes,
-    interruptible,
     print_costs,
     say_what_is_missing,
 )
-from .output import Json, print_json, print_table, progress_bar, put, say
+from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from ..evaluate.reports.calibration import Calibration
@@ -131,7 +130,10 @@ def variants(
         max_cost,
         cache=Cache(None) if no_cache else Cache.of_user(),
     )
-    with interruptible(place), progress_bar("judging", shown=not as_json) as progress:
+    with (
+        interruptible(f"judgements so far are in {place}/judgements.jsonl"),
+        progress_bar("judging", shown=not as_json) as progress,
+    ):
         calibration, summary = calibrate_on_variants(settings, found, build_rows(tasks), progress)
     # Half a calibration may be shown, but no report should rest on it.
     _show(calibration, [place, *(run or ())] if summary.complete else [], as_json)

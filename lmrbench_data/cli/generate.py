@@ -1,16 +1,12 @@
 """`lmrbench generate` and `lmrbench run`: ask a model for answers, alone or with evaluation and report behind it."""
 
-import contextlib
-import signal
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .options import DatasetSpec, Track, chosen_row
-from .output import Json, Workers, print_json, print_table, progress_bar, put, say
+from .output import Json, Workers, interruptible, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from ..generate.sampling import SamplingSummary
@@ -92,7 +88,7 @@ def generate(
     if not model:
         raise ArgumentError("model", "is missing: the model's name, as its server calls it")
 
-    with interruptible(out), progress_bar("sampling", shown=not as_json) as progress:
+    with interruptible(f"answers so far are in {out}"), progress_bar("sampling", shown=not as_json) as progress:
         summary = api.generate(
             model,
             out,
@@ -194,7 +190,7 @@ def run(
     label = re.sub(r"[^\w.-]", "-", f"{name or model}-{setting}-{track}")
     folder = out or Path("runs") / label
     answers = folder.with_name(f"{folder.name}.jsonl")
-    with interruptible(answers), progress_bar("sampling", shown=not as_json) as progress:
+    with interruptible(f"answers so far are in {answers}"), progress_bar("sampling", shown=not as_json) as progress:
         summary = api.generate(
             model,
             answers,
@@ -258,14 +254,3 @@ def _end(summary: "SamplingSummary", out: Path) -> None:
     if not summary.complete:
         say("the same command asks for those that are missing, and only for them")
         raise typer.Exit(3)
-
-
-@contextlib.contextmanager
-def interruptible(out: Path) -> Iterator[None]:
-    """Let an interrupt or a polite kill stop the sampling in good order."""
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        yield
-    except KeyboardInterrupt:
-        say(f"stopped; answers so far are in {out}, and the same command asks for the others")
-        sys.exit(130)

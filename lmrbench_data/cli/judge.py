@@ -1,10 +1,7 @@
 """`lmrbench judge`: a language model says how far the answers of a run are right in logic and code."""
 
-import contextlib
-import signal
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +10,7 @@ import typer
 
 from ..errors import LMRBenchError
 from ..text import one_line
-from .output import Json, print_json, print_table, progress_bar, put, say
+from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from ..api import Run
@@ -76,7 +73,7 @@ def judge(
     from .. import api
 
     folder = api.open_run(run)
-    with interruptible(run), progress_bar("judging", shown=not as_json) as progress:
+    with interruptible(_kept(run)), progress_bar("judging", shown=not as_json) as progress:
         summary = api.judge(
             folder,
             model,
@@ -113,7 +110,7 @@ def judge_and_keep_going(run: "Run", model: str, base_url: str | None, quiet: bo
     from .. import api
 
     try:
-        with interruptible(run.path), progress_bar("judging", shown=not quiet) as progress:
+        with interruptible(_kept(run.path)), progress_bar("judging", shown=not quiet) as progress:
             summary = api.judge(run, model, base_url=base_url, progress=progress).judging
     except LMRBenchError as error:
         return Judged(run, error)
@@ -121,16 +118,8 @@ def judge_and_keep_going(run: "Run", model: str, base_url: str | None, quiet: bo
     return Judged(run, summary)
 
 
-@contextlib.contextmanager
-def interruptible(run: Path) -> Iterator[None]:
-    """Let an interrupt or a polite kill stop the judging in good order."""
-    # The event loop knows how to handle Ctrl-C: requests dropped, judgements kept. SIGTERM becomes one.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    try:
-        yield
-    except KeyboardInterrupt:
-        say(f"stopped; judgements so far are in {run}/judgements.jsonl, and the same command asks for the others")
-        sys.exit(130)
+def _kept(run: Path) -> str:
+    return f"judgements so far are in {run}/judgements.jsonl"
 
 
 @dataclass

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import shutil
+import signal
 import sys
 import time
 from collections import Counter
@@ -194,6 +195,22 @@ def _to_stdout() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+@contextlib.contextmanager
+def interruptible(kept: str) -> Iterator[None]:
+    """Let an interrupt or a polite kill stop asynchronous work in good order.
+
+    Args:
+        kept: where what was done so far is, as a clause.
+    """
+    # The event loop knows how to handle Ctrl-C: requests dropped, results kept. SIGTERM becomes one.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped; {kept}, and the same command asks for the others")
+        sys.exit(130)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
-"""The file of predictions that sampling appends to: a row for each answer at once, and which answers are there."""
+"""What sampling and agents share: the file that rows are appended to, whose they are, and what it came to."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +12,55 @@ from filelock import FileLock, Timeout
 from ..errors import ArgumentError
 from ..evaluate.predictions import UNSTATED, PredictionKey
 from ..evaluate.runs.jsonl import cut_tail, parse_row, read_log
+from ..names import clean_name
+from ..rows import DatasetRow
 
 _ROW: dict[str, Any] = {"instance_id": str, "model_name_or_path": str}
+
+
+@dataclass
+class AnswerSummary:
+    """What asking for answers came to."""
+
+    kept: int = 0
+    """Rows that were there already."""
+    errors: int = 0
+    first_error: str = ""
+    stopped: str = ""
+    """Why it ended early, if it did."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    """Of all rows of the file; None if the price is not known."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row is there."""
+        return not self.stopped and not self.errors
+
+
+def chosen_rows(rows: Sequence[DatasetRow], instances: Sequence[str]) -> list[DatasetRow]:
+    """The rows of these instances, of all if there are none.
+
+    Raises:
+        ArgumentError: an instance is unknown.
+    """
+    known = {row["instance_id"]: row for row in rows}
+    if unknown := [name for name in instances if name not in known]:
+        raise ArgumentError("instances", f"{unknown[0]!r} is unknown; see `lmrbench tasks list`")
+    return [known[name] for name in (instances or sorted(known))]
+
+
+def model_name(name: str, model: str) -> str:
+    """What a model is called in the rows: the name that the user gives it, else the one that its server knows.
+
+    Raises:
+        ArgumentError: it cannot be a name.
+    """
+    try:
+        return clean_name(name or model)
+    except ValueError as error:
+        raise ArgumentError("name", f"{name or model!r} {error}") from None
 
 
 @dataclass

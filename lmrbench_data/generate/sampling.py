@@ -19,12 +19,11 @@ from ..errors import ArgumentError
 from ..evaluate.extract import MalformedAnswer
 from ..evaluate.killable import call_killable
 from ..evaluate.predictions import check_track
-from ..names import clean_name
 from ..progress import Progress
 from ..rows import DatasetRow
 from ..text import one_line
 from ..times import now
-from .answers import AnswerFile
+from .answers import AnswerFile, AnswerSummary, chosen_rows, model_name
 from .papers import paper_text
 from .prompt import SETTINGS, Prompt, build_prompt, prompt_version, shorter
 from .tolerance import tolerated
@@ -70,27 +69,12 @@ class SamplingSettings:
 
 
 @dataclass
-class SamplingSummary:
+class SamplingSummary(AnswerSummary):
     """What sampling came to."""
 
     asked: int = 0
-    kept: int = 0
-    """Answers that were there already."""
     unusable: int = 0
     """Rows without a function in them: refused, empty, cut, or prose."""
-    errors: int = 0
-    first_error: str = ""
-    stopped: str = ""
-    """Why it ended early, if it did."""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
-    """Of all rows of the file; None if the price is not known."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether every answer is there."""
-        return not self.stopped and not self.errors
 
 
 def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> SamplingSummary:
@@ -106,10 +90,7 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
         KeyboardInterrupt: answers had so far are kept.
     """
     price = settings.check()
-    known = {row["instance_id"]: row for row in rows}
-    if unknown := [name for name in settings.instances if name not in known]:
-        raise ArgumentError("instances", f"{unknown[0]!r} is unknown; see `lmrbench tasks list`")
-    chosen = [known[name] for name in (settings.instances or sorted(known))]
+    chosen = chosen_rows(rows, settings.instances)
     # Read now: what is missing is said before anything is asked, and no paper is read twice.
     papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
     with AnswerFile.open(settings.out) as file:
@@ -147,10 +128,7 @@ class _Sampling:
         self.file, self.progress = file, progress
         self.client = ChatClient(settings.endpoint, temperature=settings.temperature)
         self.summary = SamplingSummary()
-        try:
-            self.name = clean_name(settings.name or settings.endpoint.model)
-        except ValueError as error:
-            raise ArgumentError("name", f"{settings.name or settings.endpoint.model!r} {error}") from None
+        self.name = model_name(settings.name, settings.endpoint.model)
         self._failures = 0
         self._prompts: dict[str, Prompt] = {}
 

@@ -16,12 +16,11 @@ from ...chat.prices import Price, chosen_price
 from ...errors import ArgumentError, InfraError
 from ...evaluate.predictions import check_track
 from ...evaluate.sandbox.docker import WORK, DockerSandbox
-from ...names import clean_name
 from ...progress import Progress
 from ...rows import DatasetRow
 from ...text import one_line
 from ...times import now
-from ..answers import AnswerFile
+from ..answers import AnswerFile, AnswerSummary, chosen_rows, model_name
 from ..workspace import MARKER, REPO, TASK, collect_patch, write_workspace
 from .base import TIME_LIMIT, Agent, Job
 from .box import open_box
@@ -61,27 +60,12 @@ class AgentSettings:
 
 
 @dataclass
-class AgentSummary:
+class AgentSummary(AnswerSummary):
     """What a run of an agent came to."""
 
     done: int = 0
-    kept: int = 0
-    """Rows that were there already."""
     unchanged: int = 0
     """Rows without a change; they count as malformed."""
-    errors: int = 0
-    first_error: str = ""
-    stopped: str = ""
-    """Why it ended early, if it did."""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
-    """Of all rows of the file; None if the price is not known."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether every row is there."""
-        return not self.stopped and not self.errors
 
 
 def open_agent(agent: str, files: Path | None = None) -> Agent:
@@ -118,14 +102,7 @@ def run_agent(
     price = chosen_price(settings.prices, settings.model, settings.max_cost)
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
-    try:
-        name = clean_name(settings.name or settings.model)
-    except ValueError as error:
-        raise ArgumentError("name", f"{settings.name or settings.model!r} {error}") from None
-    known = {row["instance_id"]: row for row in rows}
-    if missing := [instance for instance in settings.instances if instance not in known]:
-        raise ArgumentError("instances", f"{missing[0]!r} is unknown; see `lmrbench tasks list`")
-    chosen = [known[instance] for instance in (settings.instances or sorted(known))]
+    name, chosen = model_name(settings.name, settings.model), chosen_rows(rows, settings.instances)
     with AnswerFile.open(settings.out / PREDICTIONS) as file, DockerSandbox() as sandbox:
         names = name, f"agent:{agent.name}", settings.track
         if any(key[1:4] != names for key in file.keys):
