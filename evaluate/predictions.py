@@ -63,6 +63,11 @@ class Prediction:
         """Identity of the row: a second one with the same key is a duplicate."""
         return self.instance_id, self.model, self.setting, self.track, self.sample
 
+    @property
+    def answer(self) -> tuple[str, str, str]:
+        """Identity of what a judge is asked about: instance, hash of the answer, track."""
+        return self.instance_id, self.sha256, self.track
+
     def as_row(self) -> dict[str, Any]:
         """The row as it is written: the names of the prediction contract."""
         row = {

@@ -168,7 +168,7 @@ class _Judging:
         predictions = self._predictions
         seen: set[AnswerId] = set()
         for position, prediction in zip(_line_starts(predictions.path), predictions, strict=True):
-            answer = prediction.instance_id, prediction.sha256, prediction.track
+            answer = prediction.answer
             if answer in seen or (self.settings.instances and prediction.instance_id not in self.settings.instances):
                 continue
             seen.add(answer)
@@ -302,7 +302,7 @@ class _Judging:
 
     def _question(self, job: _Job) -> Question:
         prediction = self._predictions.read(job.position)
-        if (prediction.instance_id, prediction.sha256, prediction.track) != job.key.answer:
+        if prediction.answer != job.key.answer:
             raise InputError(f"{self.settings.run}: the predictions changed meanwhile; judge again")
         return build_question(self.rows[prediction.instance_id], prediction)
 

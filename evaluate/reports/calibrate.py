@@ -13,7 +13,7 @@ from ...times import now
 from ..extract import MalformedAnswer
 from ..judge.run import judge_predictions
 from ..judge.settings import JudgeSettings, JudgeSummary
-from ..judge.store import BY_MODEL, AnswerId, Judge, Judgement, judges, read_judgements
+from ..judge.store import BY_MODEL, Judge, Judgement, judges, read_judgements
 from ..judge.variants import Variant, write_variants
 from ..predictions import Prediction, PredictionFile, PredictionKey
 from ..runs.folder import read_facts
@@ -49,7 +49,7 @@ def calibrate_by_labels(
     for run in runs:
         judgements = read_judgements(run, *judge)
         for prediction in PredictionFile(run / "predictions.jsonl"):
-            answers.setdefault(prediction.key, (prediction, judgements.get(_answer(prediction))))
+            answers.setdefault(prediction.key, (prediction, judgements.get(prediction.answer)))
     matched = match_labels(annotations, answers)
     people, split = majorities(matched.labels)
     left_out = Counter(
@@ -78,7 +78,7 @@ def calibrate_on_variants(
     summary = judge_predictions(settings, rows, progress)
     judgements = read_judgements(settings.run, *summary.judge) if summary.judge in judges(settings.run) else {}
     asked = [
-        (item.prediction, judgements.get(_answer(item.prediction)), item.kind, CC if item.correct else NOT_CC)
+        (item.prediction, judgements.get(item.prediction.answer), item.kind, CC if item.correct else NOT_CC)
         for item in found
     ]
     source = f"variants, {found[0].prediction.track} track"
@@ -96,10 +96,6 @@ def _one_judge(runs: Sequence[Path], model: str | None) -> Judge:
         named = "; ".join(f"{run}: {' '.join(filter(None, judge or ()))}" for run, judge in found.items())
         raise InputError(f"the runs have different judges, give them one by one ({named})")
     return known.pop()
-
-
-def _answer(prediction: Prediction) -> AnswerId:
-    return prediction.instance_id, prediction.sha256, prediction.track
 
 
 def _calibration(
