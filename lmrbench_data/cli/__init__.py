@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..text import one_line
-from . import agent, calibrate, dataset, evaluate, generate, images, judge, papers, report, show, submit, tasks
+from . import agent, analyse, calibrate, dataset, evaluate, generate, images, judge, papers, report, show, submit, tasks
 from .output import flush, prepare_streams, put, say, say_what_is_logged
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.add_typer(papers.app, name="papers")
 app.add_typer(agent.app, name="agent")
 app.add_typer(generate.app, name="generate")
 app.add_typer(calibrate.app, name="calibrate")
+app.add_typer(analyse.app, name="analyse")
 app.command("run")(generate.run)
 app.command("evaluate")(evaluate.evaluate)
 app.command("judge")(judge.judge)

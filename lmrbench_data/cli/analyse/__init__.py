@@ -1,0 +1,5 @@
+"""`lmrbench analyse`: the analyses of the LMR-BENCH paper, on the original's facts or on your own runs."""
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Tables and analyses of the LMR-BENCH paper, on its data or on your runs.")
