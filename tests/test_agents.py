@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 from openai_server import Reply, Request, Server, completion
 
 from lmrbench_data.build import load_benchmark, write_dataset
@@ -358,7 +359,7 @@ def test_a_killed_run_leaves_no_container_and_goes_on(
     while containers() and time.monotonic() < until:
         time.sleep(0.5)
     assert not containers()
-    done = subprocess.run([*line, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = warm_cli.run([*line, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert (summary["done"], summary["kept"], summary["complete"]) == (1, 1, True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 import yaml
 from conftest import TOY_ANSWER
 from openai_server import Reply, Request, Server, completion
@@ -215,7 +216,7 @@ def test_killed_in_the_middle_it_goes_on(server: Server, toy: Path, tmp_path: Pa
     process.communicate()
     with out.open("ab") as file:
         file.write(b'{"instance_id": "toy-a", "model_na')  # as a kill may leave it
-    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
+    done = warm_cli.run(line, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     rows = rows_of(out)
     assert Counter((row["instance_id"], row["sample"]) for row in rows) == {
@@ -226,15 +227,15 @@ def test_killed_in_the_middle_it_goes_on(server: Server, toy: Path, tmp_path: Pa
 def test_from_nothing_to_a_report_in_one_command(server: Server, toy: Path, tmp_path: Path) -> None:
     server.judge = lambda request: TOY_ANSWER if "toy" in request.user else "?"
     line = [LMRBENCH, "run", "-m", "org/m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local"]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "runs" / "org-m-standard-paper" / "report.md").is_file()
     assert len(rows_of(tmp_path / "runs" / "org-m-standard-paper.jsonl")) == 3
     assert "org/m (standard" in done.stdout
     server.key = "secret"
-    refused = subprocess.run([*line, "--out", "x"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    refused = warm_cli.run([*line, "--out", "x"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "refuses the key; set OPENAI_API_KEY" in refused.stderr
-    wrong = subprocess.run([*line, "--setting", "all"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    wrong = warm_cli.run([*line, "--setting", "all"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert wrong.returncode == 1
     assert wrong.stderr.startswith("error: --setting: 'all' is unknown; one of: standard, ")

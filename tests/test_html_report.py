@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import warm_cli
 from conftest import TOY_ANSWER
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -419,7 +420,7 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
 
     def show(*arguments: str) -> subprocess.CompletedProcess[str]:
         program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "show", run, *arguments]
-        return subprocess.run(program, capture_output=True, text=True)
+        return warm_cli.run(program, capture_output=True, text=True)
 
     done = show("toy-one", "--model", "many", "--sample", "2")
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ from typing import Any
 
 import pymupdf
 import pytest
+import warm_cli
 from loopback import LoopbackServer
 
 from lmrbench_data.errors import InfraError, InputError
@@ -241,7 +242,7 @@ def test_the_commands(pdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([LMRBENCH, "papers", *arguments], capture_output=True, text=True, timeout=120)
+        return warm_cli.run([LMRBENCH, "papers", *arguments], capture_output=True, text=True, timeout=120)
 
     assert run("add", "dpo-preference-loss", str(pdf)).returncode == 0
     listed = {row["paper"]: row["state"] for row in json.loads(run("list", "--json").stdout)}

@@ -362,7 +362,7 @@ def test_damaged_folders_are_one_line(bench: Bench) -> None:
     ]:
         path.write_bytes(damaged)
         for command in (bench.command(), bench.report()):
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = warm_cli.run(command, capture_output=True, text=True)
             assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
             assert reason in done.stderr
         path.write_bytes(whole[path])

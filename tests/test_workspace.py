@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 
 from lmrbench_data.build import load_benchmark, write_dataset
 from lmrbench_data.errors import InputError
@@ -121,7 +122,7 @@ def test_whatever_an_agent_leaves_its_answer_is_taken(
 def test_rows_are_collected(toy_row: dict[str, Any], tmp_path: Path, toy_dataset: Path) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         line = [LMRBENCH, "agent", *arguments, "--dataset", str(toy_dataset)]
-        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        return warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
     for name in ("one", "two"):
         assert run("workspace", "toy-scale", name, "--track", "contract").returncode == 0
