@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import ArgumentError, InputError
 from ...files import write_atomically
+from ...text import counted
 from ..prediction_files import BadRow
 from ..runs.folder import read_facts
 from .agreement import Agreement, measure_agreement
@@ -87,7 +88,7 @@ class Report:
 
     def __repr__(self) -> str:
         models = ", ".join(score.name for score in self.scores)
-        return f"<Report of {len(self.runs)} runs: {models}>"
+        return f"<Report of {counted(len(self.runs), 'run')}: {models}>"
 
     def _repr_markdown_(self) -> str:
         """How a notebook shows it."""

@@ -1,0 +1,158 @@
+"""LMR-Bench as a task of Inspect: its samples are our prompts, and our verdict in our sandbox is the scorer.
+
+inspect eval lmrbench_data/lmr_bench --model openai/gpt-4.1 -T setting=full-repo
+"""
+
+import asyncio
+import atexit
+import threading
+from collections.abc import Sequence
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+from inspect_ai.util import concurrency
+
+from .errors import InfraError
+from .evaluate.evaluator import evaluate_prediction
+from .evaluate.predictions import Prediction, check_track, read_predictions
+from .evaluate.reports.levels import Level, outcome, reaches
+from .evaluate.sandbox import open_sandbox
+from .evaluate.sandbox.base import Sandbox
+from .evaluate.verdict import Status, Verdict
+from .generate.answers import chosen_rows
+from .generate.papers import paper_text
+from .generate.prompt import build_prompt, prompt_version
+from .loader import dataset_sha256, load_rows
+from .rows import DatasetRow
+
+
+@task
+def lmr_bench(
+    setting: str = "standard",
+    track: str = "paper",
+    paper: str = "text",
+    paper_pages: str = "",
+    instances: str | list[str] = "",
+    dataset: str = "embedded",
+    sandbox: str = "auto",
+    workers: int = 2,
+) -> Task:
+    """Write one masked function of a paper's repository; scored by unit tests in a container.
+
+    Args:
+        setting: what the model is shown: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
+        track: `paper`, or `contract`: then it is shown the contract, too.
+        paper: its form: `text` (our summary), `pdf-json`, `pdf-markdown` (of a PDF in the cache) or `none`.
+        paper_pages: of the PDF, such as `1-9`; all by default.
+        instances: only these, as a list or separated by commas.
+        dataset: `embedded`, a folder, or `org/name[@revision]`.
+        sandbox: where answers are tested: `auto`, `docker` or `local`. It is not Inspect's own.
+        workers: how many sandboxes run at a time.
+
+    Raises:
+        InputError: a choice or an instance that does not exist, or a PDF that is not there.
+    """
+    check_track(track)
+    names = instances.split(",") if isinstance(instances, str) else instances
+    rows = chosen_rows(load_rows(dataset), [name.strip() for name in names if name.strip()])
+    samples = []
+    for row in rows:
+        prompt = build_prompt(row, setting=setting, track=track, paper=paper_text(row, paper, paper_pages))
+        messages: list[ChatMessage] = [
+            ChatMessageSystem(content=message["content"])
+            if message["role"] == "system"
+            else ChatMessageUser(content=message["content"])
+            for message in prompt.messages
+        ]
+        # No target: the tests know what is right, and a log should not hold the answer.
+        metadata = {"category": row["category"], "prompt_sha256": prompt.sha256}
+        samples.append(Sample(id=row["instance_id"], input=messages, metadata=metadata))
+    return Task(
+        dataset=MemoryDataset(samples, name="lmr-bench"),
+        solver=generate(),
+        scorer=verdict(track=track, setting=setting, dataset=dataset, sandbox=sandbox, workers=workers),
+        version=rows[0]["benchmark_version"],
+        metadata={
+            "dataset_sha256": dataset_sha256(rows),
+            "prompt_version": prompt_version(),
+            "setting": setting,
+            "track": track,
+        },
+    )
+
+
+@scorer(metrics={str(level): [mean(), stderr()] for level in Level}, name="verdict")
+def verdict(
+    track: str = "paper", setting: str = "standard", dataset: str = "embedded", sandbox: str = "auto", workers: int = 2
+) -> Scorer:
+    """Whether an answer is reproduced (every core case passed) and robust (every case passed).
+
+    A sandbox that fails is an error of the sample, never a verdict: `inspect eval-retry` asks again.
+    """
+    tester = _Tester(load_rows(dataset), sandbox)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        row = {
+            "instance_id": str(state.sample_id),
+            "model_name_or_path": str(state.model),
+            "function": state.output.completion,
+            "track": track,
+            "setting": setting,
+        }
+        async with concurrency("lmr-bench sandboxes", workers):
+            result = await asyncio.to_thread(tester.test, row)
+        if result.status is Status.INFRA_ERROR:
+            raise InfraError(result.detail)
+        reached = outcome(result.status, result.core_status)
+        return Score(
+            value={str(level): float(reaches(reached, level)) for level in Level},
+            answer=state.output.completion,
+            explanation=result.detail or "every case passed",
+            metadata={
+                "status": str(result.status),
+                "core_status": str(result.core_status),
+                "cases": [case.as_row() for case in result.cases],
+                "sandbox": tester.sandbox.name,
+                "official_sandbox": tester.sandbox.official,
+            },
+        )
+
+    return score
+
+
+class _Tester:
+    """Tests answers in one sandbox, which is opened at the first of them and closed with the process."""
+
+    def __init__(self, rows: Sequence[DatasetRow], kind: str) -> None:
+        self._rows = {row["instance_id"]: row for row in rows}
+        self._kind = kind
+        self._opened: Sandbox | None = None
+        self._images: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where answers run."""
+        if self._opened is None:
+            self._opened = open_sandbox(self._kind)
+            atexit.register(self._opened.close)
+        return self._opened
+
+    def test(self, raw: dict[str, str]) -> Verdict:
+        """The verdict on a row of predictions.
+
+        Raises:
+            InfraError: no sandbox, or no image.
+            StreamError, LoadError: the dataset's row cannot be read.
+        """
+        row = self._rows[raw["instance_id"]]
+        [prediction] = read_predictions([raw], self._rows)
+        if not isinstance(prediction, Prediction):
+            raise InfraError(str(prediction))
+        with self._lock:
+            tag = row["docker_image"]
+            image = self._images[tag] = self._images.get(tag) or self.sandbox.prepare(tag)
+        return evaluate_prediction(row, prediction, self.sandbox, image)
