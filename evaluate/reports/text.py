@@ -37,10 +37,10 @@ def render_markdown(report: "Report") -> str:
                 f"  - {counted(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
             )
     for title, table in tables(report):
-        lines += ["", f"## {title}", "", *_markdown_table(*table)]
+        lines += ["", f"## {title}", "", *markdown_table(*table)]
     reasons = (reason for path in report.paths for reason in failures(path))
     if shown := list(itertools.islice(reasons, MAX_REASONS)):
-        lines += ["", "## What did not pass", "", *_markdown_table(["instance", "model", "outcome", "why"], shown)]
+        lines += ["", "## What did not pass", "", *markdown_table(["instance", "model", "outcome", "why"], shown)]
         if more := sum(1 for _ in reasons):
             lines += ["", f"{more} more are in results.jsonl."]
     for note in notes(report):
@@ -79,16 +79,17 @@ def render_csv(report: "Report") -> str:
                 names = score.run, *score.key, instance, score.scope[instance]
                 levels = (int(reaches(answer.outcome, level)) for level in Level)
                 found = *levels, answer.status, answer.core_status, answer.judged or ""
-                writer.writerow([*map(_cell, names), answer.sample, *found])
+                writer.writerow([*map(csv_cell, names), answer.sample, *found])
     return out.getvalue()
 
 
-def _cell(text: str) -> str:
+def csv_cell(text: str) -> str:
     """A cell that no spreadsheet takes for a formula, whatever a model is called."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table; what cells hold stays text."""
     table = [f"| {' | '.join(map(_escape, cells))} |" for cells in (header, *rows)]
     return [table[0], "|" + "---|" * len(header), *table[1:]]
 

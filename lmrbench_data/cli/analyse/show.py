@@ -1,0 +1,49 @@
+"""Arguments that analyses share, and how their results are shown and written."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..output import print_json, print_table, put, say
+
+if TYPE_CHECKING:
+    from ...analyse.result import Analysis
+
+Runs = Annotated[
+    list[Path] | None, typer.Argument(help="Run folders; with none, the original's data.", metavar="[RUN]...")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write it here, too: .md, .csv or .json says as what.")
+]  # fmt: skip
+Figure = Annotated[Path | None, typer.Option("--figure", help="Draw it here: .png or .svg. Needs the extra `report`.")]
+JudgeModel = Annotated[
+    str | None, typer.Option("--judge-model", help="Whose judgements count; the last one's by default.")
+]
+
+
+def check_names(out: Path | None, figure: Path | None = None) -> None:
+    """See before the work whether the results can be written.
+
+    Raises:
+        ArgumentError: an ending says nothing.
+    """
+    from ...analyse.result import FIGURES, FORMS, check_name
+
+    if out:
+        check_name("out", out, FORMS)
+    if figure:
+        check_name("figure", figure, FIGURES)
+
+
+def present(analysis: "Analysis", as_json: bool, out: Path | None) -> None:
+    """Tables and notes on stdout, or JSON; a file if one is named."""
+    if as_json:
+        print_json(analysis.to_dict())
+    else:
+        for title, (header, rows) in analysis.tables():
+            print_table(header, rows, title=title)
+        for note in analysis.notes():
+            put(note)
+    if out:
+        say(f"written: {analysis.save(out)}")

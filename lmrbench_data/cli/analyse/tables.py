@@ -1,0 +1,50 @@
+"""`lmrbench analyse tables`: accuracy, the judge's and people's categories, and how far they agree."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..output import Json
+from .show import JudgeModel, Out, Runs, check_names, present
+
+
+def tables(
+    runs: Runs = None,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="People's labels (.csv, .jsonl) of the runs' answers.")
+    ] = None,
+    judge_model: JudgeModel = None,
+    printed: Annotated[
+        Path | None,
+        typer.Option(
+            "--printed", help="Numbers copied from a paper, to be checked: CSV of group, rater, label, percent."
+        ),
+    ] = None,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """The LMR-BENCH paper's Tables 2 and 6, agreement and conflicts, of its own data or of runs.
+
+    Of the paper's own numbers it is said which follow from its data.
+
+    Example: lmrbench analyse tables runs/mine --labels labels.csv
+    """
+    from ...analyse.answers import original_answers, run_answers
+    from ...analyse.printed import PAPER, read_printed
+    from ...analyse.tables import make_tables
+    from ...errors import ArgumentError
+    from ...evaluate.reports.annotations import read_annotations
+
+    check_names(out)
+    if labels and not runs:
+        raise ArgumentError("labels", "are of the answers of runs; name a run, too (the original's data has its own)")
+    given = read_printed(printed) if printed else []
+    annotations, bad = read_annotations(labels) if labels else ([], [])
+    if runs:
+        found = make_tables(run_answers(runs, judge_model, annotations, bad), given)
+    else:
+        found = make_tables(original_answers(), [*PAPER, *given])
+    present(found, as_json, out)
+    if bad:
+        raise typer.Exit(1)
