@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..errors import ArgumentError
 from ..evaluate.judge.category import BEST_FIRST
 from ..evaluate.prediction_files import BadRow
 from ..evaluate.predictions import PredictionKey
@@ -14,8 +15,11 @@ from ..evaluate.reports.report import make_report
 from ..evaluate.reports.scores import NOT_JUDGED, ModelScore
 from ..evaluate.reports.stats import wilson
 from ..evaluate.reports.tables import column
+from ..evaluate.runs.folder import read_facts
 from ..evaluate.verdict import Status
+from ..loader import dataset_sha256, load_rows
 from ..original import facts
+from ..rows import DatasetRow
 from ..text import counted
 
 #: The measure of the original's tests, which have one level.
@@ -139,19 +143,40 @@ def run_answers(
     rows = [row for score in scores for row in _rows(score, column(score, scores), people)]
     unknown = len(matched.unknown)
     about = {
-        "incomplete: {} could not be graded (infra error); the same `lmrbench evaluate` tries again": sum(
+        "Incomplete: {} could not be graded (infra error); the same `lmrbench evaluate` tries again.": sum(
             None in row.passed.values() for row in rows
         ),
-        "people are split evenly on {}, left out of what they say": len(split),
+        "People are split evenly on {}, left out of what they say.": len(split),
     }
     notes = [text.format(counted(number, "answer")) for text, number in about.items() if number]
     if unknown:
-        notes.append(f"{counted(unknown, 'label')} of answers that these runs do not have: left out")
+        notes.append(f"{counted(unknown, 'label')} of answers that these runs do not have: left out.")
     if matched.ambiguous:
-        notes.append(f"{counted(matched.ambiguous, 'label')} that may mean several answers: left out")
+        notes.append(f"{counted(matched.ambiguous, 'label')} that may mean several answers: left out.")
     if bad:
-        notes.append(f"{counted(len(bad), 'row')} of labels could not be read: left out")
+        notes.append(f"{counted(len(bad), 'row')} of labels could not be read: left out.")
     return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), rows, notes=notes)
+
+
+def rows_of_runs(runs: Sequence[Path], dataset: str | None = None) -> list[DatasetRow]:
+    """The rows that some runs were evaluated on.
+
+    Args:
+        dataset: where they are now, if they have moved.
+
+    Raises:
+        InputError: no run folder, or the dataset has changed since.
+        LoadError: there is no such dataset.
+    """
+    every = [read_facts(run) for run in runs]
+    spec = dataset or every[0]["dataset"]
+    rows = load_rows(spec)
+    for run, of_run in zip(runs, every, strict=True):
+        if dataset_sha256(rows) != of_run["dataset_sha256"]:
+            raise ArgumentError(
+                "dataset", f"{run} was evaluated on other rows than {spec!r} has; name the one it was on"
+            )
+    return list(rows)
 
 
 def _rows(score: ModelScore, group: str, people: Mapping[PredictionKey, str]) -> Iterable[RatedAnswer]:

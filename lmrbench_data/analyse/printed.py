@@ -127,7 +127,7 @@ def read_printed(path: Path) -> list[Printed]:
             if not percent.is_finite() or not 0 <= percent <= 100:
                 problem = f"percent: a number from 0 to 100 is needed, found {names[3][:60]!r}"
                 raise InputError(f"printed numbers {path}:{reader.line_num}: {problem}")
-            found.append(Printed(*names[:3], percent))
+            found.append(Printed(names[0], names[1], names[2], percent))
     except csv.Error as error:
         raise InputError(f"printed numbers {path}:{reader.line_num}: not CSV: {error}") from error
     return found

@@ -44,6 +44,15 @@ class Analysis(ABC):
     def records(self) -> list[dict[str, Any]]:
         """One flat row for each number; all rows have the same keys."""
 
+    def draw(self, path: Path) -> None:
+        """The figure of the analysis, .png or .svg.
+
+        Raises:
+            ArgumentError: it has none.
+            InputError: the extra `report` is not installed, or the file cannot be written.
+        """
+        raise ArgumentError("figure", f"{self.title}: has no figure")
+
     def to_pandas(self) -> "pd.DataFrame":
         """The records as a DataFrame."""
         import pandas as pd

@@ -1,6 +1,6 @@
 """The LMR-BENCH paper's Tables 2 and 6, and how far judge, people and tests agree: for its data, or for any runs.
 
-Table 2: unit-test accuracy and the shares of CC, LC, LI by the judge and by people, for each model and setting. Table 6:
+Table 2: unit-test accuracy and the shares of CC, LC, LI by the judge and by people, by model and setting. Table 6:
 the same after the collapse to CC against all else. Agreement: both gave the same category. Conflict: one says CC and
 the other LI, whichever is which; this definition gives the paper's 9.5 %.
 """

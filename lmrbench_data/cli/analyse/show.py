@@ -36,8 +36,8 @@ def check_names(out: Path | None, figure: Path | None = None) -> None:
         check_name("figure", figure, FIGURES)
 
 
-def present(analysis: "Analysis", as_json: bool, out: Path | None) -> None:
-    """Tables and notes on stdout, or JSON; a file if one is named."""
+def present(analysis: "Analysis", as_json: bool, out: Path | None, figure: Path | None = None) -> None:
+    """Tables and notes on stdout, or JSON; files if they are named."""
     if as_json:
         print_json(analysis.to_dict())
     else:
@@ -47,3 +47,6 @@ def present(analysis: "Analysis", as_json: bool, out: Path | None) -> None:
             put(note)
     if out:
         say(f"written: {analysis.save(out)}")
+    if figure:
+        analysis.draw(figure)
+        say(f"written: {figure}")
