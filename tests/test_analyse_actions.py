@@ -40,14 +40,16 @@ def test_the_original_s_shares_are_what_pandas_counts() -> None:
     frame = frame.join(solved, on=["model", "paper"])
     made = analyse_actions(original_sessions())
     groups = {(model, ALL): rows for model, rows in frame.groupby("model")} | {(ALL, ALL): frame}
-    groups |= {(model, PASSED if passed else NOT_PASSED): rows for (model, passed), rows in frame.groupby(["model", "passed"])}
-    groups |= {(ALL, PASSED if passed else NOT_PASSED): rows for passed, rows in frame.groupby("passed")}
+    frame["outcome"] = frame["passed"].map({True: PASSED, False: NOT_PASSED})
+    groups |= dict(iter(frame.groupby(["model", "outcome"])))
+    groups |= {(ALL, outcome): rows for outcome, rows in frame.groupby("outcome")}
     assert {(item.model, item.outcome) for item in made.shares} == set(groups)
     for (model, outcome), rows in groups.items():
         sums = rows[list(KINDS)].sum()
         for kind, item in made.of(model, outcome).items():
             assert (item.sessions, item.actions, item.total) == (len(rows), sums[kind], sums.sum())
-    assert any("7 other actions" in note for note in made.notes()), frame[["browse", "browse_interactive"]].sum().sum()
+    assert frame[["browse", "browse_interactive"]].sum().sum() == 7
+    assert any("7 other actions" in note for note in made.notes())
 
 
 # --- shares -----------------------------------------------------------------------------------------------------------
@@ -154,7 +156,7 @@ def test_any_text_is_of_some_kind(text: str) -> None:
 
 def mini(*commands: str) -> dict[str, Any]:
     """What mini-swe-agent keeps of a session."""
-    messages: list[dict[str, Any]] = [{"role": "system", "content": "x"}, {"role": "user", "content": "```bash\nls\n```"}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "```bash\nls\n```"}]
     for text in commands:
         messages += [{"role": "assistant", "content": "", "extra": {"actions": [{"command": text}] if text else []}}]
         messages += [{"role": "tool", "content": "ok"}]

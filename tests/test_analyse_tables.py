@@ -1,4 +1,4 @@
-"""Tables 2 and 6 are what a spreadsheet would count, of the original's labels and of runs; a wrong number is noticed."""
+"""Tables 2 and 6 are what pandas counts, of the original's labels and of runs; a wrong printed number is noticed."""
 
 import csv
 import io
@@ -81,7 +81,11 @@ def test_every_cell_of_the_original_is_what_pandas_counts(original: Tables) -> N
     for pair in original.binary:
         rows = frame[frame["group"] == pair.group] if pair.group != ALL else frame
         rows = rows.dropna(subset="unit_test") if UNIT_TESTS in (pair.first, pair.second) else rows
-        columns = {UNIT_TESTS: rows["unit_test"] == "pass", "judge": rows["judge"] == "CC", "people": rows["human"] == "CC"}
+        columns = {
+            "judge": rows["judge"] == "CC",
+            "people": rows["human"] == "CC",
+            UNIT_TESTS: rows["unit_test"] == "pass",
+        }
         pairs = list(zip(columns[pair.first], columns[pair.second], strict=True))
         assert (pair.agreement.part, pair.agreement.whole) == (sum(a == b for a, b in pairs), len(pairs))
         assert pair.kappa.value == pytest.approx(cohen(pairs))
@@ -182,7 +186,7 @@ def test_a_swapped_row_is_recognised_and_an_impossible_number_too(original: Tabl
         "no",
         "yes",
     ]
-    with pytest.raises(ArgumentError, match="group 'gpt5' is unknown; one of: all; gpt4.1, no_agent"):
+    with pytest.raises(ArgumentError, match=r"group 'gpt5' is unknown; one of: all; gpt4\.1, no_agent"):
         compare([Printed("gpt5", "judge", "LI", Decimal(1))], counted)
 
 
@@ -253,7 +257,7 @@ def test_a_run_s_tables_are_the_report_s_numbers_and_people_s_majorities(judged_
     assert count(ALL, BOTH, "conflict") == (1, 2)
     assert dict(made.confusion) == {("CC", "CC"): 1, ("CC", "LI"): 1}
     notes = "\n".join(made.notes())
-    for words in ("1 answer could not be graded", "split evenly on 1 answer", "1 label of answers that these runs do not"):
+    for words in ("1 answer could not be graded", "split evenly on 1 answer", "1 label of answers that these runs"):
         assert words in notes
 
 
