@@ -24,7 +24,7 @@ from lmrbench_data.analyse.answers import (
     original_answers,
     run_answers,
 )
-from lmrbench_data.analyse.printed import PAPER, Printed, compare, read_printed, rounds_to
+from lmrbench_data.analyse.printed import Printed, compare, read_printed, rounds_to
 from lmrbench_data.analyse.tables import ALL, BOTH, Tables, make_tables
 from lmrbench_data.errors import ArgumentError, InputError
 from lmrbench_data.evaluate.judge.category import BEST_FIRST
@@ -59,7 +59,7 @@ def judgement(instance: str, category: str | None, *, sha: str = "x", track: str
 
 @pytest.fixture(scope="module")
 def original() -> Tables:
-    return make_tables(original_answers(), PAPER)
+    return make_tables(original_answers())
 
 
 def test_every_cell_of_the_original_is_what_pandas_counts(original: Tables) -> None:
@@ -287,6 +287,25 @@ def test_the_command_prints_json_and_writes_the_same_numbers_in_all_forms(judged
     done = command("tables", "--out", tmp_path / "t.md")
     assert "62.5 % (105/168)" in done.stdout
     assert "| all | judge and people | conflict | 9.5 % | 9.5 % (16/168) | yes |" in (tmp_path / "t.md").read_text()
+
+
+def test_an_import_of_the_original_is_counted_in_place_of_the_facts(tmp_path: Path) -> None:
+    (tmp_path / "import.json").write_text("{}")
+    lines = LABELS.read_text().splitlines(keepends=True)
+    (tmp_path / "labels.csv").write_text("".join(lines[:29]))
+    made = make_tables(original_answers(tmp_path))
+    assert {cell.group for cell in made.cells} == {"gpt4.1, no_agent"}
+    done = command("tables", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads(json.dumps(made.to_dict()))
+    assert made.printed == []  # the paper's numbers are of all answers
+    done = command("tables", tmp_path, tmp_path / "run")
+    assert "an import of the original is analysed alone, not beside runs" in done.stderr
+    for damage in ("unit_test", "pass"):
+        (tmp_path / damage).mkdir()
+        (tmp_path / damage / "labels.csv").write_text("".join(lines[:29]).replace(damage, "x"))
+        with pytest.raises(InputError, match=r"labels\.csv: damaged .*; import again"):
+            original_answers(tmp_path / damage)
 
 
 def test_bad_input_is_one_line(judged_run: Path, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from ..original import facts
 from ..rows import DatasetRow
 from ..text import counted
 
+#: The record of an import of the original: a folder that has it is one.
+IMPORT = "import.json"
 #: The measure of the original's tests, which have one level.
 UNIT_TESTS = "unit tests"
 #: What the judge "says" of an answer that holds nothing to judge (missing, malformed, too long): no category, yet the
@@ -95,8 +97,15 @@ class Proportion:
         return wilson(self.share * self.instances if self.share is not None else 0, self.instances)
 
 
-def original_answers() -> Answers:
-    """The 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings."""
+def original_answers(folder: Path | None = None) -> Answers:
+    """The 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings.
+
+    Args:
+        folder: of an import of the original, whose answers are read instead.
+
+    Raises:
+        InputError: the folder has none, or its file is damaged.
+    """
     rows = [
         RatedAnswer(
             f"{label.model}, {label.setting}",
@@ -109,9 +118,14 @@ def original_answers() -> Answers:
             label.judge,
             label.human,
         )
-        for label in facts.labels()
+        for label in facts.labels(folder)
     ]
-    return Answers("the original's data (labels.csv)", (UNIT_TESTS,), rows, is_original=True)
+    return Answers(source_of("the original's data", "labels.csv", folder), (UNIT_TESTS,), rows, is_original=True)
+
+
+def source_of(what: str, name: str, folder: Path | None) -> str:
+    """How the original's data is called: the facts in the package, or those of an import."""
+    return f"{what} ({folder / name if folder else name})"
 
 
 def run_answers(

@@ -28,7 +28,8 @@ class Printed(NamedTuple):
     """With the decimals that are printed."""
 
 
-#: What the LMR-BENCH paper says of its judge, of all 168 answers. Its other cells are not at hand: who has the paper
+PAPER_ANSWERS = 168
+#: What the LMR-BENCH paper says of its judge, of all these answers. Its other cells are not at hand: who has the paper
 #: gives them as a file (`read_printed`).
 PAPER = (
     Printed("all", "judge and people", "agreement", Decimal("62.5")),

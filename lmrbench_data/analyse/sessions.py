@@ -14,6 +14,7 @@ from ..evaluate.verdict import Status
 from ..generate.agents.run import PREDICTIONS, TRAJECTORIES
 from ..original import facts
 from ..text import counted
+from .answers import source_of
 from .trajectories import EXCLUDED, OLD_ACTIONS, count_actions
 
 #: How agents' rows are marked.
@@ -45,24 +46,31 @@ class Sessions:
     notes: Sequence[str] = ()
 
 
-def original_sessions() -> Sessions:
+def original_sessions(folder: Path | None = None) -> Sessions:
     """The 66 named sessions of OpenHands that the original published (actions.csv).
 
     A session has passed if the unit tests of all functions of its paper passed.
+
+    Args:
+        folder: of an import of the original, whose sessions are read instead.
+
+    Raises:
+        InputError: the folder has none, or its file is damaged.
     """
     results: dict[tuple[str, int], list[bool]] = {}
-    for label in facts.labels():
+    for label in facts.labels(folder):
         if label.setting == "openhands_agent" and label.passed is not None:
             results.setdefault((label.model, label.paper), []).append(label.passed)
     rows = []
-    for session in facts.sessions():
+    for session in facts.sessions(folder):
         actions: Counter[str] = Counter()
         for name, count in session.actions.items():
             actions[OLD_ACTIONS[name]] += count
         known = results.get((session.model, session.paper))
         rows.append(Session(session.model, str(session.paper), actions, all(known) if known else None))
     note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
-    return Sessions("the original's sessions of OpenHands (actions.csv)", "unit tests", rows, [note])
+    source = source_of("the original's sessions of OpenHands", "actions.csv", folder)
+    return Sessions(source, "unit tests", rows, [note])
 
 
 def run_sessions(paths: Sequence[Path], trajectories: Sequence[Path] = (), level: Level = Level.REPRODUCED) -> Sessions:

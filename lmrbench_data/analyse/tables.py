@@ -14,7 +14,7 @@ from ..evaluate.judge.category import BEST_FIRST
 from ..evaluate.reports.association import Kappa, cohen
 from ..evaluate.reports.tables import Table
 from .answers import UNIT_TESTS, Answers, Proportion, RatedAnswer
-from .printed import Compared, Printed, compare
+from .printed import PAPER, PAPER_ANSWERS, Compared, Printed, compare
 from .result import Analysis, bounds, percent
 
 ALL = "all"
@@ -142,7 +142,8 @@ def make_tables(answers: Answers, printed: Sequence[Printed] = ()) -> Tables:
     """Count the tables.
 
     Args:
-        printed: cells of a printed table, to be compared with the counted ones.
+        printed: cells of a printed table, to be compared with the counted ones; the original's are compared with the
+            paper's in any case.
 
     Raises:
         ArgumentError: a printed cell names a row or column that the tables do not have.
@@ -178,7 +179,8 @@ def make_tables(answers: Answers, printed: Sequence[Printed] = ()) -> Tables:
         (str(row.people), str(row.judge)) for row in answers.rows if row.people and row.judge in BEST_FIRST
     )
     found = {(cell.group, cell.rater, cell.label): cell.found for cell in cells}
-    return Tables(answers, cells, categories, binary, confusion, compare(printed, found))
+    own = PAPER if answers.is_original and len(answers.rows) == PAPER_ANSWERS else ()
+    return Tables(answers, cells, categories, binary, confusion, compare([*own, *printed], found))
 
 
 def missing_in(answers: Answers) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..output import Json
-from .show import Figure, Out, Runs, check_names, present
+from .show import Figure, Out, Runs, check_names, imported, present
 
 
 def actions(
@@ -35,9 +35,10 @@ def actions(
     from ...evaluate.reports.levels import Level
 
     check_names(out, figure)
-    if trajectories and not runs:
+    original = imported(runs)
+    if trajectories and (original or not runs):
         raise ArgumentError("trajectories", "are of runs; name a run, too")
     level = Level.ROBUST if robust else Level.REPRODUCED
-    found = run_sessions(runs, trajectories or (), level) if runs else original_sessions()
-    analysis = analyse_actions(found)
-    present(analysis, as_json, out, figure)
+    is_run = runs and not original
+    found = run_sessions(runs or (), trajectories or (), level) if is_run else original_sessions(original)
+    present(analyse_actions(found), as_json, out, figure)

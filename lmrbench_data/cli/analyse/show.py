@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from ...analyse.result import Analysis
 
 Runs = Annotated[
-    list[Path] | None, typer.Argument(help="Run folders; with none, the original's data.", metavar="[RUN]...")
+    list[Path] | None,
+    typer.Argument(
+        help="Run folders, or an import of the original; with none, its published data.", metavar="[RUN]..."
+    ),
 ]
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write it here, too: .md, .csv or .json says as what.")
@@ -20,6 +23,21 @@ Figure = Annotated[Path | None, typer.Option("--figure", help="Draw it here: .pn
 JudgeModel = Annotated[
     str | None, typer.Option("--judge-model", help="Whose judgements count; the last one's by default.")
 ]
+
+
+def imported(runs: list[Path] | None) -> Path | None:
+    """The folder of an import, if that is what was given in place of runs.
+
+    Raises:
+        InputError: it was given beside others.
+    """
+    from ...analyse.answers import IMPORT
+    from ...errors import InputError
+
+    found = [path for path in runs or () if (path / IMPORT).is_file()]
+    if found and len(runs or ()) > 1:
+        raise InputError(f"{found[0]}: an import of the original is analysed alone, not beside runs")
+    return found[0] if found else None
 
 
 def check_names(out: Path | None, figure: Path | None = None) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..output import Json
-from .show import Figure, JudgeModel, Out, Runs, check_names, present
+from .show import Figure, JudgeModel, Out, Runs, check_names, imported, present
 
 
 def structure(
@@ -41,14 +41,15 @@ def structure(
     from ...evaluate.reports.annotations import read_annotations
 
     check_names(out, figure)
-    if not runs and (labels or dataset):
+    original = imported(runs)
+    if (original or not runs) and (labels or dataset):
         raise ArgumentError("labels" if labels else "dataset", "is of runs; name a run, too")
     annotations, bad = read_annotations(labels) if labels else ([], [])
-    if runs:
+    if runs and not original:
         answers = run_answers(runs, judge_model, annotations, bad)
         found = analyse_structure(answers, rows_of_runs(runs, dataset), solved_by)
     else:
-        found = analyse_structure(original_answers(), solved_by=solved_by)
+        found = analyse_structure(original_answers(original), solved_by=solved_by)
     present(found, as_json, out, figure)
     if bad:
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..output import Json
-from .show import JudgeModel, Out, Runs, check_names, present
+from .show import JudgeModel, Out, Runs, check_names, imported, present
 
 
 def tables(
@@ -31,20 +31,21 @@ def tables(
     Example: lmrbench analyse tables runs/mine --labels labels.csv
     """
     from ...analyse.answers import original_answers, run_answers
-    from ...analyse.printed import PAPER, read_printed
+    from ...analyse.printed import read_printed
     from ...analyse.tables import make_tables
     from ...errors import ArgumentError
     from ...evaluate.reports.annotations import read_annotations
 
     check_names(out)
-    if labels and not runs:
+    original = imported(runs)
+    if labels and (original or not runs):
         raise ArgumentError("labels", "are of the answers of runs; name a run, too (the original's data has its own)")
     given = read_printed(printed) if printed else []
     annotations, bad = read_annotations(labels) if labels else ([], [])
-    if runs:
+    if runs and not original:
         found = make_tables(run_answers(runs, judge_model, annotations, bad), given)
     else:
-        found = make_tables(original_answers(), [*PAPER, *given])
+        found = make_tables(original_answers(original), given)
     present(found, as_json, out)
     if bad:
         raise typer.Exit(1)
