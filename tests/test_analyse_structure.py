@@ -167,8 +167,8 @@ def test_effects_that_are_there_are_found() -> None:
 @pytest.mark.parametrize(
     ("columns", "solved", "clusters", "problem"),
     [
-        ({"x": [1, 2, 3, 4]}, [False, False, True, True], "abcd", "the outcome is separated by intercept, x"),
-        ({"m": [1, 1, 0, 0, 0]}, [True, True, True, False, True], "abcde", "the outcome is separated by"),
+        ({"x": [1, 2, 3, 4]}, [False, False, True, True], "abcd", "separation: the outcome of some answers follows from x, so"),
+        ({"m": [1, 1, 0, 0, 0]}, [True, True, True, False, True], "abcde", "separation: the outcome of some answers follows from m, so"),
         ({"x": [1, 2, 3, 4]}, [True] * 4, "abcd", "all of 4 answers solved"),
         ({"x": [1, 2, 3, 4]}, [False] * 4, "abcd", "none of 4 answers solved"),
         ({"x": [1, 2, 3, 4]}, [True, False, True, False], "aaaa", "all answers are to one paper"),
@@ -253,6 +253,21 @@ def test_runs_are_regressed_on_all_measures(make_run: Any, rows: list[DatasetRow
     assert "No estimate: none of 56 answers solved: there is nothing to explain." in nobody.notes()
     with pytest.raises(InputError, match="not drawn, because there is no estimate"):
         nobody.draw(run / "f.png")
+
+
+def test_a_model_that_solves_nothing_and_what_is_not_there_say_nothing_of_structure(
+    make_run: Any, rows: list[DatasetRow]
+) -> None:
+    run = make_run()
+    before = analyse_structure(run_answers([run]), rows)
+    lines = (run / "results.jsonl").read_text().splitlines()
+    weak = [json.dumps({**json.loads(line), "model_name_or_path": "weak"}) for line in lines[:9]]
+    failed = [line.replace('"core_status": "passed"', '"core_status": "failed"') for line in weak]
+    (run / "results.jsonl").write_text("\n".join([*lines, *failed, ""]))
+    after = analyse_structure(run_answers([run]), rows)
+    assert after.fit == before.fit
+    assert "Left out: weak, with none of its answers solved." in after.notes()
+    assert "Left out: 19 answers that the runs do not have." in after.notes()
 
 
 def test_the_command_prints_json_draws_and_says_what_is_wrong(make_run: Any, tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ class RatedAnswer:
     """A category or `NOTHING`; None if the judge was not asked, or gave no answer."""
     people: str | None
     """The category that most people gave; None if there is none."""
+    is_there: bool = True
+    """False of one that an instance of the run's scope lacks."""
 
 
 @dataclass(frozen=True)
@@ -207,4 +209,6 @@ def _rows(score: ModelScore, group: str, people: Mapping[PredictionKey, str]) ->
             yield RatedAnswer(group, *names, answer.sample, passed, judge, label and str(label))
         for sample in range(len(answers), score.samples):  # every instance weighs the same, as in the report
             none = dict.fromkeys(map(str, Level), False)
-            yield RatedAnswer(group, score.model, score.setting, instance, "", sample, none, NOTHING, None)
+            yield RatedAnswer(
+                group, score.model, score.setting, instance, "", sample, none, NOTHING, None, is_there=False
+            )

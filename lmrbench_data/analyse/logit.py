@@ -113,8 +113,8 @@ def fit_logit(columns: Mapping[str, Sequence[float]], solved: Sequence[bool], cl
     kept, design, left_out = _independent(columns, known[0])
     separated = _separating(design, outcome)
     if separated:
-        which = ", ".join(([INTERCEPT, *kept])[place] for place in separated)
-        problem = f"the outcome is separated by {which}: there, all or none are solved, and no finite estimate exists"
+        which = ", ".join(kept[place - 1] for place in separated if place)
+        problem = f"separation: the outcome of some answers follows from {which}, so that no finite estimate exists"
         return Fit(*known, problem=problem, left_out=left_out)
     return _fit(kept, design, outcome, [names.index(name) for name in clusters], known, left_out)
 

@@ -96,7 +96,10 @@ def run_sessions(paths: Sequence[Path], trajectories: Sequence[Path] = (), level
     where = ", ".join(map(str, paths))
     if not rows:
         why = "; ".join(f"{counted(number, 'answer')}: {reason}" for reason, number in left.items())
-        raise InputError(f"{where}: no session of an agent found{why and f' ({why})'}")
+        raise InputError(
+            f"{where}: no session of an agent found ({why or 'no answer has a setting that begins with `agent:`'}); "
+            "see `lmrbench agent run`"
+        )
     notes = [f"Left out: {counted(number, 'answer')} ({reason})." for reason, number in sorted(left.items())]
     return Sessions(where, str(level), rows, notes)
 

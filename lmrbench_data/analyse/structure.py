@@ -140,14 +140,19 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
     else:
         of_task, empty = dict(task_repositories(rows)), []
         found = [(row, of_task[row.instance_id]) for row in answers.rows]
-    rated = [(row, item, result) for row, item in found if (result := _solved(row, solved_by)) is not None]
+    rated = [
+        (row, item, result) for row, item in found if row.is_there and (result := _solved(row, solved_by)) is not None
+    ]
     used = [(row, item, result) for row, item, result in rated if item is not None]
     if not used:
         raise InputError(f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain")
     remarks = []
+    if absent := sum(not row.is_there for row in answers.rows):
+        remarks.append(f"Left out: {counted(absent, 'answer')} that the runs do not have.")
     if empty:
         left = counted(len(rated) - len(used), "answer")
         remarks.append(f"The original measured {', '.join(empty)} as empty: {left} left out.")
+    used = _with_both(used, remarks)
     columns, sizes, lacking = {}, {}, []
     for name, measure in MEASURES.items():
         values = [measure(item) for _, item, _ in used]
@@ -165,6 +170,21 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         columns[group] = [float(row.group == group) for row, _, _ in used]
     fit = fit_logit(columns, [result for _, _, result in used], [item.paper for _, item, _ in used])
     return Structure(answers, solved_by, fit, sizes, groups[0], remarks)
+
+
+def _with_both(
+    used: list[tuple[RatedAnswer, Repository, bool]], remarks: list[str]
+) -> list[tuple[RatedAnswer, Repository, bool]]:
+    """The answers of groups that solved some and not others: a dummy explains all others by itself, without limit."""
+    results: dict[str, set[bool]] = {}
+    for row, _, result in used:
+        results.setdefault(row.group, set()).add(result)
+    if all(len(found) == 1 for found in results.values()):
+        return used  # the regression says why there is none
+    for group, found in results.items():
+        if len(found) == 1:
+            remarks.append(f"Left out: {group}, with {'all' if True in found else 'none'} of its answers solved.")
+    return [item for item in used if len(results[item[0].group]) == 2]
 
 
 def _solved(row: RatedAnswer, by: str) -> bool | None:

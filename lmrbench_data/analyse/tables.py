@@ -70,7 +70,7 @@ class Tables(Analysis):
         """Those with something to say."""
         found = [
             *(
-                (f"Table 2: accuracy by {measure}", self._shares(measure, ["passed"]))
+                (f"Table 2: accuracy ({measure})", self._shares(measure, ["passed"]))
                 for measure in self.answers.measures
             ),
             ("Table 2: the judge's categories", self._shares(JUDGE, BEST_FIRST)),
@@ -96,7 +96,7 @@ class Tables(Analysis):
                 "Reproduced: every core case passed; robust: every case. Shares are of all instances; one without an "
                 "answer passed nothing. The judge's are as in `lmrbench report`, people's of what they labelled."
             )
-        if any(row.people for row in self.answers.rows):
+        if self.confusion:
             lines.append("Agreement: the same category of three. Conflict: one says CC and the other LI.")
         return [*lines, *self.answers.notes]
 
