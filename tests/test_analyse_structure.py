@@ -167,8 +167,18 @@ def test_effects_that_are_there_are_found() -> None:
 @pytest.mark.parametrize(
     ("columns", "solved", "clusters", "problem"),
     [
-        ({"x": [1, 2, 3, 4]}, [False, False, True, True], "abcd", "separation: the outcome of some answers follows from x, so"),
-        ({"m": [1, 1, 0, 0, 0]}, [True, True, True, False, True], "abcde", "separation: the outcome of some answers follows from m, so"),
+        (
+            {"x": [1, 2, 3, 4]},
+            [False, False, True, True],
+            "abcd",
+            "separation: the outcome of some answers follows from x, so",
+        ),
+        (
+            {"m": [1, 1, 0, 0, 0]},
+            [True, True, True, False, True],
+            "abcde",
+            "separation: the outcome of some answers follows from m, so",
+        ),
         ({"x": [1, 2, 3, 4]}, [True] * 4, "abcd", "all of 4 answers solved"),
         ({"x": [1, 2, 3, 4]}, [False] * 4, "abcd", "none of 4 answers solved"),
         ({"x": [1, 2, 3, 4]}, [True, False, True, False], "aaaa", "all answers are to one paper"),

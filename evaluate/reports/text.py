@@ -27,10 +27,10 @@ def render_markdown(report: "Report") -> str:
         official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
         seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
         lines.append(
-            f"- run {_escape(facts['run_id'])}: dataset {_escape(facts['dataset'])} version "
-            f"{_escape(facts['benchmark_version'])} ({_escape(facts['dataset_sha256'][:12])}), "
-            f"sandbox {_escape(facts['sandbox'])}{official}{seeds}, harness {_escape(facts['harness_version'])}, "
-            f"{_escape(facts['started_at'])}" + ("" if facts.get("complete") else ", **incomplete**")
+            f"- run {escape(facts['run_id'])}: dataset {escape(facts['dataset'])} version "
+            f"{escape(facts['benchmark_version'])} ({escape(facts['dataset_sha256'][:12])}), "
+            f"sandbox {escape(facts['sandbox'])}{official}{seeds}, harness {escape(facts['harness_version'])}, "
+            f"{escape(facts['started_at'])}" + ("" if facts.get("complete") else ", **incomplete**")
         )
         if bad := facts.get("bad_rows"):
             lines.append(
@@ -90,10 +90,10 @@ def csv_cell(text: str) -> str:
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The lines of a table; what cells hold stays text."""
-    table = [f"| {' | '.join(map(_escape, cells))} |" for cells in (header, *rows)]
+    table = [f"| {' | '.join(map(escape, cells))} |" for cells in (header, *rows)]
     return [table[0], "|" + "---|" * len(header), *table[1:]]
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """One line of plain text. Names and messages are whatever a model says: they must not become markup."""
     return re.sub(r"([\\`*_\[\]|<>~&$])", r"\\\1", one_line(text))

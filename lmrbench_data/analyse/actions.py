@@ -79,7 +79,7 @@ class Actions(Analysis):
         everybody = [ALL] if len(self.models) > 1 else []
         by_model = [(name, ALL) for name in [*self.models, *everybody]]
         by_outcome = [(name, outcome) for name in [*everybody, *self.models] for outcome in _OUTCOMES]
-        rows = [[i.kind, f"{100 * i.value:+.1f}", _points(i.interval)] for i in self.differences]
+        rows = [[i.kind, _signed(i.value), _points(i.interval)] for i in self.differences]
         found = [
             ("By model", self._table(by_model, with_outcome=False)),
             ("By outcome", self._table(by_outcome, with_outcome=True)),
@@ -234,4 +234,9 @@ def _range(interval: tuple[float, float] | None) -> str:
 
 
 def _points(interval: tuple[float, float] | None) -> str:
-    return "-" if interval is None else f"{100 * interval[0]:+.1f} to {100 * interval[1]:+.1f}"
+    return "-" if interval is None else f"{_signed(interval[0])} to {_signed(interval[1])}"
+
+
+def _signed(share: float) -> str:
+    """Percentage points with their sign; zero has none of its own."""
+    return f"{round(100 * share, 1) + 0.0:+.1f}"

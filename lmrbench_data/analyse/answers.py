@@ -131,7 +131,7 @@ def source_of(what: str, name: str, folder: Path | None) -> str:
 
 
 def run_answers(
-    runs: Sequence[Path],
+    runs: Sequence[str | Path],
     judge_model: str | None = None,
     annotations: Sequence[Annotation] = (),
     bad: Sequence[BadRow] = (),
@@ -146,7 +146,7 @@ def run_answers(
     Raises:
         InputError: no run folder, a damaged one, or runs on different datasets.
     """
-    report = make_report(runs, judge_model=judge_model)
+    report = make_report([Path(run) for run in runs], judge_model=judge_model)
     scores = report.scores
     keys: list[PredictionKey] = [
         (instance, *score.key, answer.sample)
@@ -174,7 +174,7 @@ def run_answers(
     return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), rows, notes=notes)
 
 
-def rows_of_runs(runs: Sequence[Path], dataset: str | None = None) -> list[DatasetRow]:
+def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list[DatasetRow]:
     """The rows that some runs were evaluated on.
 
     Args:
@@ -184,7 +184,7 @@ def rows_of_runs(runs: Sequence[Path], dataset: str | None = None) -> list[Datas
         InputError: no run folder, or the dataset has changed since.
         LoadError: there is no such dataset.
     """
-    every = [read_facts(run) for run in runs]
+    every = [read_facts(Path(run)) for run in runs]
     spec = dataset or every[0]["dataset"]
     rows = load_rows(spec)
     for run, of_run in zip(runs, every, strict=True):

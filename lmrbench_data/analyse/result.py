@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
 from ..evaluate.reports.tables import Table
-from ..evaluate.reports.text import csv_cell, markdown_table
+from ..evaluate.reports.text import csv_cell, escape, markdown_table
 from ..files import write_atomically
-from ..text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +64,7 @@ class Analysis(ABC):
         for title, table in self.tables():
             lines += ["", f"## {title}", "", *markdown_table(*table)]
         for note in self.notes():
-            lines += ["", one_line(note)]
+            lines += ["", escape(note)]
         return "\n".join(lines) + "\n"
 
     def to_csv(self) -> str:
