@@ -15,6 +15,7 @@ from test_agreement import cohen
 from test_report import command as report_command
 from test_report import result, two_levels, write_run
 
+from lmrbench_data.analyse.actions import analyse_actions
 from lmrbench_data.analyse.answers import (
     NOTHING,
     UNIT_TESTS,
@@ -25,12 +26,15 @@ from lmrbench_data.analyse.answers import (
     run_answers,
 )
 from lmrbench_data.analyse.printed import Printed, compare, read_printed, rounds_to
+from lmrbench_data.analyse.sessions import original_sessions
+from lmrbench_data.analyse.structure import analyse_structure
 from lmrbench_data.analyse.tables import ALL, BOTH, Tables, make_tables
 from lmrbench_data.errors import ArgumentError, InputError
 from lmrbench_data.evaluate.judge.category import BEST_FIRST
 from lmrbench_data.evaluate.reports.annotations import Annotation, Category
 from lmrbench_data.evaluate.reports.scores import score_runs
 from lmrbench_data.evaluate.reports.stats import wilson
+from lmrbench_data.evaluate.reports.text import markdown_table
 
 LABELS = Path(__file__).resolve().parents[1] / "lmrbench_data" / "original" / "labels.csv"
 
@@ -204,6 +208,13 @@ def test_a_bad_file_of_printed_numbers_is_one_line(text: str, problem: str, tmp_
     (tmp_path / "printed.csv").write_text(text)
     with pytest.raises(InputError, match=problem):
         read_printed(tmp_path / "printed.csv")
+
+
+def test_the_page_on_analyses_shows_what_the_commands_give(original: Tables) -> None:
+    page = (LABELS.parents[2] / "docs" / "analyses.md").read_text(encoding="utf-8")
+    analyses = original, analyse_actions(original_sessions()), analyse_structure(original_answers())
+    for _, table in (found for made in analyses for found in made.tables()):
+        assert "\n".join(markdown_table(*table)) in page
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------

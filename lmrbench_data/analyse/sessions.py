@@ -73,7 +73,9 @@ def original_sessions(folder: Path | None = None) -> Sessions:
     return Sessions(source, "unit tests", rows, [note])
 
 
-def run_sessions(paths: Sequence[Path], trajectories: Sequence[Path] = (), level: Level = Level.REPRODUCED) -> Sessions:
+def run_sessions(
+    paths: Sequence[str | Path], trajectories: Sequence[str | Path] = (), level: Level = Level.REPRODUCED
+) -> Sessions:
     """The sessions of agents that some folders hold or were evaluated from.
 
     Args:
@@ -86,9 +88,10 @@ def run_sessions(paths: Sequence[Path], trajectories: Sequence[Path] = (), level
     """
     rows: list[Session] = []
     left: Counter[str] = Counter()
-    for path in paths:
+    places = [Path(place) for place in trajectories]
+    for path in map(Path, paths):
         if (path / "run.json").is_file():
-            rows += _of_run(path, trajectories, level, left)
+            rows += _of_run(path, places, level, left)
         elif (path / TRAJECTORIES).is_dir():
             rows += _of_agent(path, left)
         else:
