@@ -22,8 +22,9 @@ def actions(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Shares of edit, finish, message, read and run among the actions of agents, as in the LMR-BENCH paper's Figure 5.
+    """What agents do: edit, finish, message, read, run.
 
+    Shares by model and by outcome, as in the LMR-BENCH paper's Figures 5 and 6: of its own sessions, or of your runs.
     Give run folders that were evaluated from an agent's predictions; an agent's own folder does, without outcomes.
     Known are the records of mini-swe-agent and OpenHands.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Runs = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Run folders, or an import of the original; with none, its published data.", metavar="[RUN]..."
+        help="Run folders, or an import of the original; with none, its published data.", metavar="RUN"
     ),
 ]
 Out = Annotated[

@@ -29,9 +29,10 @@ def structure(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Logistic regression of solved or not on the repository's structure and the model, errors clustered by paper.
+    """Does a repository's structure tell success?
 
-    Depth, branch factor and imbalance of directories, and the length of the goal function; needs the extra `report`.
+    Logistic regression of solved or not on depth, branch factor and imbalance of directories, the length of the goal
+    function, and the model (the LMR-BENCH paper's Appendix G), errors clustered by paper. Needs the extra `report`.
 
     Example: lmrbench analyse structure runs/a runs/b --figure odds.png
     """

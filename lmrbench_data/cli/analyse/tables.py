@@ -24,9 +24,10 @@ def tables(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """The LMR-BENCH paper's Tables 2 and 6, agreement and conflicts, of its own data or of runs.
+    """The paper's Tables 2 and 6, agreement and conflicts.
 
-    Of the paper's own numbers it is said which follow from its data.
+    Accuracy, the categories of the judge and of people, and how far tests, judge and people agree: of the LMR-BENCH
+    paper's own data, with a word on which of its numbers follow from it, or of your runs.
 
     Example: lmrbench analyse tables runs/mine --labels labels.csv
     """
