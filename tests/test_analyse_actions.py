@@ -324,6 +324,15 @@ def test_the_command_prints_json_and_draws_a_figure(tmp_path: Path) -> None:
         assert words in first
 
 
+def test_any_name_can_be_drawn(tmp_path: Path) -> None:
+    names = ["_hidden", "$\\frac{", "模型", "x" * 200, "a<b&c"]
+    rows = [Session(name, "x-0", Counter(edit=1, run=number), None) for number, name in enumerate(names)]
+    analyse_actions(Sessions("here", "reproduced", rows)).draw(tmp_path / "f.svg")
+    drawn = (tmp_path / "f.svg").read_text(encoding="utf-8")
+    for shown in ("_hidden (1 session)", "$\\frac{ (1", "模型 (1", f"{'x' * 39}… (1", "a&lt;b&amp;c (1"):
+        assert shown in drawn
+
+
 def test_bad_input_is_one_line(tmp_path: Path, agent_folder: Path) -> None:
     (tmp_path / "empty" / "trajectories").mkdir(parents=True)
     cases = {

@@ -1,6 +1,7 @@
 """The figures of analyses: dark text on white, readable at the width of a page, no colour alone that matters."""
 
 import io
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _INK, _GRID = "#24292f", "#d0d7de"
 #: Told apart by most kinds of colour vision, and in grey (Okabe and Ito).
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6e7781")
+#: Characters of a name that are shown.
+_NAME = 40
 #: Odds ratios beyond these are not shown in full.
 _WIDEST = 1e-3, 1e3
 
@@ -82,8 +85,9 @@ def draw_odds(terms: Sequence[tuple[str, float, float, float]], label: str, path
 
 
 def _plain(name: str) -> str:
-    """A name that is not taken for mathematics, whatever a model is called."""
-    return name.replace("$", r"\$")
+    """A name that fits, and is neither mathematics nor hidden, whatever a model is called."""
+    short = name if len(name) <= _NAME else f"{name[: _NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return (" " if short.startswith("_") else "") + short.replace("$", r"\$")
 
 
 @contextmanager
@@ -106,7 +110,9 @@ def _figure(path: Path, width: float, height: float) -> Iterator[Any]:
         form = path.suffix.removeprefix(".")
         metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
         content = io.BytesIO()
-        figure.savefig(content, format=form, dpi=150, metadata=metadata)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of letters that the font lacks
+            figure.savefig(content, format=form, dpi=150, metadata=metadata)
     try:
         write_atomically(path, content.getvalue())
     except OSError as error:

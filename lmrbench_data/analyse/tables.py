@@ -187,7 +187,11 @@ def missing_in(answers: Answers) -> list[str]:
     """Which cells cannot follow from the original's data, because it does not hold them."""
     untested = [name for name, rows in answers.groups.items() if all(r.passed[UNIT_TESTS] is None for r in rows)]
     return [
-        f"No unit-test result is published for {' and for '.join(untested)}: their accuracy does not follow.",
+        *(
+            [f"No unit-test result is published of {' and of '.join(untested)}: no accuracy follows."]
+            if untested
+            else []
+        ),
         "Of Claude 3.7 with OpenHands only unit tests are published, and labels.csv has none: nothing of it follows.",
         "Each answer was labelled by one person, so how far the experts of Appendix B agree does not follow.",
     ]

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     list[Path] | None,
-    typer.Argument(
-        help="Run folders, or an import of the original; with none, its published data.", metavar="RUN"
-    ),
+    typer.Argument(help="Run folders, or an import of the original; with none, its published data.", metavar="RUN"),
 ]
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write it here, too: .md, .csv or .json says as what.")
