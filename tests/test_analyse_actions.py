@@ -197,6 +197,7 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
                 {"id": "6", **sdk("task_tracker", kind="TaskTrackerAction", command="plan")},
                 {"id": "7", **sdk("browser_view", kind="BrowserViewAction")},
                 {"kind": "MessageEvent", "source": "agent", "id": "8"},
+                {"kind": "ActionEvent", "source": "agent", "id": "8b", "tool_name": "file_editor"},  # a malformed call
                 {"id": "9", **sdk("finish", kind="FinishAction")},
             ]
         },

@@ -130,9 +130,9 @@ def _of_event(event: Mapping[str, Any]) -> str | None:
         return OLD_ACTIONS.get(action)
     if event.get("kind") == "MessageEvent":
         return "message"
-    if not isinstance(action, dict) and "tool_name" not in event:
+    if not isinstance(action, dict):  # a call that no tool understood has none
         return None
-    return _of_tool(str(event.get("tool_name") or ""), action if isinstance(action, dict) else {})
+    return _of_tool(str(event.get("tool_name") or ""), action)
 
 
 def _of_tool(tool: str, action: Mapping[str, Any]) -> str:
