@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 from test_analyse_tables import LABELS, command
@@ -211,6 +211,8 @@ outcomes = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(outcomes)
+@example([(0, 0, False, "b"), (0, 0, True, "a")])  # no column is left
+@example([(0, 0, False, "a"), (0, 0, True, "a"), (0, 0, False, "b"), (0, 0, True, "b")])  # papers do not differ
 def test_any_data_gives_finite_numbers_or_a_reason(rows: list[tuple[int, int, bool, str]]) -> None:
     x, m, solved, clusters = zip(*rows, strict=True)
     fit = fit_logit({"x": x, "m": m}, solved, clusters)

@@ -140,10 +140,13 @@ def _fit(
         except (np.linalg.LinAlgError, ValueError, FloatingPointError) as error:
             return Fit(*known, problem=f"the model cannot be estimated ({error_line(error)})", left_out=left_out)
         intervals = found.conf_int(alpha=0.05)
-        inflation = [variance_inflation_factor(design, place) for place in range(design.shape[1])]
+        inflation = [variance_inflation_factor(design, place) for place in range(1, design.shape[1])]
     errors = np.asarray(found.bse, dtype=float)
     if not found.mle_retvals["converged"] or not np.isfinite(errors).all():
         return Fit(*known, problem="the estimation did not converge", left_out=left_out)
+    if not (errors > 1e-8).all():
+        problem = f"errors cannot be clustered: {counted(known[2], 'paper')} for {counted(len(errors), 'coefficient')}"
+        return Fit(*known, problem=problem, left_out=left_out)
     terms = [
         Term(
             name,
@@ -152,7 +155,7 @@ def _fit(
             float(intervals[place][0]),
             float(intervals[place][1]),
             float(found.pvalues[place]),
-            float(inflation[place]) if place else None,
+            float(inflation[place - 1]) if place else None,
         )
         for place, name in enumerate([INTERCEPT, *kept])
     ]
