@@ -230,7 +230,7 @@ def _counts(actions: Mapping[str, int]) -> dict[str, int]:
 
 
 def _range(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f" ({100 * interval[0]:.0f} - {100 * interval[1]:.0f})"
+    return "" if interval is None else f" ({100 * interval[0]:.0f}-{100 * interval[1]:.0f})"
 
 
 def _points(interval: tuple[float, float] | None) -> str:
