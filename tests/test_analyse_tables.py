@@ -32,9 +32,9 @@ from lmrbench_data.analyse.tables import ALL, BOTH, Tables, make_tables
 from lmrbench_data.errors import ArgumentError, InputError
 from lmrbench_data.evaluate.judge.category import BEST_FIRST
 from lmrbench_data.evaluate.reports.annotations import Annotation, Category
+from lmrbench_data.evaluate.reports.plain import markdown_table
 from lmrbench_data.evaluate.reports.scores import score_runs
 from lmrbench_data.evaluate.reports.stats import wilson
-from lmrbench_data.evaluate.reports.text import markdown_table
 
 LABELS = Path(__file__).resolve().parents[1] / "lmrbench_data" / "original" / "labels.csv"
 

@@ -4,13 +4,13 @@ import csv
 import dataclasses
 import io
 import itertools
-import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...text import counted, one_line
+from ...text import counted
 from .agreement import Agreement
 from .levels import Level, reaches
+from .plain import csv_cell, markdown_table
+from .plain import escape as _escape
 from .sections import failures, notes, tables
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def render_markdown(report: "Report") -> str:
         official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
         seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
         lines.append(
-            f"- run {escape(facts['run_id'])}: dataset {escape(facts['dataset'])} version "
-            f"{escape(facts['benchmark_version'])} ({escape(facts['dataset_sha256'][:12])}), "
-            f"sandbox {escape(facts['sandbox'])}{official}{seeds}, harness {escape(facts['harness_version'])}, "
-            f"{escape(facts['started_at'])}" + ("" if facts.get("complete") else ", **incomplete**")
+            f"- run {_escape(facts['run_id'])}: dataset {_escape(facts['dataset'])} version "
+            f"{_escape(facts['benchmark_version'])} ({_escape(facts['dataset_sha256'][:12])}), "
+            f"sandbox {_escape(facts['sandbox'])}{official}{seeds}, harness {_escape(facts['harness_version'])}, "
+            f"{_escape(facts['started_at'])}" + ("" if facts.get("complete") else ", **incomplete**")
         )
         if bad := facts.get("bad_rows"):
             lines.append(
@@ -81,19 +81,3 @@ def render_csv(report: "Report") -> str:
                 found = *levels, answer.status, answer.core_status, answer.judged or ""
                 writer.writerow([*map(csv_cell, names), answer.sample, *found])
     return out.getvalue()
-
-
-def csv_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula, whatever a model is called."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table; what cells hold stays text."""
-    table = [f"| {' | '.join(map(escape, cells))} |" for cells in (header, *rows)]
-    return [table[0], "|" + "---|" * len(header), *table[1:]]
-
-
-def escape(text: str) -> str:
-    """One line of plain text. Names and messages are whatever a model says: they must not become markup."""
-    return re.sub(r"([\\`*_\[\]|<>~&$])", r"\\\1", one_line(text))

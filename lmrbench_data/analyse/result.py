@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
+from ..evaluate.reports.plain import csv_cell, escape, markdown_table
 from ..evaluate.reports.tables import Table
-from ..evaluate.reports.text import csv_cell, escape, markdown_table
 from ..files import write_atomically
 
 if TYPE_CHECKING:
