@@ -4,13 +4,13 @@ import csv
 import dataclasses
 import io
 import itertools
-import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...text import counted, one_line
+from ...text import counted
 from .agreement import Agreement
 from .levels import Level, reaches
+from .plain import csv_cell, markdown_table
+from .plain import escape as _escape
 from .sections import failures, notes, tables
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def render_markdown(report: "Report") -> str:
                 f"  - {counted(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
             )
     for title, table in tables(report):
-        lines += ["", f"## {title}", "", *_markdown_table(*table)]
+        lines += ["", f"## {title}", "", *markdown_table(*table)]
     reasons = (reason for path in report.paths for reason in failures(path))
     if shown := list(itertools.islice(reasons, MAX_REASONS)):
-        lines += ["", "## What did not pass", "", *_markdown_table(["instance", "model", "outcome", "why"], shown)]
+        lines += ["", "## What did not pass", "", *markdown_table(["instance", "model", "outcome", "why"], shown)]
         if more := sum(1 for _ in reasons):
             lines += ["", f"{more} more are in results.jsonl."]
     for note in notes(report):
@@ -79,20 +79,5 @@ def render_csv(report: "Report") -> str:
                 names = score.run, *score.key, instance, score.scope[instance]
                 levels = (int(reaches(answer.outcome, level)) for level in Level)
                 found = *levels, answer.status, answer.core_status, answer.judged or ""
-                writer.writerow([*map(_cell, names), answer.sample, *found])
+                writer.writerow([*map(csv_cell, names), answer.sample, *found])
     return out.getvalue()
-
-
-def _cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula, whatever a model is called."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
-def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    table = [f"| {' | '.join(map(_escape, cells))} |" for cells in (header, *rows)]
-    return [table[0], "|" + "---|" * len(header), *table[1:]]
-
-
-def _escape(text: str) -> str:
-    """One line of plain text. Names and messages are whatever a model says: they must not become markup."""
-    return re.sub(r"([\\`*_\[\]|<>~&$])", r"\\\1", one_line(text))

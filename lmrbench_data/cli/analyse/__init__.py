@@ -2,4 +2,9 @@
 
 import typer
 
+from . import actions, structure, tables
+
 app = typer.Typer(no_args_is_help=True, help="Tables and analyses of the LMR-BENCH paper, on its data or on your runs.")
+app.command("actions")(actions.actions)
+app.command("structure")(structure.structure)
+app.command("tables")(tables.tables)

@@ -1,0 +1,161 @@
+"""Agents' sessions as counts of their actions, with their outcome: the original's, or those of runs."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ArgumentError, InputError
+from ..evaluate.prediction_files import raw_rows
+from ..evaluate.predictions import UNSTATED, PredictionKey
+from ..evaluate.reports.levels import Level, outcome, reaches
+from ..evaluate.runs.folder import read_facts, read_results
+from ..evaluate.verdict import Status
+from ..generate.agents.run import PREDICTIONS, TRAJECTORIES
+from ..original import facts
+from ..text import counted
+from .answers import source_of
+from .trajectories import EXCLUDED, OLD_ACTIONS, count_actions
+
+#: How agents' rows are marked.
+AGENT = "agent:"
+
+
+@dataclass(frozen=True)
+class Session:
+    """What one agent did in one session."""
+
+    model: str
+    """With its agent, in runs."""
+    name: str
+    """The instance and sample; in the original the paper, all of whose functions one session works on."""
+    actions: Counter[str]
+    """By kind, and `EXCLUDED`."""
+    passed: bool | None
+    """None: there is no result."""
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """The sessions of one analysis."""
+
+    source: str
+    outcome: str
+    """What it is to have passed."""
+    rows: Sequence[Session]
+    notes: Sequence[str] = ()
+
+
+def original_sessions(folder: Path | None = None) -> Sessions:
+    """The 66 named sessions of OpenHands that the original published (actions.csv).
+
+    A session has passed if the unit tests of all functions of its paper passed.
+
+    Args:
+        folder: of an import of the original, whose sessions are read instead.
+
+    Raises:
+        InputError: the folder has none, or its file is damaged.
+    """
+    results: dict[tuple[str, int], list[bool]] = {}
+    for label in facts.labels(folder):
+        if label.setting == "openhands_agent" and label.passed is not None:
+            results.setdefault((label.model, label.paper), []).append(label.passed)
+    rows = []
+    for session in facts.sessions(folder):
+        actions: Counter[str] = Counter()
+        for name, count in session.actions.items():
+            actions[OLD_ACTIONS[name]] += count
+        known = results.get((session.model, session.paper))
+        rows.append(Session(session.model, str(session.paper), actions, all(known) if known else None))
+    note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
+    source = source_of("the original's sessions of OpenHands", "actions.csv", folder)
+    return Sessions(source, "unit tests", rows, [note])
+
+
+def run_sessions(
+    paths: Sequence[str | Path], trajectories: Sequence[str | Path] = (), level: Level = Level.REPRODUCED
+) -> Sessions:
+    """The sessions of agents that some folders hold or were evaluated from.
+
+    Args:
+        paths: run folders of `lmrbench evaluate`, or what `lmrbench agent run` has written (then without outcomes).
+        trajectories: where the sessions of run folders are, if the agents' folders have moved.
+        level: which level a session has to reach to have passed.
+
+    Raises:
+        InputError: a folder is neither, or no session is found.
+    """
+    rows: list[Session] = []
+    left: Counter[str] = Counter()
+    places = [Path(place) for place in trajectories]
+    for path in map(Path, paths):
+        if (path / "run.json").is_file():
+            rows += _of_run(path, places, level, left)
+        elif (path / TRAJECTORIES).is_dir():
+            rows += _of_agent(path, left)
+        else:
+            read_facts(path)  # says what is missing
+    where = ", ".join(map(str, paths))
+    if not rows:
+        why = "; ".join(f"{counted(number, 'answer')}: {reason}" for reason, number in left.items())
+        raise InputError(
+            f"{where}: no session of an agent found ({why or 'no answer has a setting that begins with `agent:`'}); "
+            "see `lmrbench agent run`"
+        )
+    notes = [f"Left out: {counted(number, 'answer')} ({reason})." for reason, number in sorted(left.items())]
+    return Sessions(where, str(level), rows, notes)
+
+
+def _of_run(run: Path, trajectories: Sequence[Path], level: Level, left: Counter[str]) -> Iterator[Session]:
+    facts_of_run = read_facts(run)
+    source = facts_of_run.get("predictions")
+    folders = [*trajectories, *([Path(source).parent] if isinstance(source, str) else []), run]
+    agents = [folder for folder in folders if (folder / TRAJECTORIES).is_dir()]
+    missing = [folder for folder in trajectories if folder not in agents]
+    if missing:
+        raise ArgumentError(
+            "trajectories", f"{missing[0]}: has no folder {TRAJECTORIES!r}; name one of an agent's runs"
+        )
+    keys = {folder: set(_keys(folder)) for folder in agents}
+    for row in read_results(run):
+        key = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"], row["sample"]
+        if row["setting"].startswith(AGENT):
+            found = [folder for folder in agents if key in keys[folder]]
+            reached = reaches(outcome(row["status"], row["core_status"]), level)
+            passed = None if row["status"] == Status.INFRA_ERROR else reached
+            yield from _session(found, key, passed, left)
+
+
+def _of_agent(folder: Path, left: Counter[str]) -> Iterator[Session]:
+    for key in _keys(folder):
+        yield from _session([folder], key, None, left)
+
+
+def _keys(folder: Path) -> Iterator[PredictionKey]:
+    """The rows that an agent's folder holds."""
+    path = folder / PREDICTIONS
+    if not path.is_file():
+        raise InputError(f"{folder}: has {TRAJECTORIES}, but no {PREDICTIONS} that says whose they are")
+    for _, row in raw_rows(str(path)):
+        if isinstance(row, Mapping) and isinstance(row.get("instance_id"), str):
+            names = row["instance_id"], str(row.get("model_name_or_path", "")), str(row.get("setting", ""))
+            sample = row.get("sample", 0)
+            yield *names, str(row.get("track") or UNSTATED), sample if isinstance(sample, int) else 0
+
+
+def _session(folders: Sequence[Path], key: PredictionKey, passed: bool | None, left: Counter[str]) -> Iterator[Session]:
+    instance, model, setting, _, sample = key
+    # Names of folders are those of instances that a dataset has; a stranger's run may say anything.
+    name = f"{instance}-{sample}"
+    places = [folder / TRAJECTORIES / name for folder in folders] if "/" not in name and name[:1] != "." else []
+    place = next((place for place in places if place.is_dir()), None)
+    actions = count_actions(place) if place else None
+    if place is None:
+        left["no trajectory"] += 1
+    elif actions is None:
+        left["its trajectory is in no known format"] += 1
+    elif not actions.total() - actions[EXCLUDED]:
+        left["its trajectory has no action"] += 1
+    else:
+        yield Session(f"{model}, {setting.removeprefix(AGENT)}", name, actions, passed)
