@@ -19,8 +19,9 @@ from lmrbench_data.evaluate.expected import read_expected
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
-from lmrbench_data.evaluate.tasks.check import VARIANTS, check_tasks
+from lmrbench_data.evaluate.tasks.check import check_tasks
 from lmrbench_data.evaluate.tasks.faults import Secrets, read_faults
+from lmrbench_data.evaluate.tasks.probes import VARIANTS
 from lmrbench_data.evaluate.tasks.record import record_tasks
 from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.loader import read_archive
@@ -69,6 +70,8 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
         "golden, two threads": "",
         "masked": "error",
         "seeds": "",
+        "demo": "",
+        "smoke tests": "",
         "careless/in_place.py": "failed",
         "plain/comprehension.py": "passed",
         "plain/first_and_rest.py": "error",
