@@ -107,7 +107,8 @@ def _todo_problems(folder: Path) -> Iterator[Problem]:
         for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
             if found := _TODO.search(line):
                 place = f"{path.relative_to(folder)}:{number}"
-                yield Problem(folder.name, place, f"left to do: {line[found.start() :].strip()[:100]}")
+                what = line[found.end() :].strip(" :#")[:100]
+                yield Problem(folder.name, place, f"left to do: {what}" if what else "left to do")
 
 
 def _load_problem(folder: Path, error: str) -> Problem:

@@ -144,11 +144,11 @@ def _import_problems(task: Task, environment: Environment | None) -> Found:
             continue
         nodes = list(ast.walk(tree))
         for node in nodes:
-            modules: list[str] = []
-            if isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                modules = [node.module or ""]
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            modules = [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom):
+                modules = [] if node.level else [node.module or ""]
             for module in sorted({module.partition(".")[0] for module in modules} - known):
                 tried = (inner for part in nodes if isinstance(part, ast.Try) for inner in ast.walk(part))
                 if environment and node not in tried:

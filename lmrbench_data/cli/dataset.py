@@ -1,4 +1,4 @@
-"""`lmrbench dataset`: record references, build the dataset, check its tasks, compare two builds, publish one."""
+"""`lmrbench dataset`: begin a benchmark, record references, check tasks; build, compare and publish datasets."""
 
 import itertools
 from collections import Counter
@@ -14,10 +14,31 @@ from .output import Json, Workers, print_json, print_table, progress_bar, put, s
 if TYPE_CHECKING:
     from ..evaluate.tasks.probes import Finding
 
-app = typer.Typer(help="Record, build, check, compare and publish the dataset.", no_args_is_help=True)
+app = typer.Typer(help="Begin, record, build, check, compare and publish the dataset.", no_args_is_help=True)
 
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Where references run: auto, docker or local.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")]
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new folder, or one without a benchmark.")],
+    title: Annotated[str, typer.Option("--title", help="As readers know the benchmark; on top of its card.")],
+    name: Annotated[str, typer.Option("--name", help="Of the dataset; by default the folder's name.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Begin a benchmark of your own: benchmark.yaml, and the environments to run tasks in.
+
+    Example: lmrbench dataset init my-bench --title "My Bench"
+    """
+    from ..draft.benchmark import new_benchmark
+
+    new_benchmark(folder, title=title, name=name)
+    if as_json:
+        print_json({"folder": str(folder)})
+    else:
+        put(f"written: {folder / 'benchmark.yaml'}, {folder / 'environments'}")
+        put(f"next: lmrbench tasks new --benchmark {folder} --paper PDF --repo DIR --goal FILE::FUNCTION")
 
 
 @app.command()
@@ -37,6 +58,7 @@ def build(
     from ..build import build_rows, load_benchmark, write_dataset
     from ..loader import recordings_sha256
     from ..tasks import load_tasks
+    from ..text import counted
 
     tasks, facts = load_tasks(benchmark=benchmark), load_benchmark(benchmark)
     out = out or Path(facts.name)
@@ -46,7 +68,7 @@ def build(
     if as_json:
         print_json({"folder": str(out), "rows": len(rows), "sha256": sha256, "recordings": recordings})
     else:
-        put(f"{out}: {len(rows)} rows, content {sha256[:12]}, recordings {recordings[:12]}")
+        put(f"{out}: {counted(len(rows), 'row')}, content {sha256[:12]}, recordings {recordings[:12]}")
         put(f"load it with load_dataset({str(out)!r}, split='test')")
 
 

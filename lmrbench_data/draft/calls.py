@@ -1,4 +1,4 @@
-"""Skeletons of cases from the repository's own calls of the goal function: what it is given there, cases give it too."""
+"""Skeletons of cases from the repository's own calls of the goal function: cases give it what it is given there."""
 
 import ast
 import re
@@ -10,15 +10,14 @@ from ..source import FunctionNode, SourceError, find_function, first_line, parse
 
 #: Calls that become a case each.
 MAX_CASES = 4
-#: What stands for an argument until somebody says what it is: by the words of its type hint.
-_STAND_INS = (
-    ("Tensor", "torch.randn(4, 8, generator=generator)"),
-    ("ndarray", "numbers.standard_normal((4, 8))"),
-    ("int", "3"),
-    ("float", "0.5"),
-    ("bool", "True"),
-    ("str", '"text"'),
-)
+#: How a case makes its numbers: with torch, NumPy or neither. For each, what stands for an argument until somebody
+#: says what it is, by a word of its type hint.
+_PLAIN = (("int", "3"), ("float", "0.5"), ("bool", "True"), ("str", '"text"'))
+_STAND_INS = {
+    "generator = torch.Generator().manual_seed(seed)": (("Tensor", "torch.randn(4, 8, generator=generator)"), *_PLAIN),
+    "numbers = numpy.random.default_rng(seed)": (("ndarray", "numbers.standard_normal((4, 8))"), *_PLAIN),
+    "numbers = random.Random(seed)": _PLAIN,
+}
 
 
 @dataclass(frozen=True)
@@ -86,15 +85,15 @@ def calls_of(goal: Goal) -> list[Call]:
 def cases_source(goal: Goal, instance_id: str, calls: Sequence[Call]) -> str:
     """The draft of unit_test/cases.py."""
     module, root = _module(goal)
-    torch = re.search(r"^\s*(?:import|from) torch\b", goal.source, re.MULTILINE)
-    numpy = re.search(r"^\s*(?:import|from) numpy\b", goal.source, re.MULTILINE)
-    source = "torch.Generator().manual_seed(seed)" if torch else "numpy.random.default_rng(seed)"
-    set_up = f"generator = {source}" if torch else f"numbers = {source}" if numpy else "numbers = random.Random(seed)"
-    library = "torch" if torch else "numpy" if numpy else "random"
+    used = [
+        name for name in ("torch", "numpy") if re.search(rf"^\s*(?:import|from) {name}\b", goal.source, re.MULTILINE)
+    ]
+    library = used[0] if used else "random"
+    set_up = next(text for text in _STAND_INS if f" {library}." in text)
     lines = [f'"""Labelled inputs for {instance_id}."""', ""]
     lines += ["import os", "import sys", "", f'sys.path.insert(0, os.path.abspath("{root}"))', ""] if root else []
     lines += ["import random", ""] if library == "random" else [f"import {library}"]
-    lines += ["from lmrbench_cases import compare, core, outcome", f"from {module} import {goal.top}", ""]
+    lines += [*sorted(["from lmrbench_cases import core", f"from {module} import {goal.top}"]), ""]
     taken: dict[str, int] = {}
     shown: set[str] = set()
     for call in calls:
@@ -106,8 +105,8 @@ def cases_source(goal: Goal, instance_id: str, calls: Sequence[Call]) -> str:
         lines += ["", *_case(goal, None, set_up, "use"), ""]
     lines += [
         "",
-        "# TODO: what else the method does, a core case for each step and equation; then cases of the contract, without",
-        "# @core: half precision, empty batches, errors for bad input (`outcome`), inputs that stay as they are.",
+        "# TODO: what else the method does, a core case for each step and equation. Then cases of the contract,",
+        "# without the mark: half precision, empty batches, errors for bad input, inputs that stay as they are.",
         "def case_contract(seed):",
         "    raise NotImplementedError  # TODO",
     ]
@@ -127,13 +126,12 @@ def _case(goal: Goal, call: Call | None, set_up: str, name: str) -> Iterator[str
         caller = f"made.{goal.name.partition('.')[2]}"
     passed = []
     for keyword, parameter, value in _arguments(goal.node, call):
-        if _is_literal(value):
-            passed.append(f"{keyword}{ast.unparse(value)}" if value else keyword)
+        if value is not None and _is_literal(value):
+            passed.append(f"{keyword}{ast.unparse(value)}")
             continue
         hint = ast.unparse(parameter.annotation) if parameter.annotation else ""
-        stand_in = next((text for word, text in _STAND_INS if re.search(rf"\b{word}\b", hint)), "None")
-        if stand_in.startswith(("torch", "numbers")) and stand_in.partition(".")[0] not in (*set_up.split()[:1], "torch"):
-            stand_in = "None"
+        known = (text for word, text in _STAND_INS[set_up] if re.search(rf"\b{word}\b", hint))
+        stand_in = next(known, "None")
         what = f"{call.path} passes `{ast.unparse(value)}`" if call and value else f"a {hint or 'value'}"
         yield f"    {parameter.arg} = {stand_in}  # TODO: {what}"[:118]
         passed.append(f"{keyword}{parameter.arg}")

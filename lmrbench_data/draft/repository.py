@@ -83,7 +83,9 @@ def read_repository(folder: Path) -> Repository:
                 continue
             files[relative] = File(path.read_bytes(), bool(path.stat().st_mode & stat.S_IXUSR))
             if len(files) > MAX_FILES:
-                raise ArgumentError("repo", f"{folder} has more than {MAX_FILES} files; name the repository's own folder")
+                raise ArgumentError(
+                    "repo", f"{folder} has more than {MAX_FILES} files; name the repository's own folder"
+                )
     if not any(name.endswith(".py") for name in files):
         raise ArgumentError("repo", f"{folder} has no Python files")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-._") or "repo"
