@@ -81,6 +81,7 @@ def test_the_page_leads_from_a_pdf_to_an_evaluated_dataset(tmp_path: Path) -> No
 
 
 @pytest.mark.docker
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_page_leads_to_a_task_that_is_proved_in_docker(tmp_path: Path) -> None:
     follow_the_page(tmp_path, "docker", {"init", "record", "check", "build"})
@@ -155,7 +156,7 @@ REPO = {
     "src/train.py": """
         from losses.focal import FocalLoss
 
-        loss = FocalLoss(2.0)
+        width, loss = 3, FocalLoss(gamma)
         print(loss(model(x), y))
         """,
     "tests/test_smoke.py": "from losses.focal import FocalLoss\nFocalLoss(2.0).forward(logits, labels, scale=0.5)\n",
@@ -175,7 +176,8 @@ def test_cases_come_from_the_repositorys_own_calls() -> None:
     assert len(names) >= 3
     assert 'sys.path.insert(0, os.path.abspath("src"))' in source
     assert "from losses.focal import FocalLoss" in source
-    assert "made = FocalLoss()  # TODO" in source
+    assert "made = FocalLoss(gamma)  # TODO: as src/train.py makes it" in source
+    assert "labels = torch.randn(4, 8, generator=generator)  # TODO: src/train.py passes `y`" in source
     assert "made.forward(logits, labels, scale=0.5)" in source
     assert all("TODO" in line for line in source.splitlines() if "torch.randn" in line)
 

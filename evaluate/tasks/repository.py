@@ -13,8 +13,8 @@ from ..decode import StreamError, decode, read_frames, read_json
 from ..sandbox.base import Ended, Limits, Sandbox
 from ..workspace import workspace_tar
 
-#: Of the demo and of the smoke tests, each. READMEs promise a minute; a busy machine may take two.
-LIMIT_S = 120
+#: Of the demo and of the smoke tests, each. READMEs promise a minute; a busy machine may take three.
+LIMIT_S = 180
 MEMORY_MB = 4096
 SMOKE_TESTS = "python -m unittest discover tests"
 #: Lines of a demo that shows something; a single one is no curve and no table.

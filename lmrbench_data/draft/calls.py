@@ -29,6 +29,8 @@ class Call:
     inside: str
     """The function around it; empty at the top level."""
     node: ast.Call
+    made: ast.Call | None = None
+    """How the object was made whose method it is, where that can be seen."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,7 @@ def calls_of(goal: Goal) -> list[Call]:
     """Calls of the goal function by its name, those outside of `tests/` first; its own recursion is left out."""
     function = goal.node
     own = range(first_line(function), (function.end_lineno or 0) + 1)
-    called = goal.name.rpartition(".")[2]
-    # A class whose `forward` or `__call__` is the goal is called by way of its instances, which no name tells.
-    names = {called, goal.top} if called in ("forward", "__call__", "__init__") else {called}
+    method = goal.name.rpartition(".")[2]
     found = []
     for path, file in goal.files.items():
         if not path.endswith(".py"):
@@ -75,10 +75,14 @@ def calls_of(goal: Goal) -> list[Call]:
             tree = parse(file.data.decode("utf-8"))
         except (SourceError, UnicodeDecodeError):
             continue
+        instances = _instances(tree, goal.top) if method in ("forward", "__call__") else {}
         for node, inside in _with_function(tree, ""):
-            name = _called(node) if isinstance(node, ast.Call) else ""
-            if isinstance(node, ast.Call) and name in names and not (path == goal.path and node.lineno in own):
-                found.append(Call(path, node.lineno, inside, node))
+            if not isinstance(node, ast.Call) or (path == goal.path and node.lineno in own):
+                continue
+            made = instances.get(ast.unparse(node.func))
+            if made or _called(node) == method:
+                made = made or _constructed(node.func, goal.top)
+                found.append(Call(path, node.lineno, inside, node, made))
     return sorted(found, key=lambda call: (call.path.startswith("tests/"), call.path, call.line))
 
 
@@ -122,7 +126,8 @@ def _case(goal: Goal, call: Call | None, set_up: str, name: str) -> Iterator[str
     yield f"    {set_up}"
     caller = goal.name
     if "." in goal.name and not _is_static(goal.node):
-        yield f"    made = {goal.top}()  # TODO: as the repository makes it"
+        made = ast.unparse(call.made) if call and call.made else f"{goal.top}()"
+        yield f"    made = {made}  # TODO: as {call.path if call else 'the repository'} makes it"
         caller = f"made.{goal.name.partition('.')[2]}"
     passed = []
     for keyword, parameter, value in _arguments(goal.node, call):
@@ -144,7 +149,7 @@ def _arguments(node: FunctionNode, call: Call | None) -> Iterator[tuple[str, ast
     positional = [*arguments.posonlyargs, *arguments.args]
     if positional and positional[0].arg in ("self", "cls"):
         positional = positional[1:]
-    if call is None or _called(call.node) != node.name:
+    if call is None:
         needed = len(positional) - len(arguments.defaults)
         yield from (("", parameter, None) for parameter in positional[: max(needed, 0)])
         required = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
@@ -181,6 +186,27 @@ def _with_function(node: ast.AST, inside: str) -> Iterator[tuple[ast.AST, str]]:
     for child in ast.iter_child_nodes(node):
         yield child, inside
         yield from _with_function(child, child.name if isinstance(child, FunctionNode) else inside)
+
+
+def _instances(tree: ast.AST, class_name: str) -> dict[str, ast.Call]:
+    """Names, `self.` ones too, that a file gives to objects of a class, each with the call that makes the object."""
+    found = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign):
+            continue
+        target, value = node.targets[0], node.value
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        values = value.elts if isinstance(value, ast.Tuple) else [value]
+        for name, made in zip(names, values, strict=False):
+            if isinstance(made, ast.Call) and _called(made) == class_name:
+                found[ast.unparse(name)] = made
+    return found
+
+
+def _constructed(function: ast.expr, class_name: str) -> ast.Call | None:
+    """The call that makes the object in `Class(...).method`."""
+    made = function.value if isinstance(function, ast.Attribute) else None
+    return made if isinstance(made, ast.Call) and _called(made) == class_name else None
 
 
 def _called(node: ast.Call) -> str:

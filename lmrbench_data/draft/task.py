@@ -81,7 +81,8 @@ def new_task(
         raise ArgumentError("benchmark", f"{folder / 'environments'} is empty; a task needs one to run in")
     environment = ENVIRONMENT if ENVIRONMENT in environments else environments[0]
     name = _slug(slug or repository.name)
-    function = _slug(target.name)
+    # `FocalLoss.forward` is known as focal-loss.
+    function = _slug(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", re.sub(r"\.(?:forward|__call__)$", "", target.name)))
     instance = function if function.startswith(f"{name}-") else f"{name}-{function}"
     calls = calls_of(target)
     notes = [f"paper: {facts.title or 'no title found'} ({facts.authors or 'authors not read'})"]
