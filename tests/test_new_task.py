@@ -42,6 +42,7 @@ def _materials(folder: Path) -> Path:
         f'[core]\n[remote "origin"]\n\turl = {remote}\n[branch "main"]\n'
     )
     (folder / "nucleus" / "weights.pt").write_bytes(bytes(1000))
+    (folder / "nucleus" / ".env").write_text("OPENAI_API_KEY=ghp_secret\n")
     (folder / "nucleus" / "table.csv").write_bytes(b"1,2\n" * 100_000)
     return folder
 
@@ -94,7 +95,7 @@ def test_a_draft_says_what_was_read_and_no_more(place: Path) -> None:
         *("--benchmark", "tasks"),
     )
     assert done.returncode == 0, done.stderr
-    assert "weights.pt (weights or data), table.csv (400 kB)" in done.stdout or "table.csv (400 kB), w" in done.stdout
+    assert "left out: .env (may hold a secret), table.csv (400 kB), weights.pt (weights or data)\n" in done.stdout
     folder = place / "tasks" / TASK
     task = yaml.safe_load((folder / "task.yaml").read_text())
     assert task["paper"] == {
@@ -112,7 +113,7 @@ def test_a_draft_says_what_was_read_and_no_more(place: Path) -> None:
     copied = {path.relative_to(folder / "repo").as_posix() for path in (folder / "repo").rglob("*") if path.is_file()}
     original = {path.relative_to(EXAMPLE / "nucleus").as_posix() for path in (EXAMPLE / "nucleus").rglob("*.*")}
     assert {name for name in original if "__pycache__" not in name} <= copied
-    assert not any(name.startswith(".git/") or name in ("weights.pt", "table.csv") for name in copied)
+    assert not any(name.startswith(".git/") or name in (".env", "weights.pt", "table.csv") for name in copied)
     assert not any(b"ghp_secret" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
     # A second draft stands beside the first one, and touches nothing of it.
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from ...environments import Environment
 from ...errors import InputError
 from ...loader import File
-from ...source import FunctionNode, find_function, parse
+from ...source import FunctionNode, find_function, parse, split_lines
 from ...tasks import Implementation, Task
 from .faults import read_variant
 
@@ -158,13 +158,13 @@ def _import_problems(task: Task, environment: Environment | None) -> Found:
 
 def _copies(task: Task, item: Implementation, node: FunctionNode) -> Found:
     """Files in which two lines of the reference follow each other; single long lines are told by `faults.py`."""
-    golden = task.repo[item.goal_file].data.decode("utf-8").splitlines()
+    golden = split_lines(task.repo[item.goal_file].data.decode("utf-8"))
     first = node.body[1] if len(node.body) > 1 and ast.get_docstring(node) is not None else node.body[0]
     body = _plain(golden[first.lineno - 1 : node.end_lineno])
     pairs = {pair for pair in itertools.pairwise(body) if min(map(len, pair)) >= _TELLING}
     masked = task.masked_repo(item)
     for name, file in masked.items():
-        lines = _plain(file.data.decode("utf-8", "replace").splitlines())
+        lines = _plain(split_lines(file.data.decode("utf-8", "replace")))
         if both := next((pair for pair in itertools.pairwise(lines) if pair in pairs), None):
             yield f"repo/{name}", f"repeats lines of {item.goal_function}: {' / '.join(both)}"
 

@@ -29,7 +29,7 @@ def init(
 ) -> None:
     """Begin a benchmark of your own: benchmark.yaml, and the environments to run tasks in.
 
-    Example: lmrbench dataset init my-bench --title "My Bench"
+    Example: lmrbench dataset init tasks --title "My Bench" --name my-bench
     """
     from ..draft.benchmark import new_benchmark
 

@@ -134,7 +134,7 @@ def new(
     repo: Annotated[Path, typer.Option("--repo", help="The repository with the method in it.", exists=True)],
     goal: Annotated[str, typer.Option("--goal", metavar="FILE::FUNCTION", help="FUNCTION may be Class.method.")],
     benchmark: BenchmarkFolder = None,
-    slug: Annotated[str, typer.Option("--slug", help="Of the folder NN-slug; by default from the title.")] = "",
+    slug: Annotated[str, typer.Option("--slug", help="Of the folder NN-slug; by default the repository's name.")] = "",
     model: Annotated[
         str, typer.Option("--model", "-m", help="Drafts the instruction, which is a template without it.")
     ] = "",
@@ -147,7 +147,7 @@ def new(
 
     Nothing is overwritten, and nothing of the repository is run. `lmrbench tasks lint` then says what is left to do.
 
-    Example: lmrbench tasks new --paper paper.pdf --repo ~/nucleus --goal decoding.py::filter --benchmark my-bench
+    Example: lmrbench tasks new --paper paper.pdf --repo ~/nucleus --goal decoding.py::filter --benchmark tasks
     """
     from ..draft.task import new_task
 

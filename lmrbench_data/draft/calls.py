@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..loader import File
-from ..source import FunctionNode, SourceError, find_function, first_line, parse
+from ..source import FunctionNode, SourceError, find_function, first_line, parse, split_lines
 
 #: Calls that become a case each.
 MAX_CASES = 4
@@ -119,7 +119,7 @@ def cases_source(goal: Goal, instance_id: str, calls: Sequence[Call]) -> str:
 
 def _case(goal: Goal, call: Call | None, set_up: str, name: str) -> Iterator[str]:
     if call:
-        line = goal.files[call.path].data.decode("utf-8").splitlines()[call.line - 1].strip()
+        line = split_lines(goal.files[call.path].data.decode("utf-8"))[call.line - 1].strip()
         yield f"# {call.path}, line {call.line}: {line}"[:110]
     yield "@core"
     yield f"def case_{name}(seed):"

@@ -22,6 +22,8 @@ MAX_FILE_BYTES = 200_000
 MAX_FILES = 5_000
 _LEFT_OUT = IGNORED_PARTS | {".venv", "venv", "env", "node_modules", ".ipynb_checkpoints", ".idea", ".vscode", "wandb"}
 _BINARY = {".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".h5", ".npz", ".npy", ".pkl", ".onnx", ".zip", ".gz", ".so"}
+#: Names of files in which keys and passwords lie.
+_SECRET = re.compile(r"\.env(?:\..*)?|\.netrc|\.npmrc|\.pypirc|id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:pem|key|p12)")
 _LICENCES = (
     ("mit", "Permission is hereby granted, free of charge"),
     ("apache-2.0", "Apache License"),
@@ -99,6 +101,8 @@ def _reason_against(path: Path, relative: str) -> str:
         return "cache"
     if not stat.S_ISREG(facts.st_mode):
         return "no regular file"
+    if _SECRET.fullmatch(path.name):
+        return "may hold a secret"
     if path.suffix in _BINARY:
         return "weights or data"
     if facts.st_size > MAX_FILE_BYTES:
