@@ -34,9 +34,12 @@ FRONT = (
 )
 
 
-def write_pdf(path: Path, lines: tuple[tuple[str, int, bool], ...] = FRONT, stamp: str = "1904.09751v2") -> Path:
-    """A paper of one page, with arXiv's stamp in the margin unless it is empty."""
+def write_pdf(
+    path: Path, lines: tuple[tuple[str, int, bool], ...] = FRONT, stamp: str = "1904.09751v2", title: str = ""
+) -> Path:
+    """A paper of one page, with arXiv's stamp in the margin unless it is empty, and a title in the metadata."""
     document = pymupdf.open()
+    document.set_metadata({"title": title})
     page = document.new_page()
     if stamp:
         page.insert_text((22, 600), f"arXiv:{stamp}  [cs.CL]  14 Feb 2020", fontsize=18, rotate=90)

@@ -139,6 +139,19 @@ def test_what_a_pdf_does_not_say_stays_open(tmp_path: Path) -> None:
     assert read_facts(body).arxiv_id == "2101.00001"
 
 
+def test_names_that_yaml_would_take_for_something_else_are_text(place: Path) -> None:
+    """The metadata's spelling is taken where the letters are the same; what nobody can see is no part of it."""
+    write_pdf(place / "odd.pdf", title='The Curious Case of "Neural": Text\x7f Degeneration # \u202e')
+    (place / "nucleus").rename(place / "1e5")
+    drafted = new_task(
+        paper=place / "odd.pdf", repo=place / "1e5", goal="decoding.py::sample", benchmark=place / "tasks"
+    )
+    task = yaml.safe_load((drafted.folder / "task.yaml").read_text())
+    assert task["repo_name"] == "1e5"
+    assert task["paper"]["title"].startswith('The Curious Case of "Neural": Text')
+    assert task["paper"]["title"].isprintable()
+
+
 REPO = {
     "src/losses/focal.py": """
         import torch

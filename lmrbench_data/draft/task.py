@@ -20,7 +20,7 @@ from ..loader import write_files
 from ..masking import mask_function
 from ..paths import benchmark_folder
 from ..source import SourceError
-from ..text import counted
+from ..text import counted, one_line
 from .calls import Call, Goal, calls_of, cases_source
 from .facts import Facts, read_facts
 from .instruction import draft_instruction
@@ -85,7 +85,7 @@ def new_task(
     function = _slug(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", re.sub(r"\.(?:forward|__call__)$", "", target.name)))
     instance = function if function.startswith(f"{name}-") else f"{name}-{function}"
     calls = calls_of(target)
-    notes = [f"paper: {facts.title or 'no title found'} ({facts.authors or 'authors not read'})"]
+    notes = [f"paper: {one_line(facts.title) or 'no title found'} ({facts.authors or 'authors not read'})"]
     instruction, note = _instruction(target, facts, model, base_url)
     notes.append(note)
     task = folder / f"{_next_number(folder):02d}-{name}"
@@ -190,7 +190,7 @@ def _task_yaml(
     environment: str,
 ) -> str:
     def text(value: str) -> str:
-        return json.dumps(value, ensure_ascii=False) if value else "TODO"
+        return json.dumps(one_line(value), ensure_ascii=False) if value else "TODO"
 
     used, context = _context(goal, calls)
     paths = {key: json.dumps(value, ensure_ascii=False) for key, value in (("used", used), ("context", context))}
@@ -205,15 +205,15 @@ def _task_yaml(
         f"  venue: {text(facts.venue)}",
         f"  year: {facts.year or 'TODO'}",
         f"upstream_repo: {upstream}" + ("" if repository.upstream else " where the authors' code lives"),
-        f"repo_name: {repository.name}",
+        f"repo_name: {text(repository.name)}",
         f"license: {repository.license or 'TODO of repo/, such as mit'}",
         f"environment: {environment}",
         f"demo_command: {text(repository.demo_command() or 'python TODO.py')}",
         "implementations:",
-        f"  - instance_id: {instance}",
+        f"  - instance_id: {text(instance)}",
         "    category: TODO  # `lmrbench tasks lint` says which there are",
-        f"    goal_file: {goal.path}",
-        f"    goal_function: {goal.name}",
+        f"    goal_file: {text(goal.path)}",
+        f"    goal_function: {text(goal.name)}",
         f"    context_files: {paths['context']}",
         f"    depends_on: {paths['used']}",
         "    remove: []",
@@ -234,9 +234,9 @@ def _block(text: str) -> list[str]:
 
 
 def _paper(facts: Facts) -> str:
-    headings = "".join(f"- {heading}\n" for heading in facts.headings)
+    headings = "".join(f"- {one_line(heading)}\n" for heading in facts.headings)
     return (
-        f"# {facts.title or 'TODO: the title'}\n\n"
+        f"# {one_line(facts.title) or 'TODO: the title'}\n\n"
         "TODO: what the paper says, in your own words, one to two pages. No sentence is copied, and nothing is said\n"
         "about our repository. Name the section or equation behind each statement.\n\n"
         + (f"TODO: the PDF's headings, to find your way; delete this list.\n\n{headings}\n" if headings else "")
