@@ -26,7 +26,12 @@ from mkdocs.exceptions import PluginError
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = "https://github.com/lmr-bench/lmr-bench/blob/main"
 #: Files of the project that are pages here.
-PAGES = {"CONTRIBUTING.md": "adding-a-task.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+PAGES = {
+    "CONTRIBUTING.md": "adding-a-task.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+    "docs/adding-a-task.md": "adding-a-task.md",
+}
 _DIRECTIVE = re.compile(r'^<!-- (\w+)(?: ([\w./-]+))?(?: "([^"]+)")? -->$', re.M)
 _FENCE = re.compile(r"^(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 #: All that a dataset folder holds.
 FILES = ("README.md", "croissant.json", "eval.yaml", "loader.py", DATA_FILE)
+#: The name of the benchmark that this project publishes.
+LMR_BENCH = "lmr-bench"
 _LOADER = Path(__file__).resolve().parent / "loader.py"
 
 
@@ -55,6 +57,11 @@ class Benchmark:
     date: str
     """When this version was made, YYYY-MM-DD."""
 
+    @property
+    def is_lmr_bench(self) -> bool:
+        """False for a benchmark of somebody else's, of which we know neither makers nor sources."""
+        return self.name == LMR_BENCH
+
 
 def load_benchmark(folder: Path | None = None) -> Benchmark:
     """Read `benchmark.yaml`.
@@ -67,6 +74,8 @@ def load_benchmark(folder: Path | None = None) -> Benchmark:
     keys = [item.name for item in dataclasses.fields(Benchmark)]
     if data.keys() != set(keys) or not all(isinstance(value, str) for value in data.values()):
         raise InputError(f"{path}: needs {', '.join(keys)}, each text, and nothing else")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", data["name"]):
+        raise InputError(f"{path}: name {data['name']!r} is not of the form my-bench: it names a folder")
     if not re.fullmatch(r"\d+\.\d+\.\d+", data["version"]):
         raise InputError(f"{path}: version {data['version']!r} is not of the form 1.2.3")
     if not re.fullmatch(r"\d{4}-\d\d-\d\d", data["date"]):
@@ -254,6 +263,8 @@ def _refuse_foreign(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise InputError(f"{folder}: a file is there; {fix}")
+    if (folder / "benchmark.yaml").exists():
+        raise InputError(f"{folder}: holds the tasks themselves; give another folder for the dataset (--out)")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
     ours = {folder / name for name in FILES}
     if foreign := [path for path in files if path not in ours and path.parent != folder / "__pycache__"]:

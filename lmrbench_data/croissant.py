@@ -105,7 +105,11 @@ _CONTEXT = {
     },
 }
 
-#: The vocabulary of responsible AI: what is true of every version.
+_MAKERS = {
+    "url": HOME,
+    "creator": {"@type": "sc:Organization", "name": "The LMR-Bench maintainers", "url": HOME},
+}
+#: The vocabulary of responsible AI: what is true of every version of LMR-Bench. Of another benchmark nothing is known.
 _RESPONSIBLE_AI = {
     "rai:dataCollection": (
         "Repositories, instructions, contracts, method descriptions and labelled inputs were written for this "
@@ -168,13 +172,12 @@ def render_croissant(
         "version": benchmark.version,
         **({"datePublished": published} if published else {}),
         "license": f"https://choosealicense.com/licenses/{license}/",
-        "url": HOME,
-        "creator": {"@type": "sc:Organization", "name": "The LMR-Bench maintainers", "url": HOME},
+        **(_MAKERS if benchmark.is_lmr_bench else {}),
         "citeAs": CITATION,
         "keywords": ["benchmark", "code generation", "language models", "reproducibility"],
         "inLanguage": "en",
         "isLiveDataset": False,
-        **_RESPONSIBLE_AI,
+        **(_RESPONSIBLE_AI if benchmark.is_lmr_bench else {}),
         "distribution": [
             {
                 "@type": "cr:FileObject",

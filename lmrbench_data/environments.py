@@ -50,6 +50,16 @@ def registry_tag(tag: str) -> str:
     return f"{prefix}/{tag}" if prefix else tag
 
 
+def known_environments(benchmark: Path | None = None) -> list[Environment]:
+    """The installed environments and, before them, those of a benchmark of one's own.
+
+    Raises:
+        InputError: see `load_environments`.
+    """
+    own = load_environments(benchmark).values() if benchmark else ()
+    return [*own, *load_environments().values()]
+
+
 def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
     """All environments by name.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from .build import Benchmark, load_benchmark
 from .errors import InputError
 from .extras import need
 from .strict_yaml import read_yaml
@@ -71,8 +72,9 @@ def render_page(tasks: Sequence[Task]) -> str:
     facts = task_facts(tasks)
     categories = Counter(fact["category"] for fact in facts)
     papers = {fact["paper_url"] for fact in facts}
-    lines = list(_page(facts, categories, len(papers)))
-    if readers := read_readers(tasks[0].folder.parent):
+    folder = tasks[0].folder.parent
+    lines = list(_page(facts, categories, len(papers), load_benchmark(folder)))
+    if readers := read_readers(folder):
         lines += _readers(readers)
     return "\n".join(lines) + "\n"
 
@@ -99,12 +101,15 @@ def _readers(readers: dict[str, dict[str, Any]]) -> Iterator[str]:
         yield f"| `{instance}` | {' | '.join(counts)} | {alone} | {_cell(facts['note']) or '-'} |"
 
 
-def _page(facts: Sequence[dict[str, Any]], categories: Counter[str], papers: int) -> Iterator[str]:
+def _page(
+    facts: Sequence[dict[str, Any]], categories: Counter[str], papers: int, benchmark: Benchmark
+) -> Iterator[str]:
     yield "<!-- Written by `lmrbench tasks page`: edit the tasks, not this file. -->"
-    yield "# The tasks"
+    yield "# The tasks" if benchmark.is_lmr_bench else f"# The tasks of {benchmark.title}"
     yield ""
     yield f"{len(facts)} instances from {papers} papers in {len(categories)} categories. Each folder is a paper."
-    yield "[CONTRIBUTING.md](../CONTRIBUTING.md) tells how a task is made."
+    if benchmark.is_lmr_bench:
+        yield "[CONTRIBUTING.md](../CONTRIBUTING.md) tells how a task is made."
     yield "`lmrbench tasks show ID` shows an instance as a model sees it."
     yield ""
     yield f"![Instances by category]({PICTURE})"

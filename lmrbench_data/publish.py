@@ -31,6 +31,8 @@ _VERSION_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 class Plan:
     """What a push would do."""
 
+    title: str
+    """Of the benchmark."""
     repo_id: str
     tag: str
     folder: Path
@@ -58,7 +60,7 @@ def plan_push(api: "HfApi", repo_id: str, folder: Path, benchmark: Benchmark) ->
     if missing := unchecked(rows):
         named = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
         raise InputError(f"{folder}: not checked in Docker: {named}; run `lmrbench dataset check --sandbox docker`")
-    plan = Plan(repo_id, f"v{benchmark.version}", folder, len(rows), dataset_sha256(rows), None)
+    plan = Plan(benchmark.title, repo_id, f"v{benchmark.version}", folder, len(rows), dataset_sha256(rows), None)
     check_rights(api, repo_id, write=True)
     with hub_errors(repo_id):
         if not api.repo_exists(repo_id, repo_type="dataset"):
@@ -107,7 +109,7 @@ def push(api: "HfApi", plan: Plan, *, private: bool = False) -> str:
         added = [CommitOperationAdd(name, str(plan.folder / name)) for name in FILES]
         return [*added, *(CommitOperationDelete(name) for name in plan.removed)]
 
-    title = f"LMR-Bench {plan.tag} ({plan.sha256[:12]})"
+    title = f"{plan.title} {plan.tag} ({plan.sha256[:12]})"
     committed = commit_once(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
     tag_once(api, plan.repo_id, plan.tag, committed.sha)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:

@@ -69,7 +69,20 @@ TOY_REPO = {
 
 
         if __name__ == "__main__":
-            print(scale([1.0, 2.0], 3.0))
+            for factor in (1.0, 2.0, 3.0):
+                print(scale([1.0, 2.0], factor))
+        ''',
+    "tests/test_smoke.py": '''
+        """The toy runs."""
+
+        import unittest
+
+        from scale import scale
+
+
+        class TestScale(unittest.TestCase):
+            def test_one_result_for_each_value(self) -> None:
+                self.assertEqual(len(scale([1.0, 2.0], 3.0)), 2)
         ''',
     "README.md": "# Toy\n\nRun `python scale.py`.\n",
 }

@@ -164,7 +164,16 @@ def test_nothing_of_the_host_or_the_answer_is_inside(run: Any, toy_row: Any, tmp
     assert found["uid"] == 65534
     assert found["golden"] is False
     assert len(found["logs"]) == 1
-    names = {"TASK.md", "paper.md", "repo", "repo/.git", "repo/README.md", "repo/helpers.py", "repo/scale.py"}
+    repo = {
+        "repo",
+        "repo/.git",
+        "repo/README.md",
+        "repo/helpers.py",
+        "repo/scale.py",
+        "repo/tests",
+        "repo/tests/test_smoke.py",
+    }
+    names = {"TASK.md", "paper.md", *repo}
     assert set(found["work"]) == names
     everything = json.dumps(found)
     assert KEY not in everything

@@ -19,8 +19,9 @@ from lmrbench_data.evaluate.expected import read_expected
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
-from lmrbench_data.evaluate.tasks.check import VARIANTS, check_tasks
+from lmrbench_data.evaluate.tasks.check import check_repositories, check_tasks
 from lmrbench_data.evaluate.tasks.faults import Secrets, read_faults
+from lmrbench_data.evaluate.tasks.probes import VARIANTS
 from lmrbench_data.evaluate.tasks.record import record_tasks
 from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.loader import read_archive
@@ -69,6 +70,8 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
         "golden, two threads": "",
         "masked": "error",
         "seeds": "",
+        "demo": "",
+        "smoke tests": "",
         "careless/in_place.py": "failed",
         "plain/comprehension.py": "passed",
         "plain/first_and_rest.py": "error",
@@ -415,6 +418,70 @@ def test_a_stopped_check_goes_on_where_it_was(toy_benchmark: Path, local_sandbox
     edit(toy_benchmark, "variants/toy-scale/valid/loop.py", "factor * value", "value * factor")
     assert check_on(mutants=False) == {"toy-scale": told["toy-scale"], "other-scale": "ok, checked before"}
     assert told["toy-scale"].endswith("as they should be")
+
+
+#: edit of the toy's repository → the finding that is not ok, and its message
+BROKEN_REPOSITORIES: dict[str, tuple[tuple[str, str, str], str, str]] = {
+    "demo_fails": (
+        ("repo/scale.py", "    for factor in", "    raise ValueError('no data')\n    for factor in"),
+        "demo",
+        "`python scale.py` ends with status 1: ",
+    ),
+    "demo_without_a_file": (("task.yaml", "python scale.py", "python gone.py"), "demo", "No such file or directory"),
+    "demo_that_shows_nothing": (("repo/scale.py", "print(scale", "(scale"), "demo", "prints 0 lines; let it show"),
+    "demo_that_hangs": (
+        ("repo/scale.py", "    for factor in", "    import time; time.sleep(60)\n    for factor in"),
+        "demo",
+        "takes more than 3 s",
+    ),
+    "smoke_test_fails": (
+        ("repo/tests/test_smoke.py", "3.0)), 2)", "3.0)), 7)"),
+        "smoke tests",
+        "AssertionError: 2 != 7",
+    ),
+    "smoke_test_cannot_be_imported": (
+        ("repo/tests/test_smoke.py", "import unittest", "import unittest\nimport pytest_of_nobody"),
+        "smoke tests",
+        "No module named 'pytest_of_nobody'",
+    ),
+    "no_smoke_test": (("repo/tests/test_smoke.py", "TestCase", "TestResult"), "smoke tests", "finds no test"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_REPOSITORIES)
+def test_a_repository_that_does_not_do_what_it_says_is_reported(
+    name: str, toy_benchmark: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lmrbench_data.evaluate.tasks.repository.LIMIT_S", 3 if name == "demo_that_hangs" else 60)
+    change, finding, message = BROKEN_REPOSITORIES[name]
+    edit(toy_benchmark, *change)
+    found = list(check_repositories(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    assert {item.instance_id for item in found} == {f"{TASK}/repo"}
+    [bad] = [item for item in found if not item.ok]
+    assert bad.name == finding
+    assert message in bad.message
+    assert "\n" not in bad.message
+
+
+def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
+    toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    """The row is the same with either demo: what is recorded as checked was checked whole."""
+    edit(toy_benchmark, "paper.md", "a factor", "a factor, and the demo is broken")
+    edit(toy_benchmark, "task.yaml", "python scale.py", "python gone.py")
+    list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    told: dict[str, str] = {}
+    for _ in range(2):
+        tasks = load_tasks(benchmark=toy_benchmark)
+        found = list(check_tasks(tasks, local_sandbox, resume=True, finished=told.__setitem__))
+        assert [item.name for item in found if not item.ok] == ["demo"], "it is looked at again, too"
+        assert told["toy-scale"].startswith("bad, ")
+    edit(toy_benchmark, "task.yaml", "python gone.py", "python scale.py")
+    done = command(toy_benchmark, "--demos", "--json")
+    assert [(row["instance_id"], row["probe"], row["ok"]) for row in json.loads(done.stdout)] == [
+        (f"{TASK}/repo", "demo", True),
+        (f"{TASK}/repo", "smoke tests", True),
+    ]
 
 
 def test_each_finished_task_is_a_line_also_when_piped(toy_benchmark: Path) -> None:

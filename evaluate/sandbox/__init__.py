@@ -3,6 +3,7 @@
 import importlib
 import logging
 import re
+from pathlib import Path
 
 from ...errors import InfraError, InputError
 from .base import Sandbox
@@ -11,12 +12,13 @@ KINDS = ("auto", "docker", "local")
 _log = logging.getLogger(__name__)
 
 
-def open_sandbox(kind: str) -> Sandbox:
+def open_sandbox(kind: str, benchmark: Path | None = None) -> Sandbox:
     """The sandbox of this kind; use it as a context manager.
 
     Args:
         kind: `docker`; `local`; `auto`, which takes Docker if a daemon answers, else `local` with a warning; or the
             import path `package.module:name` of something that is called without arguments and returns a `Sandbox`.
+        benchmark: a folder of tasks whose environments are known as well as the installed ones.
 
     Raises:
         InfraError: `docker` was asked for and no daemon answers.
@@ -28,16 +30,16 @@ def open_sandbox(kind: str) -> Sandbox:
         from .docker import DockerSandbox
 
         try:
-            return DockerSandbox()
+            return DockerSandbox(benchmark)
         except InfraError as error:
             if kind == "docker":
                 raise
             _log.warning("%s", error)
             _log.warning("using the `local` sandbox: no isolation from this machine, not accepted on a leaderboard")
-            return LocalSandbox()
+            return LocalSandbox(benchmark)
     if kind == "local":
         _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
-        return LocalSandbox()
+        return LocalSandbox(benchmark)
     return _open_path(kind)
 
 

@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from ...errors import InfraError
@@ -36,12 +37,16 @@ class DockerSandbox(Sandbox):
     name = "docker"
     official = True
 
-    def __init__(self) -> None:
+    def __init__(self, benchmark: Path | None = None) -> None:
         """Connect to the daemon.
+
+        Args:
+            benchmark: a folder of tasks whose environments can be built as well as the installed ones.
 
         Raises:
             InfraError: none answers.
         """
+        self._benchmark = benchmark
         self.run_id = uuid.uuid4().hex
         self._threads = threading.local()
         self._closed = False
@@ -54,7 +59,7 @@ class DockerSandbox(Sandbox):
     def prepare(self, tag: str) -> str:
         """Pull or build the image if it is missing; return its content address."""
         with engine_errors(f"image {tag}"), self._image_lock:
-            return ensure_image(self._api(), tag)
+            return ensure_image(self._api(), tag, self._benchmark)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a container of its own."""

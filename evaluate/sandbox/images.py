@@ -3,9 +3,10 @@
 import logging
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-from ...environments import Environment, load_environments, registry_tag
+from ...environments import Environment, known_environments, registry_tag
 from ...errors import InfraError
 
 #: Network of build steps (`host` where the default network of builds reaches no package index).
@@ -15,15 +16,18 @@ _BUILD_ARGUMENTS = ("PIP_EXTRA_INDEX_URL",)
 _log = logging.getLogger(__name__)
 
 
-def ensure_image(api: Any, tag: str) -> str:
+def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
     """The content address of the image `tag`, pulled or built first if it is missing.
+
+    Args:
+        benchmark: a folder of tasks whose environments can be built as well as the installed ones.
 
     Raises:
         InfraError: it is neither here nor in the registry, and this installation cannot build it.
     """
     if identity := image_id(api, tag):
         return identity
-    environment = next((item for item in load_environments().values() if item.tag == tag), None)
+    environment = next((item for item in known_environments(benchmark) if item.tag == tag), None)
     need = f" It takes about {environment.disk_mb / 1000:.1f} GB of disk." if environment else ""
     if registry_tag(tag) != tag:
         _log.info("image %s is missing: pulling %s.%s", tag, registry_tag(tag), need)
@@ -37,7 +41,8 @@ def ensure_image(api: Any, tag: str) -> str:
         raise InfraError(
             f"image {tag} is not here, and this installation has no environment of that content; "
             "set LMRBENCH_REGISTRY to a registry that has it, "
-            "or install the version of lmrbench-data that made the dataset"
+            "install the version of lmrbench-data that made the dataset, "
+            "or build it from a benchmark of your own: `lmrbench images build --benchmark DIR`"
         )
     _log.info("image %s is missing: building it from %s/.%s", tag, environment.folder.name, need)
     return build_image(api, environment)

@@ -20,7 +20,7 @@ import uuid
 from importlib import metadata
 from pathlib import Path
 
-from ...environments import load_environments
+from ...environments import known_environments
 from ...errors import InfraError
 from ..runner import bootstrap
 from .base import Clock, Ended, Limits, Outcome, Sandbox, runner_stream
@@ -36,7 +36,13 @@ class LocalSandbox(Sandbox):
     name = "local"
     official = False
 
-    def __init__(self) -> None:
+    def __init__(self, benchmark: Path | None = None) -> None:
+        """Start nothing yet.
+
+        Args:
+            benchmark: a folder of tasks whose environments are known as well as the installed ones.
+        """
+        self._benchmark = benchmark
         self._running: set[str] = set()
         self._lock = threading.Lock()
         self._closed = False
@@ -44,7 +50,9 @@ class LocalSandbox(Sandbox):
     def prepare(self, tag: str) -> str:
         """Check that this Python has the environment's packages; return their versions as the identity."""
         name = tag.partition("/")[2].partition(":")[0]
-        environment = load_environments().get(name)
+        known = known_environments(self._benchmark)
+        environment = next((item for item in known if tag == item.tag), None)
+        environment = environment or next((item for item in known if name == item.name), None)
         if environment is None:
             raise InfraError(f"environment {name!r} is not in this installation; use the docker sandbox, or upgrade")
         found, missing, other = [f"python {platform.python_version()}"], [], []

@@ -4,16 +4,14 @@ Valid variants pass every case. Plain ones, written without the contract, pass e
 contract only. Wrong ones, which misread the method, fail a core case. What no run can show is read in `faults.py`.
 
 Golden and masked run exactly as a user's prediction does. Variants share sandboxes, which saves most of the time; one
-that comes out otherwise than it should is run again alone, and that verdict counts.
+that comes out otherwise than it should is run again alone, and that verdict counts. Of each repository the demo and the
+smoke tests run as well (`repository.py`); an instance counts as checked only if those of its repository came out.
 """
 
 import concurrent.futures
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any
 
 from ...build import build_rows
 from ...checked import record_checked, was_checked
@@ -21,97 +19,22 @@ from ...errors import InfraError, InputError
 from ...loader import File
 from ...progress import Progress
 from ...rows import DatasetRow
-from ...tasks import Implementation, Task
+from ...tasks import Task
 from ..decode import StreamError
 from ..evaluator import evaluate_batch, evaluate_prediction
-from ..predictions import Prediction
 from ..sandbox.base import Sandbox
 from ..verdict import Status, Verdict
-from .faults import Secrets, read_faults, read_variant
-from .mutants import make_mutants
+from .faults import Secrets, read_faults
+from .probes import BEFORE, SEEDS, Finding, Must, Probe, make_probes, mutant_probes, unknown_equivalents
 from .proved import proof_of
+from .repository import repository_faults
 from .seeds import Variation, variation
 from .stability import MANY_RUNS, stability
 
-#: The name of the finding that says which cases vary with the seed.
-SEEDS = "seeds"
-#: The name of the finding that stands for all of an instance that was checked before.
-BEFORE = "checked before"
 #: Variants that share a sandbox.
 BATCH = 16
 #: Exceptions of files that were not written with care.
 _BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
-
-
-class Must(Enum):
-    """What an answer must come to; the value says it of one that does not."""
-
-    PASS = "must pass"
-    REPRODUCE = "must pass every core case"
-    BE_CARELESS = "must pass every core case and fail another"
-    MISREAD = "must fail a core case"
-    BE_NOTICED = "must not pass"
-
-    def holds(self, verdict: Verdict) -> bool:
-        """Whether a verdict is what was asked for."""
-        robust, reproduced = verdict.status is Status.PASSED, verdict.core_status is Status.PASSED
-        return {
-            Must.PASS: robust,
-            Must.REPRODUCE: reproduced,
-            Must.BE_CARELESS: reproduced and not robust,
-            Must.MISREAD: not reproduced,
-            Must.BE_NOTICED: not robust,
-        }[self]
-
-
-#: What each kind of variant must come to.
-VARIANTS = {"valid": Must.PASS, "plain": Must.REPRODUCE, "careless": Must.BE_CARELESS, "wrong": Must.MISREAD}
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One thing to prove: what an answer must come to."""
-
-    instance_id: str
-    name: str
-    """`golden`, `masked`, `<kind of variant>/<file>`, `mutant/<line before> => <line after>`, or `equivalent/...` for a
-    mutant that the task says nobody can tell from the reference."""
-    prediction: Prediction
-    must: Must
-
-    @property
-    def is_mutant(self) -> bool:
-        """A mutant may be any nonsense, as long as the cases notice it."""
-        return self.name.startswith(("mutant/", "equivalent/"))
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A probe and what it came to; without a verdict, a fault that was found by reading, or the note on seeds."""
-
-    instance_id: str
-    name: str
-    ok: bool
-    message: str
-    status: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What else --json shows of it."""
-
-    @property
-    def is_probe(self) -> bool:
-        """Whether something was proved; a note, which is always ok, only informs."""
-        return self.name not in (SEEDS, BEFORE)
-
-    def as_row(self) -> dict[str, Any]:
-        """For --json."""
-        return {
-            "instance_id": self.instance_id,
-            "probe": self.name,
-            "ok": self.ok,
-            "status": self.status,
-            "message": self.message,
-            **self.facts,
-        }
 
 
 def check_tasks(
@@ -169,16 +92,18 @@ def check_tasks(
         bad |= {instance} if not found.ok else set()
         yield found
         rows[instance], references[instance] = row, task.golden_repo(implementation)
-        probes += _probes(task, implementation, most)
+        probes += make_probes(task, implementation, most)
         if mutants:
-            tried = list(_mutant_probes(task, implementation))
+            tried = list(mutant_probes(task, implementation))
             probes += tried
-            gone = list(_unknown_equivalents(implementation, tried))
+            gone = list(unknown_equivalents(implementation, tried))
             bad |= {instance} if gone else set()
             yield from gone
     repeated = list(rows) if most is None else []
+    own = {task.name: [item.instance_id for item in task.implementations if item.instance_id in rows] for task in tasks}
+    repositories = [task.name for task in tasks if own[task.name]] if most is None else []
     progress = progress or Progress()
-    progress.start(len(probes) + 2 * len(repeated))
+    progress.start(len(probes) + 2 * len(repeated) + 2 * len(repositories))
     images = {tag: sandbox.prepare(tag) for tag in {row["docker_image"] for row in rows.values()}}
 
     def image_of(instance: str) -> str:
@@ -194,24 +119,29 @@ def check_tasks(
         return [Finding(instance, f"golden, {name}", not fault, fault) for name, fault in faults.items()]
 
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        jobs: dict[concurrent.futures.Future[list[Finding]], str] = {}
-        # One instance after the other, so that a check that is stopped has finished some.
-        for instance in rows:
-            own = [probe for probe in probes if probe.instance_id == instance]
-            jobs |= {pool.submit(run, batch): instance for batch in _batches(own)}
-            jobs |= {pool.submit(repeat, instance): instance} if instance in repeated else {}
-        left, counts = Counter(jobs.values()), Counter[tuple[str, bool]]()
+        #: What runs, with the instances that it says something about.
+        jobs: dict[concurrent.futures.Future[list[Finding]], list[str]] = {}
+        # One task and one instance after the other, so that a check that is stopped has finished some.
+        for task in tasks:
+            if task.name in repositories:
+                jobs[pool.submit(_on_repository, task, sandbox, images[task.image_tag])] = own[task.name]
+            for instance in own[task.name]:
+                tried_on = [probe for probe in probes if probe.instance_id == instance]
+                jobs |= {pool.submit(run, batch): [instance] for batch in _batches(tried_on)}
+                jobs |= {pool.submit(repeat, instance): [instance]} if instance in repeated else {}
+        left = Counter(instance for instances in jobs.values() for instance in instances)
+        counts = Counter[tuple[str, bool]]()
         try:
             for job in concurrent.futures.as_completed(jobs):
-                instance = jobs[job]
                 for finding in job.result():
                     progress.step("ok" if finding.ok else "bad")
-                    counts[instance, finding.ok] += 1
-                    if not finding.ok:
-                        bad.add(instance)
+                    counts.update((instance, finding.ok) for instance in jobs[job])
+                    bad |= set() if finding.ok else set(jobs[job])
                     yield finding
-                left[instance] -= 1
-                if not left[instance]:
+                for instance in jobs[job]:
+                    left[instance] -= 1
+                    if left[instance]:
+                        continue
                     if instance not in bad and most is None:
                         record_checked(rows[instance], sandbox.name, proof=proofs[instance], mutants=mutants)
                     good, wrong = counts[instance, True], counts[instance, False]
@@ -219,6 +149,34 @@ def check_tasks(
         finally:
             for job in jobs:
                 job.cancel()
+
+
+def check_repositories(
+    tasks: Sequence[Task], sandbox: Sandbox, *, workers: int = 2, progress: Progress | None = None
+) -> Iterator[Finding]:
+    """Yield the findings on the demo and the smoke tests of each task's repository, and nothing else.
+
+    Raises:
+        InfraError: the machinery failed, so that nothing can be said.
+    """
+    progress = progress or Progress()
+    progress.start(2 * len(tasks))
+    images = {tag: sandbox.prepare(tag) for tag in {task.image_tag for task in tasks}}
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        jobs = [pool.submit(_on_repository, task, sandbox, images[task.image_tag]) for task in tasks]
+        try:
+            for job in concurrent.futures.as_completed(jobs):
+                for finding in job.result():
+                    progress.step("ok" if finding.ok else "bad")
+                    yield finding
+        finally:
+            for job in jobs:
+                job.cancel()
+
+
+def _on_repository(task: Task, sandbox: Sandbox, image: str) -> list[Finding]:
+    faults = repository_faults(task, sandbox, image)
+    return [Finding(f"{task.name}/repo", name, not fault, fault) for name, fault in faults.items()]
 
 
 def _batches(probes: Sequence[Probe]) -> Iterator[list[Probe]]:
@@ -252,41 +210,6 @@ def _run_batch(batch: Sequence[Probe], row: DatasetRow, sandbox: Sandbox, image:
         surprising = broken or not probe.must.holds(verdict)
         findings.append(_judge(probe, alone(probe) if surprising else verdict))
     return findings
-
-
-def _probes(task: Task, implementation: Implementation, most: int | None) -> Iterator[Probe]:
-    instance = implementation.instance_id
-
-    def probe(name: str, form: str, content: str, must: Must) -> Probe:
-        return Probe(instance, name, Prediction(instance, "check", form, content), must)
-
-    yield probe("golden", "goal_file", task.golden_file(implementation), Must.PASS)
-    masked = task.masked_repo(implementation)[implementation.goal_file].data.decode("utf-8")
-    yield probe("masked", "goal_file", masked, Must.MISREAD)
-    for kind, must in VARIANTS.items():
-        paths = task.variants(implementation, kind)
-        for path in paths[:: max(1, len(paths) // most) if most else 1][:most]:
-            if text := read_variant(path):
-                yield probe(f"{kind}/{path.name}", "function", text, must)
-
-
-def _mutant_probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
-    instance = implementation.instance_id
-    golden = task.golden_file(implementation)
-    for mutant in make_mutants(golden, implementation.goal_function, implementation.remove):
-        equivalent = mutant.name in implementation.equivalent_mutants
-        name = f"{'equivalent' if equivalent else 'mutant'}/{mutant.name}"
-        must = Must.PASS if equivalent else Must.BE_NOTICED
-        yield Probe(instance, name, Prediction(instance, "check", "goal_file", mutant.source), must)
-
-
-def _unknown_equivalents(implementation: Implementation, tried: Sequence[Probe]) -> Iterator[Finding]:
-    """Entries of `equivalent_mutants` that an edit of the reference has left behind."""
-    known = {probe.name for probe in tried}
-    for name in implementation.equivalent_mutants:
-        if f"equivalent/{name}" not in known:
-            message = "no such mutant of the reference: take it out of equivalent_mutants"
-            yield Finding(implementation.instance_id, f"equivalent/{name}", False, message)
 
 
 def _judge(probe: Probe, verdict: Verdict) -> Finding:

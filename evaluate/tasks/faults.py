@@ -1,7 +1,7 @@
 """Faults of a task that need no run: what models see gives answers away, texts or variants are not in order."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -30,7 +30,11 @@ class Secrets:
         Raises:
             InputError: a task is malformed.
         """
-        tasks = load_tasks(benchmark=benchmark)
+        return cls.of_tasks(load_tasks(benchmark=benchmark))
+
+    @classmethod
+    def of_tasks(cls, tasks: Iterable[Task]) -> Self:
+        """Those of tasks that are at hand."""
         return cls(
             {
                 item.instance_id: _secret_lines(task.golden_file(item), item.goal_function)

@@ -56,7 +56,10 @@ def write_proofs(tasks: Sequence[Task], benchmark: Path) -> Path:
 
 
 def proof_of(task: Task, item: Implementation, row: DatasetRow) -> str:
-    """The hash of all that a check of one instance looks at; the number of the version is not among it."""
+    """The hash of all that a check of one instance looks at; the number of the version is not among it.
+
+    The demo command is there by way of README.md, which names it (`tasks lint` sees to that) and is in the row.
+    """
     digest = hashlib.sha256(f"{content_sha256(row)} {runner_sha256()}\n".encode())
     for path in _variants(task, item):
         digest.update(f"{path.parent.name}/{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())

@@ -1,4 +1,4 @@
-"""`lmrbench dataset`: record references, build the dataset, check its tasks, compare two builds, publish one."""
+"""`lmrbench dataset`: begin a benchmark, record references, check tasks; build, compare and publish datasets."""
 
 import itertools
 from collections import Counter
@@ -8,24 +8,44 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .options import BenchmarkFolder
 from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
-    from ..evaluate.tasks.check import Finding
+    from ..evaluate.tasks.probes import Finding
 
-app = typer.Typer(help="Record, build, check, compare and publish the dataset.", no_args_is_help=True)
+app = typer.Typer(help="Begin, record, build, check, compare and publish the dataset.", no_args_is_help=True)
 
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Where references run: auto, docker or local.")]
-BenchmarkFolder = Annotated[
-    Path | None,
-    typer.Option("--benchmark", help="Folder of tasks; the installed one by default.", exists=True, file_okay=False),
-]
 Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")]
 
 
 @app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new folder, or one without a benchmark.")],
+    title: Annotated[str, typer.Option("--title", help="As readers know the benchmark; on top of its card.")],
+    name: Annotated[str, typer.Option("--name", help="Of the dataset; by default the folder's name.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Begin a benchmark of your own: benchmark.yaml, and the environments to run tasks in.
+
+    Example: lmrbench dataset init tasks --title "My Bench" --name my-bench
+    """
+    from ..draft.benchmark import new_benchmark
+
+    new_benchmark(folder, title=title, name=name)
+    if as_json:
+        print_json({"folder": str(folder)})
+    else:
+        put(f"written: {folder / 'benchmark.yaml'}, {folder / 'environments'}")
+        put(f"next: lmrbench tasks new --benchmark {folder} --paper PDF --repo DIR --goal FILE::FUNCTION")
+
+
+@app.command()
 def build(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write.")] = Path("lmr-bench"),
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder to write; by default the benchmark's name.")
+    ] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
@@ -38,15 +58,17 @@ def build(
     from ..build import build_rows, load_benchmark, write_dataset
     from ..loader import recordings_sha256
     from ..tasks import load_tasks
+    from ..text import counted
 
-    tasks = load_tasks(benchmark=benchmark)
+    tasks, facts = load_tasks(benchmark=benchmark), load_benchmark(benchmark)
+    out = out or Path(facts.name)
     with progress_bar("building", shown=not as_json) as progress:
         rows = build_rows(tasks, progress)
-    sha256, recordings = write_dataset(rows, out, load_benchmark(benchmark)), recordings_sha256(rows)
+    sha256, recordings = write_dataset(rows, out, facts), recordings_sha256(rows)
     if as_json:
         print_json({"folder": str(out), "rows": len(rows), "sha256": sha256, "recordings": recordings})
     else:
-        put(f"{out}: {len(rows)} rows, content {sha256[:12]}, recordings {recordings[:12]}")
+        put(f"{out}: {counted(len(rows), 'row')}, content {sha256[:12]}, recordings {recordings[:12]}")
         put(f"load it with load_dataset({str(out)!r}, split='test')")
 
 
@@ -69,7 +91,7 @@ def record(
 
     tasks = load_tasks(names or (), benchmark)
     done = []
-    with open_sandbox(sandbox) as place, progress_bar("recording", shown=not as_json) as progress:
+    with open_sandbox(sandbox, benchmark) as place, progress_bar("recording", shown=not as_json) as progress:
         progress.start(sum(len(task.implementations) for task in tasks))
         for recorded in record_tasks(tasks, place, workers=workers, force=force):
             done.append(recorded)
@@ -91,6 +113,9 @@ def check(
     mutants: Annotated[bool, typer.Option("--mutants", help="Also try small mutations of each reference.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each finding and its reason.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Also check what was checked before as it is now.")] = False,
+    demos: Annotated[
+        bool, typer.Option("--demos", help="Only run each repository's demo command and smoke tests.")
+    ] = False,
     lock: Annotated[
         bool, typer.Option("--lock", help="Note in proved.json what was proved, so that `make test` need not.")
     ] = False,
@@ -99,13 +124,14 @@ def check(
     """Prove that tasks are sound: golden passes, masked does not, and variants come out as they should.
 
     Valid variants pass every case, plain ones every core case; careless ones break the contract only, and wrong ones
-    fail a core case. A check that was stopped goes on where it was: it leaves out what passed and has not changed.
+    fail a core case. The demo command and the smoke tests of each repository have to work, too. A check that was
+    stopped goes on where it was: it leaves out what passed and has not changed.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
     from ..errors import ArgumentError
     from ..evaluate.sandbox import open_sandbox
-    from ..evaluate.tasks.check import check_tasks
+    from ..evaluate.tasks.check import check_repositories, check_tasks
     from ..evaluate.tasks.proved import write_proofs
     from ..paths import benchmark_folder
     from ..tasks import load_tasks
@@ -113,16 +139,21 @@ def check(
     tasks = load_tasks(names or (), benchmark)
     if lock and sandbox != "docker":
         raise ArgumentError("lock", "only a check in Docker proves a task; add --sandbox docker")
+    if lock and demos:
+        raise ArgumentError("lock", "demos alone prove no task; leave out --demos")
     total, done = sum(len(task.implementations) for task in tasks), itertools.count(1)
 
     def tell(instance: str, line: str) -> None:
         say(f"[{next(done)}/{total}] {instance}: {line}")
 
-    with open_sandbox(sandbox) as place, progress_bar("checking", shown=not as_json) as progress:
-        found = check_tasks(
-            tasks, place, workers=workers, mutants=mutants, resume=not again, progress=progress, finished=tell
-        )
-        findings = list(found)
+    with open_sandbox(sandbox, benchmark) as place, progress_bar("checking", shown=not as_json) as progress:
+        if demos:
+            findings = list(check_repositories(tasks, place, workers=workers, progress=progress))
+        else:
+            found = check_tasks(
+                tasks, place, workers=workers, mutants=mutants, resume=not again, progress=progress, finished=tell
+            )
+            findings = list(found)
     findings.sort(key=lambda finding: (finding.instance_id, finding.name))
     if as_json:
         print_json([finding.as_row() for finding in findings])
@@ -134,7 +165,11 @@ def check(
         _print_counts(findings, mutants)
     bad = {finding.instance_id for finding in findings if not finding.ok}
     if lock:
-        proved = [task for task in tasks if bad.isdisjoint(item.instance_id for item in task.implementations)]
+        proved = [
+            task
+            for task in tasks
+            if bad.isdisjoint({f"{task.name}/repo", *(item.instance_id for item in task.implementations)})
+        ]
         say(f"written: {write_proofs(proved, benchmark or benchmark_folder())}")
     if bad:
         raise typer.Exit(1)
@@ -192,7 +227,9 @@ def diff(
 @app.command()
 def push(
     repo: Annotated[str, typer.Argument(help="Dataset repository on the Hub, org/name.")],
-    folder: Annotated[Path, typer.Option("--folder", help="What `dataset build` has written.")] = Path("lmr-bench"),
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="What `dataset build` has written; by default its name.")
+    ] = None,
     benchmark: BenchmarkFolder = None,
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, change nothing.")] = False,
@@ -211,8 +248,8 @@ def push(
     from ..publish import plan_push
     from ..publish import push as carry_out
 
-    api = open_hub()
-    plan = plan_push(api, repo, folder, load_benchmark(benchmark))
+    api, facts_of = open_hub(), load_benchmark(benchmark)
+    plan = plan_push(api, repo, folder or Path(facts_of.name), facts_of)
     facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": plan.rows, "removed": plan.removed}
     changes = [
         {"instance_id": item.instance_id, "column": item.column, "summary": item.summary} for item in plan.changes

@@ -1,9 +1,11 @@
 """`lmrbench images`: the environments' images."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from .options import BenchmarkFolder
 from .output import Json, print_json, print_table, put, say
 
 app = typer.Typer(help="List, build and push the environments' images.", no_args_is_help=True)
@@ -12,7 +14,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Environments; all by de
 
 
 @app.command("list")
-def list_images(as_json: Json = False) -> None:
+def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """List the environments, their content-hashed tags, their size, and whether the image is here.
 
     Example: lmrbench images list
@@ -34,7 +36,7 @@ def list_images(as_json: Json = False) -> None:
             "image_id": image_id(api, environment.tag) if api else None,
             "description": environment.description,
         }
-        for environment in load_environments().values()
+        for environment in load_environments(benchmark).values()
     ]
     if as_json:
         print_json(rows)
@@ -51,9 +53,10 @@ def build(
     names: Names = None,
     network: Annotated[str | None, typer.Option(help="Network of build steps, for example host.")] = None,
     build_arg: Annotated[list[str] | None, typer.Option("--build-arg", metavar="NAME=VALUE")] = None,
+    benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Build images from the installed environments.
+    """Build images from the installed environments, or from those of a benchmark of your own.
 
     Example: lmrbench images build torch-cpu
     """
@@ -68,14 +71,14 @@ def build(
         arguments[name] = value
     built = {}
     api = _connect()
-    for environment in _chosen(names):
+    for environment in _chosen(names, benchmark):
         say(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
         built[environment.tag] = build_image(api, environment, network=network, arguments=arguments)
     _report(built, as_json)
 
 
 @app.command()
-def push(names: Names = None, as_json: Json = False) -> None:
+def push(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """Push images to the registry that LMRBENCH_REGISTRY names.
 
     Example: LMRBENCH_REGISTRY=ghcr.io/org lmrbench images push
@@ -83,14 +86,14 @@ def push(names: Names = None, as_json: Json = False) -> None:
     from ..evaluate.sandbox.images import push_image
 
     api = _connect()
-    _report({environment.tag: push_image(api, environment.tag) for environment in _chosen(names)}, as_json)
+    _report({environment.tag: push_image(api, environment.tag) for environment in _chosen(names, benchmark)}, as_json)
 
 
-def _chosen(names: list[str] | None) -> list[Any]:
+def _chosen(names: list[str] | None, benchmark: Path | None) -> list[Any]:
     from ..environments import load_environments
     from ..errors import InputError
 
-    known = load_environments()
+    known = load_environments(benchmark)
     if unknown := set(names or ()) - known.keys():
         raise InputError(f"unknown environment {', '.join(sorted(unknown))}; known: {', '.join(known)}")
     return [known[name] for name in names or known]

@@ -1,5 +1,6 @@
 """Options that several commands share, and the row that an instance id names."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,6 +9,10 @@ if TYPE_CHECKING:
     from ..rows import DatasetRow
 
 Track = Annotated[str, typer.Option("--track", help="paper, or contract: that one shows the contract, too.")]
+BenchmarkFolder = Annotated[
+    Path | None,
+    typer.Option("--benchmark", help="Folder of tasks; the installed one by default.", exists=True, file_okay=False),
+]
 DatasetSpec = Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")]
 
 

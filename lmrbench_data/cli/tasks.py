@@ -1,18 +1,20 @@
-"""`lmrbench tasks`: look at the tasks of this installation."""
+"""`lmrbench tasks`: look at tasks, draft a new one, and see what is left to do on it."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .options import Track
+from .options import BenchmarkFolder, Track
 from .output import Json, print_json, print_lines, put
 
-app = typer.Typer(help="Look at the benchmark's tasks.", no_args_is_help=True)
+app = typer.Typer(help="List and show tasks, draft a new one, lint it.", no_args_is_help=True)
+
+Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")]
 
 
 @app.command("list")
-def list_tasks(as_json: Json = False) -> None:
+def list_tasks(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """List all instances, one a line: year, category, goal function, paper, size of the repository, files to know.
 
     Columns that the terminal has no room for are left out; `tasks show ID` and --json tell everything.
@@ -22,7 +24,7 @@ def list_tasks(as_json: Json = False) -> None:
     from ..overview import task_facts
     from ..tasks import load_tasks
 
-    rows = task_facts(load_tasks())
+    rows = task_facts(load_tasks(benchmark=benchmark))
     if as_json:
         print_json(rows)
         return
@@ -34,11 +36,9 @@ def list_tasks(as_json: Json = False) -> None:
 @app.command()
 def page(
     check: Annotated[bool, typer.Option("--check", help="Only say whether the page is up to date.")] = False,
-    benchmark: Annotated[
-        Path | None, typer.Option("--benchmark", help="Folder of tasks.", exists=True, file_okay=False)
-    ] = None,
+    benchmark: BenchmarkFolder = None,
 ) -> None:
-    """Write benchmark/README.md, the page about all tasks, and its picture.
+    """Write the benchmark's README.md, the page about all tasks, and its picture.
 
     Example: lmrbench tasks page --check
     """
@@ -63,6 +63,7 @@ def page(
 def show(
     instance: Annotated[str, typer.Argument(help="Instance id or task folder.", metavar="ID")],
     track: Track = "paper",
+    benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
     """Show an instance as a model sees it: instruction, paper, masked goal file; in the contract track its contract.
@@ -87,7 +88,7 @@ def show(
             "repository": sorted(task.repo),
             "masked_goal_file": task.masked_repo(item)[item.goal_file].data.decode("utf-8"),
         }
-        for task in load_tasks([instance])
+        for task in load_tasks([instance], benchmark)
         for item in task.implementations
         if instance in (item.instance_id, task.name)
     ]
@@ -102,3 +103,62 @@ def show(
         put(f"PAPER\n{item['paper_text']}")
         put("REPOSITORY\n" + "\n".join(f"  {name}" for name in item["repository"]))
         put(f"\n{item['goal_file']} (masked)\n{item['masked_goal_file']}")
+
+
+@app.command()
+def lint(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
+    """Look at tasks without running anything, and say what is left to do: form, lengths, leaks, cases, variants.
+
+    What `dataset build` and `dataset check` would only say later is said in a second. Whether a task is sound is for
+    `dataset check` to prove.
+
+    Example: lmrbench tasks lint 01-dpo
+    """
+    from ..evaluate.tasks.lint import lines_of, lint_tasks
+    from ..text import counted
+
+    tasks, problems = lint_tasks(names or (), benchmark)
+    if as_json:
+        print_json([vars(problem) for problem in problems])
+    else:
+        for line in lines_of(problems):
+            put(line)
+        put(f"{counted(tasks, 'task')}, {counted(len(problems), 'problem') if problems else 'no problems'}")
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def new(
+    paper: Annotated[Path, typer.Option("--paper", help="The PDF.", exists=True, dir_okay=False)],
+    repo: Annotated[Path, typer.Option("--repo", help="The repository with the method in it.", exists=True)],
+    goal: Annotated[str, typer.Option("--goal", metavar="FILE::FUNCTION", help="FUNCTION may be Class.method.")],
+    benchmark: BenchmarkFolder = None,
+    slug: Annotated[str, typer.Option("--slug", help="Of the folder NN-slug; by default the repository's name.")] = "",
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="Drafts the instruction, which is a template without it.")
+    ] = "",
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="OpenAI-compatible server; OPENAI_BASE_URL, else OpenAI.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Draft a task folder from a paper's PDF and a repository; what only a person can say is marked TODO.
+
+    Nothing is overwritten, and nothing of the repository is run. `lmrbench tasks lint` then says what is left to do.
+
+    Example: lmrbench tasks new --paper paper.pdf --repo ~/nucleus --goal decoding.py::filter --benchmark tasks
+    """
+    from ..draft.task import new_task
+
+    drafted = new_task(
+        paper=paper, repo=repo, goal=goal, benchmark=benchmark, slug=slug, model=model, base_url=base_url
+    )
+    if as_json:
+        print_json(drafted.as_row())
+        return
+    put(f"drafted: {drafted.folder}")
+    for line in drafted.notes:
+        put(f"  {line}")
+    option = f" --benchmark {benchmark}" if benchmark else ""
+    put(f"next: fill in what is marked TODO, then `lmrbench tasks lint {drafted.folder.name}{option}`")

@@ -1,0 +1,129 @@
+"""What is proved of a task: probes, each an answer with what it must come to, and the findings that come of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from ...tasks import Implementation, Task
+from ..predictions import Prediction
+from ..verdict import Status, Verdict
+from .faults import read_variant
+from .mutants import make_mutants
+
+#: The name of the finding that says which cases vary with the seed.
+SEEDS = "seeds"
+#: The name of the finding that stands for all of an instance that was checked before.
+BEFORE = "checked before"
+
+
+class Must(Enum):
+    """What an answer must come to; the value says it of one that does not."""
+
+    PASS = "must pass"
+    REPRODUCE = "must pass every core case"
+    BE_CARELESS = "must pass every core case and fail another"
+    MISREAD = "must fail a core case"
+    BE_NOTICED = "must not pass"
+
+    def holds(self, verdict: Verdict) -> bool:
+        """Whether a verdict is what was asked for."""
+        robust, reproduced = verdict.status is Status.PASSED, verdict.core_status is Status.PASSED
+        return {
+            Must.PASS: robust,
+            Must.REPRODUCE: reproduced,
+            Must.BE_CARELESS: reproduced and not robust,
+            Must.MISREAD: not reproduced,
+            Must.BE_NOTICED: not robust,
+        }[self]
+
+
+#: What each kind of variant must come to.
+VARIANTS = {"valid": Must.PASS, "plain": Must.REPRODUCE, "careless": Must.BE_CARELESS, "wrong": Must.MISREAD}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One thing to prove: what an answer must come to."""
+
+    instance_id: str
+    name: str
+    """`golden`, `masked`, `<kind of variant>/<file>`, `mutant/<line before> => <line after>`, or `equivalent/...` for a
+    mutant that the task says nobody can tell from the reference."""
+    prediction: Prediction
+    must: Must
+
+    @property
+    def is_mutant(self) -> bool:
+        """A mutant may be any nonsense, as long as the cases notice it."""
+        return self.name.startswith(("mutant/", "equivalent/"))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A probe and what it came to; without a verdict, a fault that was found by reading, or the note on seeds."""
+
+    instance_id: str
+    name: str
+    ok: bool
+    message: str
+    status: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What else --json shows of it."""
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether something was proved; a note, which is always ok, only informs."""
+        return self.name not in (SEEDS, BEFORE)
+
+    def as_row(self) -> dict[str, Any]:
+        """For --json."""
+        return {
+            "instance_id": self.instance_id,
+            "probe": self.name,
+            "ok": self.ok,
+            "status": self.status,
+            "message": self.message,
+            **self.facts,
+        }
+
+
+def make_probes(task: Task, implementation: Implementation, most: int | None) -> Iterator[Probe]:
+    """Golden, masked and the variants of an instance.
+
+    Args:
+        most: of each kind of variant, spread over all of them; all if None.
+    """
+    instance = implementation.instance_id
+
+    def probe(name: str, form: str, content: str, must: Must) -> Probe:
+        return Probe(instance, name, Prediction(instance, "check", form, content), must)
+
+    yield probe("golden", "goal_file", task.golden_file(implementation), Must.PASS)
+    masked = task.masked_repo(implementation)[implementation.goal_file].data.decode("utf-8")
+    yield probe("masked", "goal_file", masked, Must.MISREAD)
+    for kind, must in VARIANTS.items():
+        paths = task.variants(implementation, kind)
+        for path in paths[:: max(1, len(paths) // most) if most else 1][:most]:
+            if text := read_variant(path):
+                yield probe(f"{kind}/{path.name}", "function", text, must)
+
+
+def mutant_probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
+    """Every mutant of an instance's reference."""
+    instance = implementation.instance_id
+    golden = task.golden_file(implementation)
+    for mutant in make_mutants(golden, implementation.goal_function, implementation.remove):
+        equivalent = mutant.name in implementation.equivalent_mutants
+        name = f"{'equivalent' if equivalent else 'mutant'}/{mutant.name}"
+        must = Must.PASS if equivalent else Must.BE_NOTICED
+        yield Probe(instance, name, Prediction(instance, "check", "goal_file", mutant.source), must)
+
+
+def unknown_equivalents(implementation: Implementation, tried: Sequence[Probe]) -> Iterator[Finding]:
+    """Entries of `equivalent_mutants` that an edit of the reference has left behind."""
+    known = {probe.name for probe in tried}
+    for name in implementation.equivalent_mutants:
+        if f"equivalent/{name}" not in known:
+            message = "no such mutant of the reference: take it out of equivalent_mutants"
+            yield Finding(implementation.instance_id, f"equivalent/{name}", False, message)

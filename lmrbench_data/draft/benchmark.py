@@ -1,0 +1,45 @@
+"""Begin a benchmark of one's own: a folder with benchmark.yaml and a copy of the installed environments."""
+
+import json
+import re
+import shutil
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..errors import ArgumentError
+from ..files import write_atomically
+from ..paths import benchmark_folder
+
+
+def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
+    """Write `benchmark.yaml` and `environments/` into a folder that has neither; return the folder.
+
+    The environments are copies, so that their images are those that are here already.
+
+    Args:
+        title: as a reader knows the benchmark; its card has it on top.
+        name: of the dataset folder that is built; by default that of the folder.
+
+    Raises:
+        ArgumentError: it is a benchmark already, or the name cannot be one.
+    """
+    if (folder / "benchmark.yaml").exists() or (folder / "environments").exists():
+        raise ArgumentError("folder", f"{folder} is a benchmark already; nothing is overwritten")
+    name = name or re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) or name == "lmr-bench":
+        raise ArgumentError("name", f"{name!r}: choose one of your own, of the form my-bench")
+    if not title.strip():
+        raise ArgumentError("title", "is empty")
+    shutil.copytree(benchmark_folder() / "environments", folder / "environments")
+    facts = {
+        "name": name,
+        "title": " ".join(title.split()),
+        "version": "0.1.0",
+        "date": datetime.now(UTC).date().isoformat(),
+        "canary": f"{name} canary GUID {uuid.uuid4()}",
+    }
+    head = "# The benchmark as a whole. The version changes whenever a row does; the canary is fixed for ever.\n"
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in facts.items()]
+    write_atomically(folder / "benchmark.yaml", head + "".join(lines))
+    return folder

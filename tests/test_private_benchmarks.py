@@ -1,0 +1,105 @@
+"""A benchmark of one's own: the page's complete example works as it stands, and environments of one's own are known."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from new_task_world import blocks_of, lmrbench
+
+from lmrbench_data.errors import InfraError
+from lmrbench_data.evaluate.sandbox.docker import DockerSandbox
+from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.evaluate.tasks.lint import lint_tasks
+from lmrbench_data.tasks import load_tasks
+
+PAGE = "private-benchmarks.md"
+
+
+def follow_the_page(folder: Path) -> dict[str, str]:
+    """Write the page's files and run its commands, in order; (command → what it printed)."""
+    printed: dict[str, str] = {}
+    for language, title, content in blocks_of(PAGE):
+        if title:
+            path = folder / title
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        for line in content.splitlines() if language == "bash" else ():
+            words = shlex.split(line)[1:]
+            if words[1] == "record" or words[0] == "evaluate":
+                words += ["--sandbox", "local"]
+            done = lmrbench(folder, *words)
+            assert done.returncode == 0, (line, done.stdout, done.stderr)
+            printed[" ".join(words[:2])] = done.stdout
+    return printed
+
+
+def test_the_example_of_the_page_works(tmp_path: Path) -> None:
+    printed = follow_the_page(tmp_path)
+    assert "bleu-brevity-penalty" in printed["tasks list"]
+    assert printed["dataset build"].startswith("my-bench: 1 row, content ")
+    [row] = [json.loads(line) for line in (tmp_path / "runs" / "gold" / "results.jsonl").read_text().splitlines()]
+    assert (row["instance_id"], row["status"]) == ("bleu-brevity-penalty", "passed")
+    # As the page says: four things are left, all of them about variants.
+    problems = lint_tasks(benchmark=tmp_path / "tasks")[1]
+    assert [problem.place for problem in problems] == ["valid", "plain", "careless", "wrong"]
+
+    card = (tmp_path / "my-bench" / "README.md").read_text()
+    assert "pretty_name: My Bench\n" in card
+    assert "# My Bench 0.1.0\n" in card
+    assert "The one instance gives a model" in card
+    assert "It covers 1 paper in 1 category:" in card
+    assert "# LMR-Bench" not in card
+    facts = json.loads((tmp_path / "my-bench" / "croissant.json").read_text())
+    assert facts["alternateName"] == "My Bench"
+    assert "creator" not in facts, "nobody claims to have made it"
+    assert not any(key.startswith("rai:") for key in facts)
+
+    shown = lmrbench(tmp_path, "tasks", "show", "bleu-brevity-penalty", "--benchmark", "tasks", "--json")
+    assert "raise NotImplementedError" in json.loads(shown.stdout)[0]["masked_goal_file"]
+    assert lmrbench(tmp_path, "tasks", "page", "--benchmark", "tasks").returncode == 0
+    page = (tmp_path / "tasks" / "README.md").read_text()
+    assert page.splitlines()[1] == "# The tasks of My Bench"
+    assert "CONTRIBUTING" not in page
+    refused = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks", "--out", "tasks")
+    assert refused.returncode == 1
+    assert "tasks: holds the tasks themselves; give another folder for the dataset (--out)" in refused.stderr
+
+
+@pytest.fixture
+def own_environment(tmp_path: Path, toy_benchmark: Path) -> Path:
+    """The toy benchmark with an environment that nobody else has."""
+    (toy_benchmark / "environments" / "torch-cpu").rename(toy_benchmark / "environments" / "bare")
+    bare = toy_benchmark / "environments" / "bare"
+    (bare / "Dockerfile").write_text("FROM scratch\nCOPY requirements.txt /\n")
+    (bare / "requirements.txt").write_text("# What tasks may import\nnumpy==2.4.6\n")
+    (bare / "environment.yaml").write_text("description: Python and NumPy\ndisk_mb: 1\n")
+    path = toy_benchmark / "90-toy" / "task.yaml"
+    path.write_text(path.read_text().replace("environment: torch-cpu", "environment: bare"))
+    return toy_benchmark
+
+
+def test_an_environment_of_ones_own_is_known_where_its_benchmark_is(own_environment: Path, tmp_path: Path) -> None:
+    [task] = load_tasks(benchmark=own_environment)
+    with LocalSandbox(own_environment) as sandbox:
+        assert "numpy" in sandbox.prepare(task.image_tag)
+    with LocalSandbox() as sandbox, pytest.raises(InfraError, match="'bare' is not in this installation"):
+        sandbox.prepare(task.image_tag)
+    options = ("--benchmark", own_environment, "--sandbox", "local")
+    assert lmrbench(tmp_path, "dataset", "record", *options).returncode == 0
+    listed = lmrbench(tmp_path, "images", "list", "--benchmark", own_environment, "--json")
+    assert [row["environment"] for row in json.loads(listed.stdout)] == ["bare"]
+
+
+@pytest.mark.docker
+def test_an_environment_of_ones_own_is_built_when_it_is_needed(own_environment: Path) -> None:
+    from lmrbench_data.evaluate.sandbox.docker import connect
+    from lmrbench_data.evaluate.sandbox.images import image_id
+
+    [task] = load_tasks(benchmark=own_environment)
+    with DockerSandbox() as sandbox, pytest.raises(InfraError, match="images build --benchmark DIR"):
+        sandbox.prepare(task.image_tag)
+    with DockerSandbox(own_environment) as sandbox:
+        identity = sandbox.prepare(task.image_tag)
+    assert image_id(connect(), task.image_tag) == identity
+    connect().remove_image(task.image_tag, force=True)
