@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...rows import ResultRow
 from ...text import counted
 from ..runs.folder import read_results
+from ..runs.standing import IMPORTED, has_scripts, is_imported
 from ..verdict import Status
 from .calibration_tables import calibration_table
 from .levels import Level, outcome
@@ -62,6 +63,7 @@ def notes(report: "Report") -> list[str]:
     """What a reader has to know to read the tables."""
     scores = report.scores
     lines = [
+        *_about_origin(report),
         "An answer reproduces the paper if every core case passes (what follows from paper and repository alone), and "
         "is robust if every case passes (those of the contract, too).",
         "Models are ranked by reproduced in the paper track, where they see no contract; by robust in the contract "
@@ -110,6 +112,28 @@ def notes(report: "Report") -> list[str]:
             "of comparisons at a level."
         )
     return [*lines, *_about_people(report)]
+
+
+def _about_origin(report: "Report") -> Iterator[str]:
+    """What the numbers may be compared with."""
+    if any(map(is_imported, report.runs)):
+        rules = {str(dict(run[IMPORTED]).get("verdicts", "")) for run in report.runs if is_imported(run)}
+        yield (
+            "Imported results: the verdicts are those of others, by their own tests and rule "
+            f"({'; '.join(sorted(rules))}). They are not official, have one level only, and cannot be compared with "
+            "runs on LMR-Bench. INFRA: no verdict was published."
+        )
+    elif any(map(has_scripts, report.runs)):
+        yield (
+            "Verdicts are read from the logs of test scripts, which tested code can write: they are not official, have "
+            "one level only, and cannot be compared with runs on LMR-Bench. INFRA: the script does not pass the "
+            "golden file here, so nobody is graded."
+        )
+    else:
+        yield (
+            "LMR-Bench's repositories are compact re-implementations: its numbers cannot be compared with those of the "
+            "LMR-BENCH paper."
+        )
 
 
 def _answered(scores: Sequence[ModelScore], instance: str) -> bool:

@@ -1,0 +1,257 @@
+"""The original's tasks as rows of a dataset with `test_protocol: script`, and the contexts of their images.
+
+A row holds what a model may see (the repository as published, without golden files and tests), the golden file and the
+test script with its data. What makes a task unusable leaves it out, with the reason; what only weakens it is told.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..archive import gzip_bytes, pack, tar_bytes
+from ..build import FILES, Benchmark, write_dataset
+from ..environments import ORIGINAL_PREFIX
+from ..evaluate.runs.standing import SCRIPT
+from ..evaluate.script import SCRIPT_NAME, TESTS
+from ..loader import File, archive_sha256, row_sha256
+from ..progress import Progress
+from ..rows import DatasetRow
+from ..source import SourceError, find_function, first_line
+from .catalogue import Catalogue, Function, Info, text_of
+from .clone import Clone, Problem, is_pointer
+from .output import ImportFolder
+from .tree import Tree, TreeError, read_task_tree
+
+#: The original has no limits; training a small model on one core fits into these.
+TIMEOUT_S, MEMORY_MB = 600, 8192
+_LOG_NAME = re.compile(r"unit_test(?:_\d+)?\.log")
+#: A body of fewer characters may stand in several places by chance.
+_LEAST_BODY = 80
+#: So many names stand in one message.
+_NAMED = 5
+
+
+@dataclass
+class ImportedTasks:
+    """Rows, and what their images are built from."""
+
+    rows: list[DatasetRow] = field(default_factory=list)
+    contexts: dict[str, dict[str, File]] = field(default_factory=dict)
+    """Files of a build context by the folder's name."""
+
+
+class _LeftOut(Exception):
+    """A task cannot become a row; the message says why."""
+
+
+def import_tasks(
+    clone: Clone, catalogue: Catalogue, version: str, problems: list[Problem], progress: Progress
+) -> ImportedTasks:
+    """The rows of all tasks that can become one.
+
+    Args:
+        version: of the dataset.
+    """
+    found = ImportedTasks()
+    for info in catalogue.infos:
+        place = clone.place(info.folder)
+
+        def tell(message: str, info: Info = info, place: str = place) -> None:
+            problems.append(Problem(info.subject, place, message))
+
+        try:
+            tree = read_task_tree(info)
+        except TreeError as error:
+            tell(f"{error}; its {len(info.implementations)} tasks are left out")
+            progress.step(info.subject)
+            continue
+        for message in tree.remarks:
+            tell(message)
+        image, context = _image(clone, info, tree)
+        if not image:
+            tell("no Dockerfile: its tasks can be shown to a model, and not evaluated")
+        logs: dict[str, int] = {}
+        for index in range(len(info.implementations)):
+            function = catalogue.functions[info.paper, index]
+            try:
+                row, remarks = _row(info, function, tree, image, version)
+            except _LeftOut as error:
+                tell(f"function {index}: {error}; left out of the dataset")
+                continue
+            for message in remarks:
+                tell(f"function {index}: {message}")
+            for log in _LOG_NAME.findall(tree.text(tree.scripts[index]) or ""):
+                if logs.setdefault(log, index) != index:
+                    tell(f"functions {logs[log]} and {index} write the same log {log}: results may be of either")
+            found.rows.append(row)
+            if image:
+                found.contexts[image.partition("/")[2].partition(":")[0]] = context
+        progress.step(info.subject)
+    found.rows.sort(key=lambda row: row["instance_id"])
+    return found
+
+
+def write_tasks(folder: ImportFolder, tasks: ImportedTasks, version: str) -> None:
+    """Write the dataset, and the build context of each image beside it."""
+    if tasks.rows:
+        benchmark = Benchmark("lmr-bench-original", "LMR-Bench, the original release (imported)", version, "", "")
+        write_dataset(tasks.rows, folder.path / "dataset", benchmark, imported_card="original_card.md")
+        for name in FILES:
+            if (folder.path / "dataset" / name).is_file():
+                folder.note(f"dataset/{name}")
+    for name, context in tasks.contexts.items():
+        for path, file in context.items():
+            folder.write(f"images/{name}/{path}", file.data, executable=file.executable)
+
+
+def _image(clone: Clone, info: Info, tree: Tree) -> tuple[str, dict[str, File]]:
+    """Tag and build context of a paper's image: its Dockerfile with what a model may see, and nothing else."""
+    for base in (tree.repo, info.folder, *info.folder.parents):
+        if not base.is_relative_to(clone.root):
+            break
+        path = base / "Dockerfile"
+        if path.is_file() and not path.is_symlink():
+            inside = tree.repo.relative_to(base).as_posix() if tree.repo.is_relative_to(base) else ""
+            prefix = "" if inside in ("", ".") else f"{inside}/"
+            shown = {f"{prefix}{name}": file for name, file in tree.shown().items()}
+            context = {**(shown if base in (tree.repo, info.folder) else {}), "Dockerfile": File(path.read_bytes())}
+            name = re.sub(r"[^a-z0-9]+", "-", info.subject.lower()).strip("-")
+            return f"{ORIGINAL_PREFIX}{name}:{hashlib.sha256(tar_bytes(context)).hexdigest()[:12]}", context
+    return "", {}
+
+
+def _row(info: Info, function: Function, tree: Tree, image: str, version: str) -> tuple[DatasetRow, list[str]]:
+    """A row, and what is weak about it.
+
+    Raises:
+        _LeftOut: it cannot be made.
+    """
+    item = info.implementations[function.index]
+    remarks: list[str] = []
+    goal, golden, script = tree.goals[function.index], tree.goldens[function.index], tree.scripts[function.index]
+    name = _qualified_name(item)
+    goal_text, golden_text, script_text = (tree.text(path) for path in (goal, golden, script))
+    instruction = text_of(item, "instruction")
+    if not instruction:
+        raise _LeftOut("no instruction")
+    for what, path, text in (("goal", goal, goal_text), ("golden", golden, golden_text), ("test", script, script_text)):
+        if not path:
+            raise _LeftOut(f"{what} file {tree.asked(function.index, what)!r} is not there")
+        if text is None:
+            raise _LeftOut(f"{what} file {path} cannot be read")
+    assert goal_text is not None
+    assert golden_text is not None
+    assert script_text is not None
+    _check_functions(name, goal_text, golden_text)
+    if re.search(rf"\b{re.escape(Path(golden).stem)}\b|\bgolden_files\b", script_text):
+        raise _LeftOut(f"{script} loads the golden file, which never goes into a sandbox")
+    bare = name.rpartition(".")[2]
+    if not re.search(rf"\b{re.escape(bare)}\b", script_text):
+        remarks.append(f"{script} never names {bare}: it tests something else")
+    if "cuda" in script_text:
+        remarks.append(f"{script} names cuda, and a sandbox has no GPU")
+    asked = tree.asked(function.index, "test")
+    if asked != script:
+        remarks.append(f"unit_test_file {asked!r} is not there; {script} is used")
+    tests = tree.tests_of(script)
+    if pointers := sorted(path for path, file in tests.items() if is_pointer(file.data)):
+        remarks.append(f"test data is missing, only Git-LFS pointers are there: {_named(pointers)}")
+    context, unknown = _context(item, tree)
+    if unknown:
+        remarks.append(f"retrieval context names no file of the repository: {_named(unknown)}")
+    shown = tree.shown()
+    if copies := _copies(name, golden_text, shown, goal):
+        remarks.append(f"the answer stands in {_named(copies)} as well")
+    archive, expected = pack(shown), gzip_bytes(b"")
+    url = text_of(info.facts, "paper_url") or text_of(info.facts, "paper_link")
+    arxiv = re.search(r"arxiv\.org/\w+/(\d{4}\.\d{4,5})", url)
+    year = info.facts.get("year")
+    row: DatasetRow = {
+        "instance_id": function.instance_id,
+        "category": function.category,
+        "paper_title": text_of(info.facts, "paper_title") or text_of(info.facts, "paper_name") or info.name,
+        "paper_url": url,
+        "arxiv_id": arxiv[1] if arxiv else "",
+        "venue": text_of(info.facts, "paper_venue"),
+        "year": int(year) if isinstance(year, int) or (isinstance(year, str) and year.isdecimal()) else 0,
+        "upstream_repo": text_of(info.facts, "repo_url"),
+        "instruction": instruction,
+        "contract": "",
+        "paper_text": "",
+        "repo_name": tree.repo.name,
+        "repo_archive": archive,
+        "repo_sha256": archive_sha256(archive),
+        "goal_file": goal,
+        "goal_function": name,
+        "class_name": name.rpartition(".")[0],
+        "context_files": context,
+        "golden_file": golden_text,
+        "tests_archive": pack(
+            {SCRIPT_NAME: File(f"{script}\n".encode()), **{f"{TESTS}/{path}": file for path, file in tests.items()}}
+        ),
+        "expected": expected,
+        "recording": {"sha256": hashlib.sha256(expected).hexdigest(), "image": "", "sandbox": "", "cpu": ""},
+        "tests": {"seeds": [0], "timeout_s": TIMEOUT_S, "memory_mb": MEMORY_MB, "cases": []},
+        "test_protocol": SCRIPT,
+        "docker_image": image,
+        "benchmark_version": version,
+        "license": "unknown",
+        "canary": "",
+        "row_sha256": "",
+    }
+    return {**row, "row_sha256": row_sha256(row)}, remarks
+
+
+def _qualified_name(item: Mapping[str, object]) -> str:
+    name, owner = text_of(item, "goal_function"), text_of(item, "class_name")
+    return f"{owner}.{name}" if owner not in ("", "None") and "." not in name else name
+
+
+def _check_functions(name: str, goal: str, golden: str) -> None:
+    """The function is in both files, and its body is not in the first.
+
+    Raises:
+        _LeftOut: otherwise.
+    """
+    if not name:
+        raise _LeftOut("no goal_function")
+    bodies = []
+    for what, text in (("goal", goal), ("golden", golden)):
+        try:
+            bodies.append(_source(text, name))
+        except SourceError as error:
+            raise _LeftOut(f"{what} file: {error}") from error
+    if bodies[0] == bodies[1]:
+        raise _LeftOut(f"{name} is the same in goal file and golden file: not masked")
+
+
+def _source(text: str, name: str) -> str:
+    node = find_function(text, name).node
+    return "\n".join(text.splitlines()[first_line(node) - 1 : node.end_lineno])
+
+
+def _copies(name: str, golden: str, shown: Mapping[str, File], goal: str) -> list[str]:
+    """Files in which a model finds the function's body."""
+    node = find_function(golden, name).node
+    lines = golden.splitlines()[node.body[0].lineno - 1 : node.end_lineno]
+    body = "\n".join(lines).strip().encode()
+    if len(body) < _LEAST_BODY:
+        return []
+    return sorted(path for path, file in shown.items() if body in file.data and path != goal)
+
+
+def _context(item: Mapping[str, object], tree: Tree) -> tuple[list[str], list[str]]:
+    """The files that standard prompting shows, by either spelling of the key; and names that are no such file."""
+    value = item.get("retrieval_context", item.get("retrieval_content")) or []
+    names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    texts = [name for name in names if isinstance(name, str) and name.strip()]
+    found = {name: tree.find(name.strip()) for name in texts}
+    shown = tree.shown()
+    known = [path for path in found.values() if path in shown]
+    return list(dict.fromkeys(known)), [name[:80] for name, path in found.items() if path not in shown]
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
