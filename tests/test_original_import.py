@@ -3,20 +3,30 @@
 import csv
 import json
 import random
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
 import original_clone
 import pytest
+import warm_cli
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from original_clone import AGENTS, POINTER, Clone, implementation, unit_test_line
-from warm_cli import run_cli
 
 from lmrbench_data import api
 from lmrbench_data.errors import ArgumentError, InputError
+from lmrbench_data.evaluate.runs.evaluate import RunSettings, evaluate
+from lmrbench_data.evaluate.runs.standing import why_unofficial
+from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.original import facts
 from lmrbench_data.original.importer import ImportSummary, import_original
+from lmrbench_data.rows import DatasetRow
+
+
+def lmrbench(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return warm_cli.run([str(Path(sys.executable).with_name("lmrbench")), *arguments], text=True)
 
 
 def messages(summary: ImportSummary, subject: str = "") -> str:
@@ -80,7 +90,8 @@ def test_the_report_compares_people_and_judge(full: tuple[Path, ImportSummary]) 
     same = sum(item.judge == item.human for item in facts.labels())
     assert sum(count for (a, b), count in report.agreement.confusion.items() if a == b) == same
     conflicts = sum({item.judge, item.human} == {"CC", "LI"} for item in facts.labels())
-    assert sum(pair.conflicts for pair in report.agreement.pairs if pair.second == "judge") == conflicts
+    each = [pair for pair in report.agreement.pairs if pair.first in report.agreement.annotators]
+    assert sum(pair.conflicts for pair in each if pair.second == "judge") == conflicts
     text = report.to_markdown()
     assert "imported, not official" in text
     assert "cannot be compared with runs on LMR-Bench" in text
@@ -88,13 +99,21 @@ def test_the_report_compares_people_and_judge(full: tuple[Path, ImportSummary]) 
     assert "nothing graded" in text
 
 
-def test_imported_runs_stand_apart(full: tuple[Path, ImportSummary], tmp_path: Path, toy_run: Path) -> None:
+def test_imported_runs_stand_apart(
+    full: tuple[Path, ImportSummary], tmp_path: Path, toy_row: DatasetRow, local_sandbox: Sandbox
+) -> None:
     out, summary = full
+    ours = tmp_path / "ours"
+    evaluate("gold", RunSettings(ours), [toy_row], local_sandbox)
     with pytest.raises(InputError, match="different datasets"):
-        api.report(out / summary.runs[0], toy_run)
-    from lmrbench_data.evaluate.runs.standing import why_unofficial
-
+        api.report(out / summary.runs[0], ours)
+    with pytest.raises(ArgumentError, match="cannot be mixed"):
+        evaluate("gold", RunSettings(out / summary.runs[0]), [toy_row], local_sandbox)
     assert "imported" in why_unofficial(api.open_run(out / summary.runs[0]).facts)
+    assert (
+        why_unofficial(api.open_run(ours).facts)
+        == "it ran in the local sandbox, which does not isolate; evaluate in docker"
+    )
 
 
 def test_sessions_without_a_name_are_told_by_their_task_and_not_counted(full: tuple[Path, ImportSummary]) -> None:
@@ -272,7 +291,7 @@ def test_show_prints_what_the_judge_wrote(clone: Clone) -> None:
     clone.judgement("no_agent", "m", "1-DPO", "my_repo_2", 0, original_clone.judge_text("LI", "prose"))
     clone.unit_tests("no_agent", "m", ["1-DPO/unit_test_1.log: FAIL (found 2 failure lines)"])
     summary = imported(clone)
-    done = run_cli("show", str(summary.out / summary.runs[0]), "dpo-preference-loss")
+    done = lmrbench("show", str(summary.out / summary.runs[0]), "dpo-preference-loss")
     assert done.returncode == 0, done.stderr
     assert "the log says Failed 2 times" in done.stdout
     assert "LI: Incorrect logic" in done.stdout
@@ -364,34 +383,23 @@ def test_a_session_is_told_by_the_instructions_of_info_json(clone: Clone) -> Non
 
 def test_the_command_says_what_it_found(clone: Clone, tmp_path: Path) -> None:
     original_clone.write_facts(clone.root, facts.labels()[:56], random.Random(1).sample(facts.sessions(), 3))
-    done = run_cli("import", "lmr-bench-original", str(clone.root), "--out", str(tmp_path / "out"))
+    done = lmrbench("import", "lmr-bench-original", str(clone.root), "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "2 runs in" in done.stdout
     assert "imported, not official" in done.stdout
-    done = run_cli("import", "lmr-bench-original", str(clone.root), "--out", str(tmp_path / "out"), "--json")
+    done = lmrbench("import", "lmr-bench-original", str(clone.root), "--out", str(tmp_path / "out"), "--json")
     assert json.loads(done.stdout)["labels"] == 56
 
 
-def test_what_is_no_clone_and_no_place_is_one_line(tmp_path: Path) -> None:
-    done = run_cli("import", "lmr-bench-original", str(tmp_path), "--out", str(tmp_path / "out"))
+def test_what_is_no_clone_and_no_place_is_one_line(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    done = lmrbench("import", "lmr-bench-original", str(tmp_path), "--out", str(tmp_path / "out"))
     assert done.returncode == 1
     assert "neither results/ nor a task with info.json" in done.stderr
     (tmp_path / "results").mkdir()
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/thesis.tex").write_text("x")
     with pytest.raises(ArgumentError, match="lies inside the clone"):
         import_original(tmp_path, tmp_path / "out")
     with pytest.raises(ArgumentError, match="no earlier import"):
-        import_original(
-            tmp_path / "results" / "..", tmp_path.parent / tmp_path.name / "mine" if False else _occupied(tmp_path)
-        )
-
-
-def _occupied(tmp_path: Path) -> Path:
-    place = tmp_path.parent / f"{tmp_path.name}-occupied"
-    place.mkdir()
-    (place / "thesis.tex").write_text("x")
-    return place
+        import_original(tmp_path / "results" / "..", tmp_path_factory.getbasetemp())
 
 
 def test_lines_of_results_are_written_in_all_dialects() -> None:
