@@ -15,7 +15,7 @@ from ..archive import tar_bytes
 from ..errors import ArgumentError, InputError
 from ..loader import File, read_archive
 from ..rows import DatasetRow
-from ..text import visible
+from ..text import counted, visible
 from .decode import StreamError, read_frames
 from .runner import script_runner
 from .sandbox.base import Ended, Limits, Outcome
@@ -58,7 +58,7 @@ def log_verdict(text: str) -> tuple[Cause, str]:
     """What a log says, by the original's rule: words, and nothing else."""
     failed = len(re.findall(r"\bFailed\b", text))
     if failed:
-        return Cause.DIFFERENT, f"the log says Failed {failed} times"
+        return Cause.DIFFERENT, f"the log says Failed {counted(failed, 'time')}"
     if re.search(r"\bPassed\b", text):
         return Cause.EQUAL, ""
     return Cause.RAISED, "the log ends before any verdict, which counts as failed"
@@ -109,10 +109,12 @@ def _judge(outcome: Outcome) -> tuple[Cause, str]:
         return Cause.TIME_LIMIT, "the script did not end within the time limit"
     found = facts.get("logs")
     logs = [text for text in found.values() if isinstance(text, str)] if isinstance(found, dict) else []
-    printed = str(facts.get("printed", ""))
-    # The original reads log files; a script that only prints has its output for a log.
-    cause, detail = log_verdict("\n".join(logs) if any(text.strip() for text in logs) else printed)
-    last = "\n".join((printed.strip() or "\n".join(logs).strip()).splitlines()[-_LAST_LINES:])
+    printed, errors = str(facts.get("printed", "")), str(facts.get("errors", ""))
+    # The original reads log files; a script that only prints has its output for a log. A traceback is no log: it quotes
+    # the script, verdicts among it.
+    log = "\n".join(logs) if logs else printed
+    cause, detail = log_verdict(log)
+    last = "\n".join((errors.strip() or log.strip()).splitlines()[-_LAST_LINES:])
     return cause, f"{detail}\n{last}".strip() if detail else ""
 
 

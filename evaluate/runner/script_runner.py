@@ -5,7 +5,8 @@ the tasks that are tested so, and why their results are never official.
 
 Layout of the work folder: `harness/` (this file as runner.py, and plan.json), `repo/` with the test script and its data
 in place. On stdout: the line `ready`, then one frame: a line of JSON {"case", "seed", "kind", "size"} and a JSON object
-{"exit", "signal", "oom", "printed", "logs": {name: text}}. Logs are the `.log` files that the script wrote.
+{"exit", "signal", "oom", "printed", "errors", "logs": {name: text}}: what the script wrote to stdout, to stderr and to
+`.log` files.
 """
 
 import contextlib
@@ -43,15 +44,18 @@ def main() -> None:
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         start_new_session=True,
         preexec_fn=prefer_for_oom,
     )
-    printed = bytearray()
-    reader = threading.Thread(target=drain, args=(child.stdout, printed), daemon=True)
-    reader.start()
+    printed, errors = bytearray(), bytearray()
+    pipes = (child.stdout, printed), (child.stderr, errors)
+    readers = [threading.Thread(target=drain, args=pipe, daemon=True) for pipe in pipes]
+    for reader in readers:
+        reader.start()
     status = wait(child, plan["limit_s"])
-    reader.join(5)
+    for reader in readers:
+        reader.join(5)
     logs = {}
     for path in log_files()[:MAX_LOGS]:
         if before.get(path) != os.stat(path).st_mtime_ns:
@@ -64,13 +68,14 @@ def main() -> None:
         "signal": -status if status is not None and status < 0 else None,
         "oom": oom_kills() > kills,
         "printed": text(printed),
+        "errors": text(errors),
         "logs": logs,
     }
     payload = json.dumps(facts).encode("ascii")
     header = {"case": "script", "seed": 0, "kind": "output", "size": len(payload)}
     stream.write(json.dumps(header).encode("ascii") + b"\n" + payload)
     stream.flush()
-    os.write(2, bytes(printed))
+    os.write(2, bytes(printed + errors))
 
 
 def wait(child: "subprocess.Popen[bytes]", limit_s: float) -> int | None:

@@ -99,7 +99,7 @@ def evaluate(
         "benchmark_version": rows[0]["benchmark_version"],
         "harness_version": __version__,
         "sandbox": sandbox.name,
-        "official_sandbox": sandbox.official,
+        "official_sandbox": sandbox.official and not scripts,
         **({PROTOCOL: SCRIPT} if scripts else {}),
         "timeout_scale": settings.timeout_scale,
         "fresh_seed_count": settings.fresh_seeds,

@@ -70,7 +70,7 @@ class Catalogue:
 
 def read_catalogue(clone: Clone, problems: list[Problem]) -> Catalogue:
     """The functions of the clone's tasks, and those of the 28 that the original published results of."""
-    infos = []
+    infos: list[Info] = []
     for folder in clone.task_folders:
         paper, name = number_of(folder.name) or (0, folder.name)
         if earlier := next((info for info in infos if info.paper == paper), None):
@@ -131,7 +131,7 @@ def _instance_id(paper: int, name: str, index: int) -> str:
 
 def _own_categories() -> dict[str, str]:
     """Category of each of our own instances: the 28 are the same functions of the same papers."""
-    found = {}
+    found: dict[str, str] = {}
     for path in benchmark_folder().glob("*/task.yaml"):
         try:
             items = read_yaml(path).get("implementations", [])

@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 from ..evaluate.verdict import Status
+from ..text import counted
 from .catalogue import Catalogue, Function
 from .clone import number_of
 
@@ -99,7 +100,7 @@ def _parse(line: str) -> tuple[UnitTest | None, str, str]:
         if not count:
             detail = "its log ends before any verdict, which the original counts as failed"
             return UnitTest(Status.ERROR, detail), parts[1], parts[2]
-        return UnitTest(Status.FAILED, f"the log says Failed {count} times"), parts[1], parts[2]
+        return UnitTest(Status.FAILED, f"the log says Failed {counted(count, 'time')}"), parts[1], parts[2]
     return None, "", ""
 
 
