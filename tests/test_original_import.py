@@ -56,6 +56,8 @@ def test_all_labels_come_back_as_they_went(full: tuple[Path, ImportSummary]) -> 
     out, summary = full
     assert (out / "labels.csv").read_text() == bundled("labels.csv")
     assert (out / "actions.csv").read_text() == bundled("actions.csv")
+    assert facts.labels(out) == facts.labels()
+    assert facts.sessions(out) == facts.sessions()
     assert len(summary.tasks) == 28
     assert summary.labels == 168
     assert summary.sessions == 66
@@ -376,6 +378,14 @@ def test_a_session_is_told_by_the_instructions_of_info_json(clone: Clone) -> Non
     summary = imported(clone)
     assert "its task is that of paper 2" in messages(summary, "ab-")
     assert "its task is not known" in messages(summary, "cd-")  # both papers have such a function
+
+
+def test_tables_of_an_import_that_were_changed_are_one_line(clone: Clone, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        facts.labels(tmp_path)
+    (tmp_path / "actions.csv").write_text("model,paper,edit\ngpt4o,one,2\n")
+    with pytest.raises(InputError, match="damaged"):
+        facts.sessions(tmp_path)
 
 
 # --- the command ---

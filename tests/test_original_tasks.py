@@ -16,7 +16,7 @@ from lmrbench_data.evaluate.runs.standing import why_unofficial
 from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.docker import DockerSandbox
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
-from lmrbench_data.evaluate.script import log_verdict
+from lmrbench_data.evaluate.script import log_verdict, script_limits, script_workspace
 from lmrbench_data.loader import load_rows, read_archive
 from lmrbench_data.original.importer import ImportSummary, import_original
 from lmrbench_data.rows import DatasetRow
@@ -69,7 +69,7 @@ def test_a_task_becomes_a_row_that_our_loader_reads(clone: Clone) -> None:
     context = {path.relative_to(summary.out / "images").as_posix() for path in (summary.out / "images").rglob("*.*")}
     assert context == {"original-01-sums/numbers/README.md", "original-01-sums/numbers/numbers_of.py"}
     card = (summary.out / "dataset/README.md").read_text()
-    assert 'one that prints "Passed" passes' in card
+    assert "Tested code can write the log" in card
     assert "no score on" in card
 
 
@@ -281,6 +281,20 @@ def test_answers_are_judged_by_the_script(clone: Clone) -> None:
     assert "read from logs" in why_unofficial({**facts, "official_sandbox": True})
     text = api.report(clone.root.parent / "run").to_markdown()
     assert "which tested code can write: they are not official" in text
+
+
+def test_an_answer_changes_no_test_and_finds_no_golden_file(clone: Clone) -> None:
+    clone.task("01-Sums")
+    summary = imported(clone)
+    [row] = rows_of(summary)
+    patch = "--- /dev/null\n+++ b/unit_test/unit_test_1.py\n@@ -0,0 +1 @@\n+print('Passed')\n"
+    answer = {"instance_id": row["instance_id"], "model_name_or_path": "m", "model_patch": patch}
+    with Anywhere() as sandbox:
+        evaluate([answer], RunSettings(clone.root.parent / "run", str(summary.out / "dataset")), [row], sandbox)
+    assert [status for status, _ in results(summary)] == ["failed"]
+    packed = script_workspace(row, read_archive(row["repo_archive"]), script_limits(row, 1.0))
+    assert b"result.append(value * factor)" in row["golden_file"].encode()
+    assert b"result.append(value * factor)" not in packed
 
 
 def test_a_script_that_the_golden_file_does_not_pass_grades_nobody(clone: Clone) -> None:

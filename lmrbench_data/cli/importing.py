@@ -43,13 +43,13 @@ def original(
 
 def _print(summary: "ImportSummary", show_all: bool) -> None:
     header = ("task", "function", "instance", "tests", "judged", "labels", "sessions", "in dataset", "problems")
-    cells = [
-        [
-            *(task.task, str(task.function_index), task.instance_id, str(task.unit_tests), str(task.judgements)),
-            *(str(task.labels), str(task.sessions), "yes" if task.in_dataset else "no", str(task.problems)),
-        ]
-        for task in summary.tasks
-    ]
+    cells = []
+    for task in summary.tasks:
+        counts = task.unit_tests, task.judgements, task.labels, task.sessions
+        there = "yes" if task.in_dataset else "no"
+        cells.append(
+            [task.task, str(task.function_index), task.instance_id, *map(str, counts), there, str(task.problems)]
+        )
     print_table(header, cells, title="Imported")
     if summary.problems:
         shown = summary.problems if show_all else summary.problems[:MAX_SHOWN]
