@@ -17,9 +17,11 @@ from original_clone import AGENTS, POINTER, Clone, implementation, unit_test_lin
 
 from lmrbench_data import api
 from lmrbench_data.errors import ArgumentError, InputError
+from lmrbench_data.evaluate.reports.annotations import read_annotations
 from lmrbench_data.evaluate.runs.evaluate import RunSettings, evaluate
 from lmrbench_data.evaluate.runs.standing import why_unofficial
 from lmrbench_data.evaluate.sandbox.base import Sandbox
+from lmrbench_data.loader import load_rows
 from lmrbench_data.original import facts
 from lmrbench_data.original.importer import ImportSummary, import_original
 from lmrbench_data.rows import DatasetRow
@@ -417,3 +419,70 @@ def test_lines_of_results_are_written_in_all_dialects() -> None:
         unit_test_line("1-A", "unit_test_1.log", passed, dialect) for passed in (True, False) for dialect in range(12)
     }
     assert len(lines) == 7
+
+
+BROKEN = (
+    *(
+        b"",
+        b"\xff\xfe",
+        b"null",
+        b"{}",
+        b"[]",
+        b"[{}]",
+        b'"text"',
+        b"[" * 100_000,
+        b'{"a": 1e999}',
+        b"3",
+        b"\x00" * 2000,
+    ),
+    POINTER.encode(),
+    b'{"implementations": [{"goal_file": 3, "goal_function": [], "instruction": {}}], "repo_folder_name": "numbers"}',
+    b'[{"annotator": "\\ud800", "agent_type": "no_agent", "model_name": "x", "paper_index": 1e9}]',
+    b'{"id": "\\ud800", "source": "agent", "action": ["edit"]}',
+    b'{"category": "3", "rationale": ["\\ud800", {}, null]}',
+    b"1-DPO/unit_test_99999999999999999999.log: PASS",
+    b"1-DPO/unit_test_1.log: FAIL (found " + b"9" * 5000,
+    None,  # a folder where the file was
+)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> ImportSummary:
+    """A clone with a little of everything, beside its import."""
+    root = tmp_path_factory.mktemp("small")
+    clone = original_clone.write_facts(root / "clone", facts.labels()[:2], facts.sessions()[:1])
+    clone.task("01-Sums")
+    clone.task("02-Means")
+    return import_original(clone.root, root / "out")
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_whatever_is_broken_in_a_clone_is_told_and_nothing_crashes(small: ImportSummary, data: st.DataObject) -> None:
+    root = small.out.parent / "clone"
+    paths = sorted(path for path in root.rglob("*") if path.is_file() and "event_cache" not in path.parts)
+    path = data.draw(st.sampled_from([path for path in paths if path.parent.name != "events" or path.stem in "03"]))
+    content, sound = data.draw(st.sampled_from(BROKEN)), path.read_bytes()
+    path.unlink()
+    try:
+        if content is None:
+            path.mkdir()
+        else:
+            path.write_bytes(content)
+        after = import_original(root, small.out)
+    finally:
+        path.rmdir() if path.is_dir() else path.unlink()
+        path.write_bytes(sound)
+    for name in after.runs:
+        api.open_run(after.out / name).to_pandas()
+    if after.rows:
+        load_rows(str(after.out / "dataset"))
+    if after.labels:
+        assert not read_annotations(after.out / "annotations.jsonl")[1]
+    lost = [
+        (a, b)
+        for a, b in ((after.labels, small.labels), (after.sessions, small.sessions), (after.rows, small.rows))
+        if a < b
+    ]
+    if lost:
+        assert set(after.problems) - set(small.problems)

@@ -1,5 +1,6 @@
 """The original's papers and functions: from info.json where the clone has it, else from the facts that we bundle."""
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -129,6 +130,7 @@ def _instance_id(paper: int, name: str, index: int) -> str:
     return f"{paper:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-') or 'paper'}-{index + 1}"
 
 
+@functools.cache
 def _own_categories() -> dict[str, str]:
     """Category of each of our own instances: the 28 are the same functions of the same papers."""
     found: dict[str, str] = {}
