@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 #: So many names stand in one note.
 MAX_NAMED = 10
 #: Said wherever scores on our own tasks are.
-COMPARABILITY = "LMR-Bench's repositories are compact re-implementations: its numbers are not comparable with the LMR-BENCH paper's."
+COMPARABILITY = (
+    "LMR-Bench's repositories are compact re-implementations: its numbers are not comparable with those of the "
+    "LMR-BENCH paper."
+)
 
 
 def tables(report: "Report") -> list[tuple[str, Table]]:
@@ -122,9 +125,9 @@ def _about_others(report: "Report") -> Iterator[str]:
     """What verdicts stand for that were not reached by comparing outputs."""
     if any(map(is_imported, report.runs)):
         yield (
-            "Imported results: verdicts are those of others, by their own tests and rule (`imported` in run.json). They "
-            "are not official, have one level only, and cannot be compared with runs on LMR-Bench. INFRA: no verdict "
-            "was published."
+            "Imported results: verdicts are those of others, by their own tests and rule (`imported` in run.json). "
+            "They are not official, have one level only, and cannot be compared with runs on LMR-Bench. INFRA: no "
+            "verdict was published."
         )
     elif any(map(has_scripts, report.runs)):
         yield (
