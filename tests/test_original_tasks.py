@@ -117,7 +117,7 @@ FAULTS: dict[str, tuple[dict[str, Any], dict[str, str | None], str]] = {
     ),
     "no goal": ({"goal_file": "other.py"}, {}, "goal file 'other.py' is not there"),
     "outside": ({"goal_file": "../../../../etc/passwd"}, {}, "goal file '../../../../etc/passwd' is not there"),
-    "wrong name": ({"goal_function": "scaled"}, {}, "no function 'scaled' in it"),
+    "wrong name": ({"goal_function": "scaled"}, {}, "no function 'scaled' in it (is 'scale' meant?)"),
     "no name": ({"goal_function": None}, {}, "no goal_function"),
     "no instruction": ({"instruction": " "}, {}, "no instruction"),
     "not masked": ({}, {"numbers_of.py": GOLDEN}, "not masked"),
@@ -199,7 +199,7 @@ def test_whole_folders_that_are_broken_are_told(clone: Clone) -> None:
     clone.task("30-ERGO").joinpath("Dockerfile").unlink()
     (clone.task("31-Syn") / "numbers/secret").symlink_to("/etc/passwd")
     summary = imported(clone)
-    assert "is empty: a submodule that was not fetched?" in told(summary, "19-NSA")
+    assert "is empty (a submodule that was not fetched?); left out of the dataset, 1 task" in told(summary, "19-NSA")
     assert "not a plain path" in told(summary, "20-CAD")
     assert "no repository 'elsewhere'" in told(summary, "22-Token")
     assert "not JSON" in told(summary, "23-Sim")

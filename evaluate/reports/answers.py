@@ -85,14 +85,14 @@ def collect(
         score: number of the score whose answers count; all by default.
     """
     warnings: list[str] = []
+    if any(map(is_imported, report.runs)):
+        warnings.append("Imported: these verdicts were reached elsewhere, and none is official.")
     for facts in report.runs:
+        if is_imported(facts):
+            continue
         if not facts.get("complete"):
             warnings.append(f"Run {facts['run_id']} is incomplete: its numbers are not final.")
-        if is_imported(facts):
-            warnings.append(
-                f"Run {facts['run_id']} is imported: its verdicts were reached elsewhere, none is official."
-            )
-        elif has_scripts(facts):
+        if has_scripts(facts):
             warnings.append(f"Verdicts of run {facts['run_id']} are read from logs, which tested code can write.")
         elif not facts["official_sandbox"]:
             warnings.append(f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which isolates nothing.")

@@ -125,7 +125,7 @@ def _about_others(report: "Report") -> Iterator[str]:
     """What verdicts stand for that were not reached by comparing outputs."""
     if any(map(is_imported, report.runs)):
         yield (
-            "Imported results: verdicts are those of others, by their own tests and rule (`imported` in run.json). "
+            "Imported results: verdicts are those of others, by their own tests and rule (see run.json). "
             "They are not official, have one level only, and cannot be compared with runs on LMR-Bench. INFRA: no "
             "verdict was published."
         )

@@ -4,6 +4,8 @@ A row holds what a model may see (the repository as published, without golden fi
 test script with its data. What makes a task unusable leaves it out, with the reason; what only weakens it is told.
 """
 
+import ast
+import difflib
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,8 @@ from ..evaluate.script import SCRIPT_NAME, TESTS
 from ..loader import File, archive_sha256, row_sha256
 from ..progress import Progress
 from ..rows import DatasetRow
-from ..source import SourceError, find_function, first_line
+from ..source import FunctionNode, SourceError, find_function, first_line, parse
+from ..text import counted
 from .catalogue import Catalogue, Function, Info, text_of
 from .clone import Clone, Problem, is_pointer
 from .output import ImportFolder
@@ -64,7 +67,7 @@ def import_tasks(
         try:
             tree = read_task_tree(info)
         except TreeError as error:
-            tell(f"{error}; its {len(info.implementations)} tasks are left out")
+            tell(f"{error}; left out of the dataset, {counted(len(info.implementations), 'task')}")
             progress.step(info.subject)
             continue
         for message in tree.remarks:
@@ -222,9 +225,19 @@ def _check_functions(name: str, goal: str, golden: str) -> None:
         try:
             bodies.append(_source(text, name))
         except SourceError as error:
-            raise _LeftOut(f"{what} file: {error}") from error
+            raise _LeftOut(f"{what} file: {error}{_near(text, name)}") from error
     if bodies[0] == bodies[1]:
         raise _LeftOut(f"{name} is the same in goal file and golden file: not masked")
+
+
+def _near(text: str, name: str) -> str:
+    """A function of a file whose name is nearly this, as a question."""
+    try:
+        names = [node.name for node in ast.walk(parse(text)) if isinstance(node, FunctionNode)]
+    except SourceError:
+        return ""
+    near = difflib.get_close_matches(name.rpartition(".")[2], names, n=1)
+    return f" (is {near[0]!r} meant?)" if near else ""
 
 
 def _source(text: str, name: str) -> str:

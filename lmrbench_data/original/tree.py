@@ -99,7 +99,7 @@ def read_task_tree(info: Info) -> Tree:
     skipped: list[str] = []
     inside = _read(repo, skipped)
     if not inside:
-        raise TreeError(f"the repository {name!r} is empty: a submodule that was not fetched?")
+        raise TreeError(f"the repository {name!r} is empty (a submodule that was not fetched?)")
     remarks = []
     if pointers := sorted(path for path, file in inside.items() if is_pointer(file.data)):
         more = f" and {len(pointers) - _NAMED} more" if len(pointers) > _NAMED else ""
