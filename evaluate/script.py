@@ -21,6 +21,8 @@ from .runner import script_runner
 from .sandbox.base import Ended, Limits, Outcome
 from .verdict import CAUSES, MAX_DETAIL, CaseResult, Cause
 
+#: The `test_protocol` of an instance that is tested so.
+SCRIPT = "script"
 #: In `tests_archive`: the path of the script from the repository's root, and the folder of it and its data.
 SCRIPT_NAME, TESTS = "script", "tests"
 #: The only case of such an instance.
@@ -80,7 +82,7 @@ def check_scripts(rows: Sequence[DatasetRow], fresh_seeds: int) -> None:
 
 def is_script(row: DatasetRow) -> bool:
     """Whether an instance is tested by a script."""
-    return row["test_protocol"] == "script"
+    return row["test_protocol"] == SCRIPT
 
 
 def _out_of_the_way(repo: Mapping[str, File], placed: Mapping[str, File]) -> dict[str, File]:

@@ -127,7 +127,7 @@ FAULTS: dict[str, tuple[dict[str, Any], dict[str, str | None], str]] = {
         {"unit_test/unit_test_1.py": "import golden_files\n"},
         "loads the golden file, which never goes",
     ),
-    "not Python": ({}, {"numbers_of.py": "def scale(:\n"}, "syntax error"),
+    "not Python": ({}, {"golden_files/numbers_of_golden.py": "def scale(:\n"}, "syntax error"),
 }
 
 
@@ -164,6 +164,11 @@ WEAK: dict[str, tuple[dict[str, Any], dict[str, str], str]] = {
     ),
     "cuda": ({}, {"unit_test/unit_test_1.py": "scale([], 1).to('cuda')\n"}, "a sandbox has no GPU"),
     "unknown context": ({"retrieval_context": ["nowhere.py"]}, {}, "names no file of the repository: nowhere.py"),
+    "body taken out whole": (
+        {},
+        {"numbers_of.py": "def scale(values, factor):\n"},
+        "only a whole file or a patch can be an answer",
+    ),
     "wrong index": ({"index": 7}, {}, "implementation 1 says index 7"),
 }
 
@@ -281,6 +286,15 @@ def test_answers_are_judged_by_the_script(clone: Clone) -> None:
     assert "read from logs" in why_unofficial({**facts, "official_sandbox": True})
     text = api.report(clone.root.parent / "run").to_markdown()
     assert "which tested code can write: they are not official" in text
+
+
+def test_a_golden_file_of_the_same_name_is_not_taken_for_the_goal_file(clone: Clone) -> None:
+    folder = clone.task("01-Sums", [implementation(golden_file="golden_files/numbers_of.py")])
+    (folder / "numbers/golden_files/numbers_of_golden.py").rename(folder / "numbers/golden_files/numbers_of.py")
+    summary = imported(clone)
+    [row] = rows_of(summary)
+    assert row["golden_file"] == GOLDEN
+    assert read_archive(row["repo_archive"])["numbers_of.py"].data.decode() == MASKED
 
 
 def test_an_answer_changes_no_test_and_finds_no_golden_file(clone: Clone) -> None:

@@ -9,6 +9,8 @@ in place. On stdout: the line `ready`, then one frame: a line of JSON {"case", "
 `.log` files.
 """
 
+from __future__ import annotations  # images of others may have an older Python
+
 import contextlib
 import json
 import os
@@ -78,7 +80,7 @@ def main() -> None:
     os.write(2, bytes(printed + errors))
 
 
-def wait(child: "subprocess.Popen[bytes]", limit_s: float) -> int | None:
+def wait(child: subprocess.Popen[bytes], limit_s: float) -> int | None:
     """The script's exit status; it and what it left running are killed. None if it had to be stopped."""
     try:
         return child.wait(limit_s)

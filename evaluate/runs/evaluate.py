@@ -28,11 +28,11 @@ from ..expected import read_expected, record_seeds
 from ..prediction_files import BadRow, Source, source_name
 from ..predictions import Prediction, read_predictions
 from ..sandbox.base import Limits, Sandbox
-from ..script import check_scripts, is_script
+from ..script import SCRIPT, check_scripts, is_script
 from ..verdict import Cause, Status, Verdict
 from ..workspace import rebuild
 from .folder import Entry, RunFolder
-from .standing import PROTOCOL, SCRIPT
+from .standing import PROTOCOL
 
 _log = logging.getLogger(__name__)
 

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..script import SCRIPT
+
 #: In run.json, of a run whose verdicts somebody else reached: where it is from, and by which rule (`original/`).
 IMPORTED = "imported"
-#: In run.json, of a run some of whose instances are tested by a script and its log (`evaluate/script.py`).
-PROTOCOL, SCRIPT = "test_protocol", "script"
+#: In run.json, of a run some of whose instances are tested by a script and its log: `evaluate/script.py`.
+PROTOCOL = "test_protocol"
 
 
 def is_imported(facts: Mapping[str, Any]) -> bool:

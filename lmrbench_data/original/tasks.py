@@ -15,8 +15,7 @@ from pathlib import Path
 from ..archive import gzip_bytes, pack, tar_bytes
 from ..build import FILES, Benchmark, write_dataset
 from ..environments import ORIGINAL_PREFIX
-from ..evaluate.runs.standing import SCRIPT
-from ..evaluate.script import SCRIPT_NAME, TESTS
+from ..evaluate.script import SCRIPT, SCRIPT_NAME, TESTS
 from ..loader import File, archive_sha256, row_sha256
 from ..progress import Progress
 from ..rows import DatasetRow
@@ -147,8 +146,11 @@ def _row(info: Info, function: Function, tree: Tree, image: str, version: str) -
     assert goal_text is not None
     assert golden_text is not None
     assert script_text is not None
-    _check_functions(name, goal_text, golden_text)
-    if re.search(rf"\b{re.escape(Path(golden).stem)}\b|\bgolden_files\b", script_text):
+    remarks += _check_functions(name, goal_text, golden_text)
+    stem = Path(golden).stem
+    if "golden" in script_text.lower() or (
+        stem != Path(goal).stem and re.search(rf"\b{re.escape(stem)}\b", script_text)
+    ):
         raise _LeftOut(f"{script} loads the golden file, which never goes into a sandbox")
     bare = name.rpartition(".")[2]
     if not re.search(rf"\b{re.escape(bare)}\b", script_text):
@@ -212,22 +214,25 @@ def _qualified_name(item: Mapping[str, object]) -> str:
     return f"{owner}.{name}" if owner not in ("", "None") and "." not in name else name
 
 
-def _check_functions(name: str, goal: str, golden: str) -> None:
-    """The function is in both files, and its body is not in the first.
+def _check_functions(name: str, goal: str, golden: str) -> list[str]:
+    """What is weak about where the function is written.
 
     Raises:
-        _LeftOut: otherwise.
+        _LeftOut: it is not in the golden file, or its body is in the goal file.
     """
     if not name:
         raise _LeftOut("no goal_function")
-    bodies = []
-    for what, text in (("goal", goal), ("golden", golden)):
-        try:
-            bodies.append(_source(text, name))
-        except SourceError as error:
-            raise _LeftOut(f"{what} file: {error}{_near(text, name)}") from error
-    if bodies[0] == bodies[1]:
+    try:
+        answer = _source(golden, name)
+    except SourceError as error:
+        raise _LeftOut(f"golden file: {error}{_near(golden, name)}") from error
+    try:
+        masked = _source(goal, name)
+    except SourceError as error:
+        return [f"goal file: {error}; only a whole file or a patch can be an answer, not a function"]
+    if masked == answer:
         raise _LeftOut(f"{name} is the same in goal file and golden file: not masked")
+    return []
 
 
 def _near(text: str, name: str) -> str:
