@@ -24,6 +24,7 @@ from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.loader import load_rows
 from lmrbench_data.original import facts
 from lmrbench_data.original.importer import ImportSummary, import_original
+from lmrbench_data.progress import Progress
 from lmrbench_data.rows import DatasetRow
 
 
@@ -154,6 +155,20 @@ def test_what_is_gone_from_the_clone_goes_from_the_import(tmp_path: Path) -> Non
     (clone.root / "results/unit_test_evaluation/OpenHands/o4mini/results.txt").unlink()
     import_original(clone.root, tmp_path / "out")
     assert [path.name for path in (tmp_path / "out/runs").iterdir()] == ["openhands_agent-gpt4o"]
+
+
+class Interrupted(Progress):
+    """Somebody presses Ctrl-C at the first step."""
+
+    def step(self, label: str = "") -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_import_that_was_stopped_is_done_again(clone: Clone) -> None:
+    original_clone.write_facts(clone.root, facts.labels()[:1], facts.sessions()[:1])
+    with pytest.raises(KeyboardInterrupt):
+        import_original(clone.root, clone.root.parent / "out", Interrupted())
+    assert imported(clone).labels == 1
 
 
 CATEGORIES = st.sampled_from(["CC", "LC", "LI"])

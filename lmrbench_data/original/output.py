@@ -25,6 +25,8 @@ class ImportFolder:
         self.path = path
         self.written: set[str] = set()
         self._earlier = _files_of(path)
+        if not (path / RECORD).is_file():  # should this import be stopped, the next one knows the folder
+            write_atomically(path / RECORD, json.dumps({"format": _FORMAT, "files": []}) + "\n")
 
     def write(self, name: str, content: bytes, *, executable: bool = False) -> None:
         """Write a file; what is there already with this content stays untouched."""

@@ -8,9 +8,10 @@ import ast
 import difflib
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ..archive import gzip_bytes, pack, tar_bytes
 from ..build import FILES, Benchmark, write_dataset
@@ -124,6 +125,64 @@ def _image(clone: Clone, info: Info, tree: Tree) -> tuple[str, dict[str, File]]:
     return "", {}
 
 
+class _Sources(NamedTuple):
+    """Paths and texts of a task's three files."""
+
+    goal: str
+    goal_text: str
+    golden: str
+    golden_text: str
+    script: str
+    script_text: str
+
+
+def _read_sources(tree: Tree, index: int) -> _Sources:
+    """The files of a task.
+
+    Raises:
+        _LeftOut: one is missing, or cannot be read.
+    """
+    found: list[str] = []
+    paths = tree.goals[index], tree.goldens[index], tree.scripts[index]
+    for what, path in zip(("goal", "golden", "test"), paths, strict=True):
+        if not path:
+            raise _LeftOut(f"{what} file {tree.asked(index, what)!r} is not there")
+        text = tree.text(path)
+        if text is None:
+            raise _LeftOut(f"{what} file {path} cannot be read")
+        found += [path, text]
+    return _Sources(*found)
+
+
+def _weaknesses(item: Mapping[str, object], index: int, tree: Tree, name: str, sources: _Sources) -> Iterator[str]:
+    """What a reader of results on a task has to know.
+
+    Raises:
+        _LeftOut: the task cannot be tested at all.
+    """
+    yield from _check_functions(name, sources.goal_text, sources.golden_text)
+    script, text = sources.script, sources.script_text
+    golden, goal = Path(sources.golden), Path(sources.goal)
+    # By file or folder, as far as it is not called like the goal file or lies in the same folder.
+    names = {golden.stem, golden.parent.name} - {goal.stem, *goal.parts, ""}
+    if any(re.search(rf"\b{re.escape(word)}\b", text) for word in names):
+        raise _LeftOut(f"{script} loads the golden file, which never goes into a sandbox")
+    bare = name.rpartition(".")[2]
+    if not re.search(rf"\b{re.escape(bare)}\b", text):
+        yield f"{script} never names {bare}: it tests something else"
+    if "cuda" in text:
+        yield f"{script} names cuda, and a sandbox has no GPU"
+    asked = tree.asked(index, "test")
+    if tree.find(asked) != script:
+        yield f"unit_test_file {asked!r} is not there; {script} is used"
+    if pointers := sorted(path for path, file in tree.tests_of(script).items() if is_pointer(file.data)):
+        yield f"test data is missing, only Git-LFS pointers are there: {_named(pointers)}"
+    if unknown := _context(item, tree)[1]:
+        yield f"retrieval context names no file of the repository: {_named(unknown)}"
+    if copies := _copies(name, sources.golden_text, tree.shown(), sources.goal):
+        yield f"the answer stands in {_named(copies)} as well"
+
+
 def _row(info: Info, function: Function, tree: Tree, image: str, version: str) -> tuple[DatasetRow, list[str]]:
     """A row, and what is weak about it.
 
@@ -131,45 +190,13 @@ def _row(info: Info, function: Function, tree: Tree, image: str, version: str) -
         _LeftOut: it cannot be made.
     """
     item = info.implementations[function.index]
-    remarks: list[str] = []
-    goal, golden, script = tree.goals[function.index], tree.goldens[function.index], tree.scripts[function.index]
-    name = _qualified_name(item)
-    goal_text, golden_text, script_text = (tree.text(path) for path in (goal, golden, script))
-    instruction = text_of(item, "instruction")
+    name, instruction = _qualified_name(item), text_of(item, "instruction")
     if not instruction:
         raise _LeftOut("no instruction")
-    for what, path, text in (("goal", goal, goal_text), ("golden", golden, golden_text), ("test", script, script_text)):
-        if not path:
-            raise _LeftOut(f"{what} file {tree.asked(function.index, what)!r} is not there")
-        if text is None:
-            raise _LeftOut(f"{what} file {path} cannot be read")
-    assert goal_text is not None
-    assert golden_text is not None
-    assert script_text is not None
-    remarks += _check_functions(name, goal_text, golden_text)
-    stem = Path(golden).stem
-    if "golden" in script_text.lower() or (
-        stem != Path(goal).stem and re.search(rf"\b{re.escape(stem)}\b", script_text)
-    ):
-        raise _LeftOut(f"{script} loads the golden file, which never goes into a sandbox")
-    bare = name.rpartition(".")[2]
-    if not re.search(rf"\b{re.escape(bare)}\b", script_text):
-        remarks.append(f"{script} never names {bare}: it tests something else")
-    if "cuda" in script_text:
-        remarks.append(f"{script} names cuda, and a sandbox has no GPU")
-    asked = tree.asked(function.index, "test")
-    if asked != script:
-        remarks.append(f"unit_test_file {asked!r} is not there; {script} is used")
-    tests = tree.tests_of(script)
-    if pointers := sorted(path for path, file in tests.items() if is_pointer(file.data)):
-        remarks.append(f"test data is missing, only Git-LFS pointers are there: {_named(pointers)}")
-    context, unknown = _context(item, tree)
-    if unknown:
-        remarks.append(f"retrieval context names no file of the repository: {_named(unknown)}")
-    shown = tree.shown()
-    if copies := _copies(name, golden_text, shown, goal):
-        remarks.append(f"the answer stands in {_named(copies)} as well")
-    archive, expected = pack(shown), gzip_bytes(b"")
+    sources = _read_sources(tree, function.index)
+    remarks = list(_weaknesses(item, function.index, tree, name, sources))
+    tests = tree.tests_of(sources.script)
+    archive, expected = pack(tree.shown()), gzip_bytes(b"")
     url = text_of(info.facts, "paper_url") or text_of(info.facts, "paper_link")
     arxiv = re.search(r"arxiv\.org/\w+/(\d{4}\.\d{4,5})", url)
     year = info.facts.get("year")
@@ -188,13 +215,16 @@ def _row(info: Info, function: Function, tree: Tree, image: str, version: str) -
         "repo_name": tree.repo.name,
         "repo_archive": archive,
         "repo_sha256": archive_sha256(archive),
-        "goal_file": goal,
+        "goal_file": sources.goal,
         "goal_function": name,
         "class_name": name.rpartition(".")[0],
-        "context_files": context,
-        "golden_file": golden_text,
+        "context_files": _context(item, tree)[0],
+        "golden_file": sources.golden_text,
         "tests_archive": pack(
-            {SCRIPT_NAME: File(f"{script}\n".encode()), **{f"{TESTS}/{path}": file for path, file in tests.items()}}
+            {
+                SCRIPT_NAME: File(f"{sources.script}\n".encode()),
+                **{f"{TESTS}/{path}": file for path, file in tests.items()},
+            }
         ),
         "expected": expected,
         "recording": {"sha256": hashlib.sha256(expected).hexdigest(), "image": "", "sandbox": "", "cpu": ""},
