@@ -282,6 +282,16 @@ def test_a_results_file_that_is_none_is_told(clone: Clone, content: str | bytes)
     assert "m (openhands_agent)" in messages(summary)
 
 
+def test_no_model_has_a_name_that_leads_out_of_the_folder(clone: Clone) -> None:
+    for model in ("x\uff0f..\uff0f..\uff0fout", "a b", "a\uff0fb", "a+b"):  # what Unicode takes for a slash among them
+        clone.unit_tests("no_agent", model, ["1-DPO/unit_test_1.log: PASS"])
+    summary = imported(clone)
+    assert sorted(path.name for path in clone.root.parent.iterdir()) == ["clone", "out"]
+    assert {api.open_run(summary.out / name).results()[0]["model_name_or_path"] for name in summary.runs} == {
+        "x/../../out", "a b", "a/b", "a+b"
+    }  # fmt: skip
+
+
 # --- the judge ---
 
 

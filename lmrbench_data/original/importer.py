@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -61,10 +62,12 @@ class ImportSummary:
         return {**asdict(self), "out": str(self.out)}
 
 
-def import_original(clone_folder: Path, out: Path, progress: Progress | None = None) -> ImportSummary:
+def import_original(source: str | Path, out: str | Path, progress: Progress | None = None) -> ImportSummary:
     """Import a clone into a folder. The same call again writes the same files, and removes what is no longer there.
 
     Args:
+        source: folder of the clone.
+        out: folder that is written.
         progress: told of each session and each task.
 
     Raises:
@@ -72,8 +75,9 @@ def import_original(clone_folder: Path, out: Path, progress: Progress | None = N
         ArgumentError: `out` holds something else than an earlier import, or lies inside the clone.
     """
     progress = progress or Progress()
-    clone = open_clone(clone_folder)
-    if out.resolve().is_relative_to(clone_folder.resolve()):
+    out = Path(out)
+    clone = open_clone(Path(source))
+    if out.resolve().is_relative_to(clone.root.resolve()):
         raise ArgumentError("out", f"{out}: lies inside the clone; give a folder outside it")
     folder = ImportFolder(out)
     problems: list[Problem] = []
@@ -84,9 +88,10 @@ def import_original(clone_folder: Path, out: Path, progress: Progress | None = N
     trajectories = _read_sessions(clone, catalogue, problems, progress)
     imported = import_tasks(clone, catalogue, version, problems, progress)
 
-    runs = []
+    runs: list[str] = []
     for evaluation in results.evaluations:
-        name = f"runs/{evaluation.setting}-{evaluation.model}"
+        name = f"runs/{evaluation.setting}-{re.sub(r'[^a-zA-Z0-9._-]', '-', evaluation.model)}"
+        name += f"-{len(runs)}" * (name in runs)
         runs.append(name)
         for file, content in run_files(evaluation, catalogue, version=version, commit=clone.commit).items():
             folder.write(f"{name}/{file}", content)
@@ -102,8 +107,8 @@ def import_original(clone_folder: Path, out: Path, progress: Progress | None = N
         clone.commit,
         runs,
         len(results.labels),
-        sum(trajectory.named for trajectory in trajectories),
-        sum(not trajectory.named for trajectory in trajectories),
+        sum(trajectory.counted for trajectory in trajectories),
+        sum(not trajectory.counted for trajectory in trajectories),
         len(imported.rows),
         _tasks(catalogue, results, trajectories, imported, problems),
         problems,
@@ -131,18 +136,18 @@ def _read_sessions(clone: Clone, catalogue: Catalogue, problems: list[Problem], 
     counted: set[tuple[str, int]] = set()
     for trajectory, task in found:
         subject, where = f"{trajectory.model} session {trajectory.session}", clone.place(trajectory.folder)
-        if not trajectory.named:
+        if not trajectory.counted:
             paper = identify(task, named, catalogue.infos)
             trajectory = trajectory._replace(paper=paper)
             about = "its task is not known" if paper is None else f"its task is that of paper {paper}"
             problems.append(Problem(subject, where, f"not named after a task ({about}): kept, and not counted"))
         elif (trajectory.model, trajectory.paper or 0) in counted:
             problems.append(Problem(subject, where, "a second session of this paper: kept, and not counted"))
-            trajectory = trajectory._replace(named=False)
+            trajectory = trajectory._replace(counted=False)
         else:
             counted.add((trajectory.model, trajectory.paper or 0))
         kept.append(trajectory)
-    return sorted(kept, key=lambda item: (item.model, item.paper or 0, not item.named, item.session))
+    return sorted(kept, key=lambda item: (item.model, item.paper or 0, not item.counted, item.session))
 
 
 def _write_sessions(folder: ImportFolder, trajectories: Sequence[Trajectory]) -> None:
@@ -158,7 +163,7 @@ def _write_sessions(folder: ImportFolder, trajectories: Sequence[Trajectory]) ->
                 "setting": _AGENT,
                 "session": trajectory.session,
                 "paper": trajectory.paper,
-                "counted": trajectory.named,
+                "counted": trajectory.counted,
                 "events": len(trajectory.events),
                 "actions": dict(trajectory.actions),
                 "file": name,
@@ -169,7 +174,7 @@ def _write_sessions(folder: ImportFolder, trajectories: Sequence[Trajectory]) ->
     rows = [
         {"model": trajectory.model, "paper": trajectory.paper, **trajectory.actions}
         for trajectory in trajectories
-        if trajectory.named
+        if trajectory.counted
     ]
     if rows:
         folder.write("actions.csv", _csv(rows))
@@ -229,7 +234,7 @@ def _tasks(
         tests = sum(key in evaluation.tests for evaluation in results.evaluations)
         judgements = sum(isinstance(item.judged.get(key), Judgement) for item in results.evaluations)
         if key in catalogue.expected or tests or judgements or labels:
-            sessions = sum(item.named and item.paper == function.paper for item in trajectories)
+            sessions = sum(item.counted and item.paper == function.paper for item in trajectories)
             told = sum(problem.subject == function.subject for problem in problems)
             there = function.instance_id in in_dataset
             counts = tests, judgements, labels, sessions, told

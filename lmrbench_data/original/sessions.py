@@ -30,8 +30,8 @@ class Trajectory(NamedTuple):
     folder: Path
     paper: int | None
     """None if nobody can tell."""
-    named: bool
-    """Whether the folder has the task's name; only such sessions count."""
+    counted: bool
+    """Whether it is the session of its model and paper: it has the task's name, and no other was there before."""
     events: tuple[Path, ...]
     """In order."""
     actions: Mapping[str, int]
