@@ -269,6 +269,20 @@ def by_paper(paper: int, index: int = 0) -> str:
     return next(i.instance_id for i in facts.labels() if (i.paper, i.function_index) == (paper, index))
 
 
+def test_a_task_without_any_results_is_told_once(clone: Clone) -> None:
+    clone.task("01-DPO")
+    clone.task("27-Lion")
+    for model in ("a", "b"):
+        clone.unit_tests("no_agent", model, ["1-DPO/unit_test_1.log: PASS"])
+    summary = imported(clone)
+    assert messages(summary) == "27-Lion: no results of function 0 were published"
+    assert {task.task: (task.unit_tests, task.in_dataset) for task in summary.tasks} == {
+        "01-DPO": (2, True),
+        "27-Lion": (0, True),
+    }
+    assert api.report(*(summary.out / name for name in summary.runs)).scores[0].overall.total == 1
+
+
 def test_totals_that_are_not_those_of_the_lines_are_told(clone: Clone) -> None:
     clone.unit_tests("no_agent", "m", ["1-DPO/unit_test_1.log: PASS"], {"Passed files": 19})
     assert "Passed files 19, lines say 1" in messages(imported(clone))
@@ -504,10 +518,11 @@ def test_whatever_is_broken_in_a_clone_is_told_and_nothing_crashes(small: Import
         load_rows(str(after.out / "dataset"))
     if after.labels:
         assert not read_annotations(after.out / "annotations.jsonl")[1]
-    lost = [
-        (a, b)
-        for a, b in ((after.labels, small.labels), (after.sessions, small.sessions), (after.rows, small.rows))
-        if a < b
-    ]
-    if lost:
+    if any(now < then for now, then in zip(counts(after), counts(small), strict=True)):
         assert set(after.problems) - set(small.problems)
+
+
+def counts(summary: ImportSummary) -> tuple[int, ...]:
+    """How much of everything was imported."""
+    tests = sum(task.unit_tests for task in summary.tasks)
+    return summary.labels, summary.sessions, summary.rows, tests, sum(task.judgements for task in summary.tasks)

@@ -62,7 +62,8 @@ def _print(summary: "ImportSummary", show_all: bool) -> None:
     if summary.labels:
         put(f"{counted(summary.labels, 'label')} of people in {summary.out}/annotations.jsonl")
     if summary.sessions or summary.sessions_not_counted:
-        left = f"; {summary.sessions_not_counted} more are not counted" if summary.sessions_not_counted else ""
+        others = counted(summary.sessions_not_counted, "more is", "more are")
+        left = f"; {others} not counted" if summary.sessions_not_counted else ""
         put(f"{counted(summary.sessions, 'session')} in {summary.out}/trajectories and actions.csv{left}")
     if summary.rows:
         put(f"{counted(summary.rows, 'task')} in {summary.out}/dataset, tested by their own scripts: never official")

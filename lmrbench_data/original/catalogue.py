@@ -57,7 +57,7 @@ class Catalogue:
 
     functions: Mapping[tuple[int, int], Function]
     expected: frozenset[tuple[int, int]]
-    """Those that the clone should have results of: the tasks in its tree, or the 28 if it has none."""
+    """Those that a results file should be about: of the 28, those in the clone's tree; all of them if it has none."""
     infos: tuple[Info, ...]
 
     def of_paper(self, paper: int) -> list[Function]:
@@ -85,14 +85,13 @@ def read_catalogue(clone: Clone, problems: list[Problem]) -> Catalogue:
         category = categories.get(label.instance_id, UNSTATED)
         key = label.paper, label.function_index
         functions[key] = Function(label.paper, names[label.paper], label.function_index, label.instance_id, category)
-    expected = set() if infos else set(functions)
+    expected = {key for key in functions if not infos or key[0] in {info.paper for info in infos}}
     for info in infos:
         for index, item in enumerate(info.implementations):
             known = functions.get((info.paper, index))
             instance_id = known.instance_id if known else _instance_id(info.paper, info.name, index)
             category = text_of(item, "category") or (known.category if known else UNSTATED)
             functions[info.paper, index] = Function(info.paper, info.name, index, instance_id, category)
-            expected.add((info.paper, index))
     return Catalogue(functions, frozenset(expected), tuple(infos))
 
 

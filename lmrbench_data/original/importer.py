@@ -89,11 +89,13 @@ def import_original(source: str | Path, out: str | Path, progress: Progress | No
     imported = import_tasks(clone, catalogue, version, problems, progress)
 
     runs: list[str] = []
+    keys = catalogue.expected.union(*(evaluation.answers for evaluation in results.evaluations))
+    functions = {key: catalogue.functions[key] for key in sorted(keys)}
     for evaluation in results.evaluations:
         name = f"runs/{evaluation.setting}-{re.sub(r'[^a-zA-Z0-9._-]', '-', evaluation.model)}"
         name += f"-{len(runs)}" * (name in runs)
         runs.append(name)
-        for file, content in run_files(evaluation, catalogue, version=version, commit=clone.commit).items():
+        for file, content in run_files(evaluation, functions, version=version, commit=clone.commit).items():
             folder.write(f"{name}/{file}", content)
     if results.labels:
         folder.write("annotations.jsonl", annotation_lines(results.labels))
@@ -233,7 +235,8 @@ def _tasks(
         labels = sum(other == function for _, other in results.labels)
         tests = sum(key in evaluation.tests for evaluation in results.evaluations)
         judgements = sum(isinstance(item.judged.get(key), Judgement) for item in results.evaluations)
-        if key in catalogue.expected or tests or judgements or labels:
+        described = any(info.paper == function.paper for info in catalogue.infos)
+        if described or key in catalogue.expected or tests or judgements or labels:
             sessions = sum(item.counted and item.paper == function.paper for item in trajectories)
             told = sum(problem.subject == function.subject for problem in problems)
             there = function.instance_id in in_dataset

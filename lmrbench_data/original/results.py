@@ -61,7 +61,20 @@ def read_results(clone: Clone, catalogue: Catalogue, problems: list[Problem]) ->
         if not evaluation.tests:
             message = "no unit-test results were published: its answers cannot be graded"
             problems.append(Problem(evaluation.name, "results/unit_test_evaluation", message))
-    return Results(evaluations, _read_labels(clone, catalogue, problems))
+    published = {key for evaluation in evaluations for key in evaluation.answers}
+    for info in catalogue.infos if published else ():
+        for index in range(len(info.implementations)):
+            if (info.paper, index) not in published | catalogue.expected:
+                message = f"no results of function {index} were published"
+                problems.append(Problem(info.subject, clone.place(info.folder), message))
+    labels = _read_labels(clone, catalogue, problems)
+    labelled = {label[1:5] for label, _ in labels}
+    for evaluation in evaluations if (clone.results / "human_evaluation").is_dir() else ():
+        without = [key for key in evaluation.judged if (evaluation.setting, evaluation.model, *key) not in labelled]
+        if without:
+            message = f"{len(without)} of {len(evaluation.judged)} answers that the judge saw have no label of a person"
+            problems.append(Problem(evaluation.name, "results/human_evaluation", message))
+    return Results(evaluations, labels)
 
 
 def _folders(clone: Clone, kind: str, problems: list[Problem]) -> Iterator[tuple[str, str, Path]]:
@@ -140,12 +153,7 @@ def _read_labels(clone: Clone, catalogue: Catalogue, problems: list[Problem]) ->
                 found.append((label, function))
     order = {label[:5]: number for number, (label, _) in enumerate(found)}
     if len(order) < len(found):
-        problems.append(
-            Problem(
-                "",
-                "results/human_evaluation",
-                "two files hold labels of one person for one answer; the last file counts",
-            )
-        )
+        message = "two files hold labels of one person for one answer; the last file counts"
+        problems.append(Problem("", "results/human_evaluation", message))
         found = [found[number] for number in sorted(order.values())]
     return sorted(found, key=lambda item: (*item[0][1:5], item[0].annotator))

@@ -7,7 +7,7 @@ beside a run on our tasks. The original has one level: what passes is both repro
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..evaluate.runs.standing import IMPORTED
 from ..evaluate.verdict import Status
 from ..rows import ResultRow
 from ..version import __version__
-from .catalogue import Catalogue, Function
+from .catalogue import Function
 from .humans import HumanLabel
 from .judgements import Judgement
 from .results import Evaluation, Key
@@ -31,18 +31,20 @@ JUDGE = Judge(f"{SOURCE}-judge", "original")
 _NO_TEST = UnitTest(Status.INFRA_ERROR, "the original published no unit-test result of this answer")
 
 
-def run_files(evaluation: Evaluation, catalogue: Catalogue, *, version: str, commit: str) -> dict[str, bytes]:
+def run_files(
+    evaluation: Evaluation, functions: Mapping[Key, Function], *, version: str, commit: str
+) -> dict[str, bytes]:
     """The files of a run folder by name.
 
     Args:
+        functions: all that the import has results of, or should have; the same for all of its runs.
         version: of the dataset, as reports show it.
         commit: of the clone; empty if it is not known.
     """
-    functions = [catalogue.functions[key] for key in sorted(catalogue.expected | set(evaluation.answers))]
     facts = {
         "run_id": f"{SOURCE}-{evaluation.setting}-{evaluation.model}",
         "dataset": SOURCE,
-        "dataset_sha256": _identity(catalogue.functions[key] for key in catalogue.expected),
+        "dataset_sha256": _identity(functions.values()),
         "recordings_sha256": "",
         "benchmark_version": version,
         "harness_version": __version__,
@@ -50,15 +52,15 @@ def run_files(evaluation: Evaluation, catalogue: Catalogue, *, version: str, com
         "official_sandbox": False,
         "timeout_scale": 1.0,
         "fresh_seed_count": 0,
-        "scope": {function.instance_id: function.category for function in functions},
+        "scope": {function.instance_id: function.category for function in functions.values()},
         "started_at": "",
         IMPORTED: {"source": SOURCE, "commit": commit, "verdicts": RULE},
         "complete": all(key in evaluation.tests for key in evaluation.answers),
     }
-    rows = [_row(evaluation, key, catalogue.functions[key], facts) for key in evaluation.answers]
+    rows = [_row(evaluation, key, functions[key], facts) for key in evaluation.answers]
     files = {"run.json": json.dumps(facts, indent=2).encode() + b"\n", "results.jsonl": _lines(rows)}
     if evaluation.judged:
-        files[FILE] = _judgements(evaluation, catalogue)
+        files[FILE] = _judgements(evaluation, functions)
     return files
 
 
@@ -116,11 +118,11 @@ def _row(evaluation: Evaluation, key: Key, function: Function, facts: dict[str, 
     }
 
 
-def _judgements(evaluation: Evaluation, catalogue: Catalogue) -> bytes:
+def _judgements(evaluation: Evaluation, functions: Mapping[Key, Function]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         with JudgementFile.open(Path(folder)) as file:
             for key, judged in sorted(evaluation.judged.items()):
-                function = catalogue.functions[key]
+                function = functions[key]
                 answer = function.instance_id, _answer_sha256(evaluation, function), UNSTATED
                 file.append(VoteKey(answer, JUDGE, 0), _vote(judged))
         return (Path(folder) / FILE).read_bytes()

@@ -80,8 +80,8 @@ def read_unit_tests(text: str, catalogue: Catalogue) -> UnitTests:
     problems += _sums(footer, lines, passed)
     for key in sorted(catalogue.expected - found.keys()):
         problems.append((catalogue.functions[key].subject, f"no line for function {key[1]}"))
-    if lines != len(catalogue.expected):
-        problems.append(("", f"{lines} lines, where {len(catalogue.expected)} functions are expected"))
+    if lines != (wanted := len(catalogue.expected | found.keys())):
+        problems.append(("", f"{lines} lines, where {wanted} functions are expected"))
     return UnitTests(verdicts, problems)
 
 
