@@ -4,18 +4,20 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..errors import InfraError
-from ..loader import read_archive
+from ..loader import File, read_archive
 from ..rows import DatasetRow
 from ..source import SourceError
 from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
 from .patch import left_out_of
 from .predictions import Prediction
-from .sandbox.base import Limits, Sandbox
-from .verdict import CAUSES, Cause, Verdict, grade, worst
+from .sandbox.base import Limits, Outcome, Sandbox
+from .script import grade_script, is_script, script_limits, script_workspace
+from .verdict import CAUSES, CaseResult, Cause, Verdict, grade, worst
 from .workspace import rebuild, workspace_tar
 
 INFRA_TRIES = 3
@@ -44,7 +46,7 @@ def evaluate_prediction(
         StreamError, LoadError: the row itself cannot be read.
     """
     started = time.monotonic()
-    frames = list(expected) if expected is not None else read_expected(row)
+    frames = [] if is_script(row) else list(expected) if expected is not None else read_expected(row)
     try:
         repo = rebuild(row, prediction)
     except SourceError as error:
@@ -52,25 +54,43 @@ def evaluate_prediction(
     except OSError as error:  # patches are applied on this machine's disk
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
-    tests = row["tests"]
-    published = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
-    limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
-    runs = [(frame.case, frame.seed) for frame in frames]
-    workspace = workspace_tar(repo, row_cases(row), runs=runs, limit_s=limits.time_s)
+    trial = _script_trial(row, repo, timeout_scale) if is_script(row) else _trial(row, repo, frames, timeout_scale)
     reason = ""
     stop = stop or threading.Event()
     for attempt in range(INFRA_TRIES if CAUSES[Cause.ENGINE].retry else 1):
         if attempt and stop.wait(0.5 * 4 ** (attempt - 1)):
             break
         try:
-            outcome = sandbox.run(image, workspace, limits)
+            outcome = sandbox.run(image, trial.workspace, trial.limits)
         except InfraError as error:
             reason = str(error)
             continue
-        cases = grade(frames, tests["cases"], outcome)
+        cases = trial.grade(outcome)
         told = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
         return Verdict(worst(case.status for case in cases), cases, told + outcome.log, outcome.duration_s)
     return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
+
+
+class _Trial(NamedTuple):
+    """What a sandbox is given, and what its outcome comes to."""
+
+    workspace: bytes
+    limits: Limits
+    grade: Callable[[Outcome], list[CaseResult]]
+
+
+def _trial(row: DatasetRow, repo: Mapping[str, File], frames: Sequence[Frame], timeout_scale: float) -> _Trial:
+    tests = row["tests"]
+    published = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
+    limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
+    runs = [(frame.case, frame.seed) for frame in frames]
+    workspace = workspace_tar(repo, row_cases(row), runs=runs, limit_s=limits.time_s)
+    return _Trial(workspace, limits, lambda outcome: grade(frames, tests["cases"], outcome))
+
+
+def _script_trial(row: DatasetRow, repo: Mapping[str, File], timeout_scale: float) -> _Trial:
+    limits = script_limits(row, timeout_scale)
+    return _Trial(script_workspace(row, repo, limits), limits, grade_script)
 
 
 def evaluate_batch(

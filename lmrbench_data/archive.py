@@ -17,8 +17,11 @@ from .loader import File, LoadError, check_path
 IGNORED_PARTS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", ".git"})
 
 
-def read_tree(folder: Path) -> dict[str, File]:
+def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]:
     """All regular files below `folder` by relative POSIX path, sorted; caches that tools leave behind are skipped.
+
+    Args:
+        skipped: takes the names of symbolic links and special files, which are then left out.
 
     Raises:
         InputError: a symbolic link, a special file or an unsafe name lies there.
@@ -30,6 +33,9 @@ def read_tree(folder: Path) -> dict[str, File]:
             continue
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
+            continue
+        if not stat.S_ISREG(mode) and skipped is not None:
+            skipped.append(relative.as_posix())
             continue
         if not stat.S_ISREG(mode):
             raise InputError(f"{path}: neither a file nor a folder; links and special files cannot be packed")

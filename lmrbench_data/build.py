@@ -203,8 +203,14 @@ def _row(
     return {**row, "row_sha256": row_sha256(row)}
 
 
-def write_dataset(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark) -> str:
+def write_dataset(
+    rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark, *, imported_card: str | None = None
+) -> str:
     """Write the dataset folder (FILES); an older build at that place is replaced.
+
+    Args:
+        imported_card: template of the card of tasks that are not our own; then nothing that registers the dataset or
+            describes how it was made is written beside it (eval.yaml, croissant.json).
 
     Returns:
         The dataset's content hash.
@@ -231,11 +237,14 @@ def write_dataset(rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark
             data_files=f"data/{SPLIT}-*.parquet",
             num_bytes=memory_bytes,
             download_bytes=parquet_bytes,
+            **({"template": imported_card} if imported_card else {}),
         )
         (staging / "README.md").write_text(card, encoding="utf-8")
-        (staging / "eval.yaml").write_text(render_eval_yaml(benchmark), encoding="utf-8")
         (staging / "loader.py").write_bytes(_LOADER.read_bytes())
-        (staging / "croissant.json").write_text(_croissant(rows, staging / DATA_FILE, benchmark), encoding="utf-8")
+        if not imported_card:
+            (staging / "eval.yaml").write_text(render_eval_yaml(benchmark), encoding="utf-8")
+            croissant = _croissant(rows, staging / DATA_FILE, benchmark)
+            (staging / "croissant.json").write_text(croissant, encoding="utf-8")
         staging.chmod(0o755)
         _put_in_place(staging, folder)
     finally:

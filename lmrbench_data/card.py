@@ -26,6 +26,7 @@ def render_card(
     data_files: str,
     num_bytes: int,
     download_bytes: int,
+    template: str = "dataset_card.md",
 ) -> str:
     """The dataset's README.md: header (configuration, features, content hash) and prose.
 
@@ -33,6 +34,7 @@ def render_card(
         sha256, recordings: hashes of the content and of the recorded outputs. Both are in `dataset_info`, which is part
             of the key under which `datasets` caches, so that a changed build is never served from an older one's cache.
         num_bytes, download_bytes: sizes of the table in memory and of its Parquet file.
+        template: name of a file in `cards/`.
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 
@@ -63,7 +65,7 @@ def render_card(
     )
     card = DatasetCard.from_template(
         header,
-        template_path=str(cards_folder() / "dataset_card.md"),
+        template_path=str(cards_folder() / template),
         benchmark=benchmark,
         sha256=sha256,
         recordings=recordings,

@@ -13,6 +13,8 @@ from .strict_yaml import read_yaml
 
 #: Where images are pulled from and pushed to, for example `ghcr.io/org`; tags carry no prefix without it.
 REGISTRY_VARIABLE = "LMRBENCH_REGISTRY"
+#: How tags of images begin whose build context lies in an import of the original (`lmrbench_data/original`).
+ORIGINAL_PREFIX = "lmrbench/original-"
 
 
 @dataclass(frozen=True)

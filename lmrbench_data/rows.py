@@ -65,6 +65,7 @@ class DatasetRow(TypedDict):
     recording: RecordingFacts
     tests: Tests
     test_protocol: str
+    """`cases`; or `script` for imported tasks (`evaluate/script.py`)."""
     docker_image: str
     benchmark_version: str
     license: str

@@ -22,6 +22,7 @@ from ...untrusted import UnreadableError, read_parquet_rows
 from ..judge.store import answer_id, read_judgements
 from ..predictions import TRACKS
 from ..runs.folder import read_facts, read_results
+from ..runs.standing import why_unofficial
 from ..verdict import Status
 
 if TYPE_CHECKING:
@@ -161,8 +162,8 @@ def _faults(
         yield "it is not complete; run the same `lmrbench evaluate` again"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
         yield "it has infra errors; run the same `lmrbench evaluate` again"
-    if not facts["official_sandbox"]:
-        yield f"it ran in the {facts['sandbox']} sandbox, which does not isolate; evaluate in docker"
+    if reason := why_unofficial(facts):
+        yield reason
     if facts["timeout_scale"] != 1:
         yield f"its time limits were scaled by {facts['timeout_scale']}"
     if missing := set(instances) - set(facts["scope"]):

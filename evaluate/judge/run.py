@@ -22,6 +22,7 @@ from ...text import error_line
 from ..extract import MalformedAnswer
 from ..predictions import PredictionFile
 from ..runs.folder import read_facts
+from ..runs.standing import is_imported
 from .cache import cache_key
 from .category import Category
 from .client import TEMPERATURE, JudgeClient, Reply
@@ -122,6 +123,8 @@ def _predictions(settings: JudgeSettings) -> PredictionFile:
 def _rows_of_run(
     settings: JudgeSettings, facts: Mapping[str, Any], rows: Sequence[DatasetRow] | None
 ) -> dict[str, DatasetRow]:
+    if is_imported(facts):
+        raise InputError(f"{settings.run}: an imported run has no answers that could be judged")
     spec = settings.dataset or facts["dataset"]
     rows = rows if rows is not None else load_rows(spec)
     if dataset_sha256(rows) != facts["dataset_sha256"]:

@@ -12,6 +12,7 @@ from ...text import error_line
 from ..judge.store import AnswerId, Judgement, answer_id, read_judgements
 from ..predictions import Prediction, PredictionFile, PredictionKey
 from ..runs.folder import log_path, read_results
+from ..runs.standing import has_scripts, is_imported
 from ..verdict import Status
 from .changes import Part, changes
 from .levels import MISSING, outcome
@@ -84,10 +85,16 @@ def collect(
         score: number of the score whose answers count; all by default.
     """
     warnings: list[str] = []
+    if any(map(is_imported, report.runs)):
+        warnings.append("Imported: these verdicts were reached elsewhere, and none is official.")
     for facts in report.runs:
+        if is_imported(facts):
+            continue
         if not facts.get("complete"):
             warnings.append(f"Run {facts['run_id']} is incomplete: its numbers are not final.")
-        if not facts["official_sandbox"]:
+        if has_scripts(facts):
+            warnings.append(f"Verdicts of run {facts['run_id']} are read from logs, which tested code can write.")
+        elif not facts["official_sandbox"]:
             warnings.append(f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which isolates nothing.")
     rows: dict[str, DatasetRow] = {}
     reason = ""
@@ -113,6 +120,8 @@ def collect(
 
 def _dataset(facts: Mapping[str, Any]) -> tuple[dict[str, DatasetRow], str]:
     """The rows of a run's dataset by instance id, or why they are not at hand."""
+    if is_imported(facts):
+        return {}, "an imported run has verdicts only"
     try:
         rows = load_rows(facts["dataset"])
     except (LMRBenchError, OSError) as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...rows import ResultRow
 from ...text import counted
 from ..runs.folder import read_results
+from ..runs.standing import has_scripts, is_imported
 from ..verdict import Status
 from .calibration_tables import calibration_table
 from .levels import Level, outcome
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 
 #: So many names stand in one note.
 MAX_NAMED = 10
+#: Said wherever scores on our own tasks are.
+COMPARABILITY = (
+    "LMR-Bench's repositories are compact re-implementations: its numbers are not comparable with those of the "
+    "LMR-BENCH paper."
+)
 
 
 def tables(report: "Report") -> list[tuple[str, Table]]:
@@ -60,13 +66,16 @@ def tables(report: "Report") -> list[tuple[str, Table]]:
 
 def notes(report: "Report") -> list[str]:
     """What a reader has to know to read the tables."""
-    scores = report.scores
+    scores, others = report.scores, list(_about_others(report))
     lines = [
+        *others,
         "An answer reproduces the paper if every core case passes (what follows from paper and repository alone), and "
         "is robust if every case passes (those of the contract, too).",
         "Models are ranked by reproduced in the paper track, where they see no contract; by robust in the contract "
         "track, where they do; and by robust where the track is unstated.",
     ]
+    if not others:
+        lines.append(COMPARABILITY)
     if any(score.overall.outcomes[Level.REPRODUCED] for score in scores):
         lines.append("Core only: reproduced and not robust. Other outcomes tell what happened in the core cases.")
     lines.append(
@@ -110,6 +119,22 @@ def notes(report: "Report") -> list[str]:
             "of comparisons at a level."
         )
     return [*lines, *_about_people(report)]
+
+
+def _about_others(report: "Report") -> Iterator[str]:
+    """What verdicts stand for that were not reached by comparing outputs."""
+    if any(map(is_imported, report.runs)):
+        yield (
+            "Imported results: verdicts are those of others, by their own tests and rule (see run.json). "
+            "They are not official, have one level only, and cannot be compared with runs on LMR-Bench. INFRA: no "
+            "verdict was published."
+        )
+    elif any(map(has_scripts, report.runs)):
+        yield (
+            "Verdicts are read from the logs of test scripts, which tested code can write: they are not official, have "
+            "one level only, and cannot be compared with runs on LMR-Bench. INFRA: the script does not pass the "
+            "golden file here, so nobody is graded."
+        )
 
 
 def _answered(scores: Sequence[ModelScore], instance: str) -> bool:

@@ -28,7 +28,10 @@ def summary_table(scores: Sequence[ModelScore]) -> Table:
         for level in Level:
             reached, (low, high) = score.overall.reached(level), score.overall.interval(level)
             total = score.overall.total
-            cells += [f"{percent(reached, total)} ({reached}/{total})", f"{100 * low:.0f} - {100 * high:.0f}"]
+            if score.overall.graded:
+                cells += [f"{percent(reached, total)} ({reached}/{total})", f"{100 * low:.0f} - {100 * high:.0f}"]
+            else:  # no share: none of the answers failed
+                cells += ["nothing graded", "-"]
         rows.append(cells)
     return [str(name) for name in header], rows
 
@@ -210,7 +213,7 @@ def _counts(tally: Tally) -> str:
 
 
 def _cell(tally: Tally | None) -> str:
-    if tally is None:
+    if tally is None or not tally.graded:
         return "-"
     robust = f" ({tally.robust})" if tally.robust != tally.reproduced else ""
     return f"{tally.reproduced}/{tally.total}{robust}"

@@ -4,9 +4,11 @@ import csv
 import dataclasses
 import io
 import itertools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...text import counted
+from ..runs.standing import has_scripts, is_imported
 from .agreement import Agreement
 from .levels import Level, reaches
 from .plain import csv_cell, markdown_table
@@ -24,14 +26,7 @@ def render_markdown(report: "Report") -> str:
     """The report as Markdown."""
     lines = ["# LMR-Bench report", ""]
     for facts in report.runs:
-        official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
-        seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
-        lines.append(
-            f"- run {_escape(facts['run_id'])}: dataset {_escape(facts['dataset'])} version "
-            f"{_escape(facts['benchmark_version'])} ({_escape(facts['dataset_sha256'][:12])}), "
-            f"sandbox {_escape(facts['sandbox'])}{official}{seeds}, harness {_escape(facts['harness_version'])}, "
-            f"{_escape(facts['started_at'])}" + ("" if facts.get("complete") else ", **incomplete**")
-        )
+        lines.append(f"- run {_escape(facts['run_id'])}: {_run_line(facts)}")
         if bad := facts.get("bad_rows"):
             lines.append(
                 f"  - {counted(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
@@ -46,6 +41,25 @@ def render_markdown(report: "Report") -> str:
     for note in notes(report):
         lines += ["", note]
     return "\n".join(lines) + "\n"
+
+
+def _run_line(facts: Mapping[str, Any]) -> str:
+    """What a run was evaluated on, and how."""
+    dataset = (
+        f"dataset {_escape(facts['dataset'])} version {_escape(facts['benchmark_version'])} "
+        f"({_escape(facts['dataset_sha256'][:12])})"
+    )
+    incomplete = "" if facts.get("complete") else ", **incomplete**"
+    if is_imported(facts):
+        return f"{dataset}, imported, not official{incomplete}"
+    official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
+    if has_scripts(facts):
+        official = " (verdicts read from logs: not for a leaderboard)"
+    seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
+    return (
+        f"{dataset}, sandbox {_escape(facts['sandbox'])}{official}{seeds}, "
+        f"harness {_escape(facts['harness_version'])}, {_escape(facts['started_at'])}{incomplete}"
+    )
 
 
 def report_dict(report: "Report") -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The files that go into the sandbox beside the rebuilt repository, as text; the harness imports none of them.
 
 `bootstrap.py` unpacks the workspace, `runner.py` runs the cases, `encoding.py` turns their outputs into bytes,
-`lmrbench_cases.py` is what cases import. They need Python 3.11 and the standard library; torch, NumPy and pandas are
-used only where the task itself uses them.
+`lmrbench_cases.py` is what cases import. `script_runner.py` runs a test script instead of cases. They need Python 3.11
+and the standard library; torch, NumPy and pandas are used only where the task itself uses them.
 """
 
 import hashlib
@@ -15,6 +15,11 @@ _FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")
 def bootstrap() -> str:
     """The program that unpacks the workspace and starts the runner: the `-c` argument of `python -I`."""
     return (_HERE / "bootstrap.py").read_text(encoding="utf-8")
+
+
+def script_runner() -> bytes:
+    """The program that runs a test script, in the place of `runner.py` (`evaluate/script.py`)."""
+    return (_HERE / "script_runner.py").read_bytes()
 
 
 def runner_files() -> dict[str, bytes]:

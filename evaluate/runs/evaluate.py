@@ -28,9 +28,11 @@ from ..expected import read_expected, record_seeds
 from ..prediction_files import BadRow, Source, source_name
 from ..predictions import Prediction, read_predictions
 from ..sandbox.base import Limits, Sandbox
+from ..script import SCRIPT, check_scripts, is_script
 from ..verdict import Cause, Status, Verdict
 from ..workspace import rebuild
 from .folder import Entry, RunFolder
+from .standing import PROTOCOL
 
 _log = logging.getLogger(__name__)
 
@@ -88,6 +90,8 @@ def evaluate(
     """
     progress = progress or Progress()
     scope = select(rows, settings.instances, settings.categories)
+    check_scripts(list(scope.values()), settings.fresh_seeds)
+    scripts = any(map(is_script, scope.values()))
     identity = {
         "dataset": settings.dataset,
         "dataset_sha256": dataset_sha256(rows),
@@ -95,7 +99,8 @@ def evaluate(
         "benchmark_version": rows[0]["benchmark_version"],
         "harness_version": __version__,
         "sandbox": sandbox.name,
-        "official_sandbox": sandbox.official,
+        "official_sandbox": sandbox.official and not scripts,
+        **({PROTOCOL: SCRIPT} if scripts else {}),
         "timeout_scale": settings.timeout_scale,
         "fresh_seed_count": settings.fresh_seeds,
         "scope": {instance_id: row["category"] for instance_id, row in scope.items()},
@@ -181,6 +186,7 @@ class _Evaluator:
         self.settings, self.scope, self.sandbox, self.images, self.folder = settings, scope, sandbox, images, folder
         self._stop = threading.Event()
         self._expected: dict[str, list[Frame]] = {}
+        self._golden: dict[str, Verdict] = {}
         self._locks = {instance_id: threading.Lock() for instance_id in scope}
         seeds = folder.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
         folder.update(fresh_seeds=seeds)
@@ -188,15 +194,8 @@ class _Evaluator:
     def evaluate(self, job: Entry) -> Verdict:
         """The verdict on one answer. Only the user's mistakes are raised: nothing in an answer may end a run."""
         try:
-            return evaluate_prediction(
-                self.scope[job.instance_id],
-                self.folder.prediction(job),
-                self.sandbox,
-                self.images[self.scope[job.instance_id]["docker_image"]],
-                expected=self._expected_frames(job.instance_id),
-                timeout_scale=self.settings.timeout_scale,
-                stop=self._stop,
-            )
+            prediction = self.folder.prediction(job)
+            return self._broken(prediction) or self._evaluate(prediction)
         except InfraError as error:
             return Verdict.without_cases(Cause.ENGINE, str(error))
         except (StreamError, LoadError) as error:
@@ -206,6 +205,36 @@ class _Evaluator:
         except Exception as error:
             detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}"
             return Verdict.without_cases(Cause.BUG, detail, log=traceback.format_exc())
+
+    def _evaluate(self, prediction: Prediction) -> Verdict:
+        row = self.scope[prediction.instance_id]
+        return evaluate_prediction(
+            row,
+            prediction,
+            self.sandbox,
+            self.images[row["docker_image"]],
+            expected=None if is_script(row) else self._expected_frames(row["instance_id"]),
+            timeout_scale=self.settings.timeout_scale,
+            stop=self._stop,
+        )
+
+    def _broken(self, prediction: Prediction) -> Verdict | None:
+        """The verdict on an answer whose test script does not pass the reference here, where nobody can be graded."""
+        row = self.scope[prediction.instance_id]
+        golden = Prediction(row["instance_id"], "gold", "goal_file", row["golden_file"])
+        if not is_script(row) or prediction.sha256 == golden.sha256:
+            return None
+        with self._locks[row["instance_id"]]:
+            if row["instance_id"] not in self._golden:
+                self._golden[row["instance_id"]] = self._evaluate(golden)
+            verdict = self._golden[row["instance_id"]]
+            if verdict.cause is Cause.ENGINE:  # the next answer may find it working again
+                return self._golden.pop(row["instance_id"])
+        if verdict.status is Status.PASSED:
+            return None
+        reason = (verdict.cases[0].detail if verdict.cases else verdict.detail).partition("\n")[0]
+        detail = f"its test script does not pass the golden file here: {reason}"
+        return Verdict.without_cases(Cause.DATASET, detail, log=verdict.log)
 
     def stop(self) -> None:
         """Empty the sandbox and let `evaluate` calls on other threads come back soon."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...environments import Environment, known_environments, registry_tag
+from ...environments import ORIGINAL_PREFIX, Environment, known_environments, registry_tag
 from ...errors import InfraError
 
 #: Network of build steps (`host` where the default network of builds reaches no package index).
@@ -37,6 +37,9 @@ def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
             if environment is None:
                 raise
             _log.warning("%s", error)
+    if tag.startswith(ORIGINAL_PREFIX):
+        context = f"images/{tag.partition('/')[2].partition(':')[0]}"
+        raise InfraError(f"image {tag} is not here; build it: docker build -t {tag} {context} (in the imported folder)")
     if environment is None:
         raise InfraError(
             f"image {tag} is not here, and this installation has no environment of that content; "

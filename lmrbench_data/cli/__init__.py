@@ -10,7 +10,22 @@ from typing import Annotated
 import typer
 
 from ..text import one_line
-from . import agent, analyse, calibrate, dataset, evaluate, generate, images, judge, papers, report, show, submit, tasks
+from . import (
+    agent,
+    analyse,
+    calibrate,
+    dataset,
+    evaluate,
+    generate,
+    images,
+    importing,
+    judge,
+    papers,
+    report,
+    show,
+    submit,
+    tasks,
+)
 from .output import flush, prepare_streams, put, say, say_what_is_logged
 
 app = typer.Typer(
@@ -30,6 +45,7 @@ app.add_typer(agent.app, name="agent")
 app.add_typer(generate.app, name="generate")
 app.add_typer(calibrate.app, name="calibrate")
 app.add_typer(analyse.app, name="analyse")
+app.add_typer(importing.app, name="import")
 app.command("run")(generate.run)
 app.command("evaluate")(evaluate.evaluate)
 app.command("judge")(judge.judge)

@@ -59,7 +59,7 @@ class Structure:
 _Made = TypeVar("_Made")
 
 
-def labels(folder: Path | None = None) -> tuple[Label, ...]:
+def labels(folder: str | Path | None = None) -> tuple[Label, ...]:
     """The 168 answers that unit tests, a judge and a person looked at: 28 tasks, 3 models, 2 settings.
 
     Args:
@@ -71,7 +71,7 @@ def labels(folder: Path | None = None) -> tuple[Label, ...]:
     return _read("labels.csv", _label, folder)
 
 
-def sessions(folder: Path | None = None) -> tuple[Session, ...]:
+def sessions(folder: str | Path | None = None) -> tuple[Session, ...]:
     """The sessions of OpenHands that the original published, 66 with a name.
 
     Args:
@@ -117,9 +117,9 @@ def _structure(row: Mapping[str, str]) -> Structure:
     )
 
 
-def _read(name: str, make: Callable[[Mapping[str, str]], _Made], folder: Path | None = None) -> tuple[_Made, ...]:
+def _read(name: str, make: Callable[[Mapping[str, str]], _Made], folder: str | Path | None = None) -> tuple[_Made, ...]:
     """The rows of a table that is bundled, or that an import wrote into `folder`."""
-    path = folder / name if folder else files(__package__).joinpath(name)
+    path = Path(folder) / name if folder else files(__package__).joinpath(name)
     try:
         return tuple(map(make, csv.DictReader(path.read_text(encoding="utf-8").splitlines())))
     except OSError as error:

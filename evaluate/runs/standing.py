@@ -1,0 +1,36 @@
+"""What a run's numbers may stand for: who reached its verdicts, by which tests, in which sandbox."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..script import SCRIPT
+
+#: In run.json, of a run whose verdicts somebody else reached: where it is from, and by which rule (`original/`).
+IMPORTED = "imported"
+#: In run.json, of a run some of whose instances are tested by a script and its log: `evaluate/script.py`.
+PROTOCOL = "test_protocol"
+
+
+def is_imported(facts: Mapping[str, Any]) -> bool:
+    """Whether somebody else reached the verdicts of a run.
+
+    Args:
+        facts: run.json.
+    """
+    return IMPORTED in facts
+
+
+def has_scripts(facts: Mapping[str, Any]) -> bool:
+    """Whether verdicts of a run were read from logs."""
+    return facts.get(PROTOCOL) == SCRIPT
+
+
+def why_unofficial(facts: Mapping[str, Any]) -> str:
+    """Why a run may not stand on a leaderboard, as a clause; empty if it may, as far as its sandbox goes."""
+    if is_imported(facts):
+        return "it is imported: its verdicts were reached elsewhere"
+    if has_scripts(facts):
+        return "its verdicts are read from logs, which tested code can write"
+    if not facts["official_sandbox"]:
+        return f"it ran in the {facts['sandbox']} sandbox, which does not isolate; evaluate in docker"
+    return ""

@@ -1,0 +1,72 @@
+"""`lmrbench import`: other people's tasks and results, in our formats."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..text import counted
+from .output import Json, print_json, print_lines, print_table, progress_bar, put
+
+if TYPE_CHECKING:
+    from ..original.importer import ImportSummary
+
+app = typer.Typer(no_args_is_help=True, help="Import tasks and results from elsewhere.")
+
+#: So many problems are printed without `--all`.
+MAX_SHOWN = 40
+
+
+@app.command("lmr-bench-original")
+def original(
+    clone: Annotated[Path, typer.Argument(help="Clone of the original repository.", metavar="DIR")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; an earlier import there is renewed.")],
+    show_all: Annotated[bool, typer.Option("--all", help="Print every problem, not the first ones only.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Import the original LMR-Bench release: results, people's labels, agents' sessions and tasks.
+
+    Results become run folders that `lmrbench report` reads: imported, never official, never in one table with runs on
+    our tasks. What is missing or wrong in the clone is listed for each task, here and in import.json.
+
+    Example: lmrbench import lmr-bench-original LMR-Bench --out original
+    """
+    from ..original.importer import import_original
+
+    with progress_bar("importing", shown=not as_json) as progress:
+        summary = import_original(clone, out, progress)
+    if as_json:
+        print_json(summary.as_dict())
+    else:
+        _print(summary, show_all)
+
+
+def _print(summary: "ImportSummary", show_all: bool) -> None:
+    header = ("task", "function", "instance", "tests", "judged", "labels", "sessions", "in dataset", "problems")
+    cells = []
+    for task in summary.tasks:
+        counts = task.unit_tests, task.judgements, task.labels, task.sessions
+        there = "yes" if task.in_dataset else "no"
+        cells.append(
+            [task.task, str(task.function_index), task.instance_id, *map(str, counts), there, str(task.problems)]
+        )
+    print_table(header, cells, title="Imported")
+    if summary.problems:
+        shown = summary.problems if show_all else summary.problems[:MAX_SHOWN]
+        put("What is missing or wrong")
+        print_lines(("about", "what", "where"), [[item.subject or "-", item.message, item.where] for item in shown])
+        if more := len(summary.problems) - len(shown):
+            put(f"{counted(more, 'more is', 'more are')} in {summary.out}/import.json; --all prints them")
+    put("")
+    put(f"{counted(len(summary.runs), 'run')} in {summary.out}/runs: imported, not official")
+    if summary.labels:
+        put(f"{counted(summary.labels, 'label')} of people in {summary.out}/annotations.jsonl")
+    if summary.sessions or summary.sessions_not_counted:
+        others = counted(summary.sessions_not_counted, "more is", "more are")
+        left = f"; {others} not counted" if summary.sessions_not_counted else ""
+        put(f"{counted(summary.sessions, 'session')} in {summary.out}/trajectories and actions.csv{left}")
+    if summary.rows:
+        put(f"{counted(summary.rows, 'task')} in {summary.out}/dataset, tested by their own scripts: never official")
+    if summary.runs:
+        human = f" --human {summary.out}/annotations.jsonl" if summary.labels else ""
+        put(f"next: lmrbench report {summary.out}/runs/*{human}")

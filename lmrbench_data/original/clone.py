@@ -1,0 +1,160 @@
+"""A clone of the original repository: where its parts lie, what can be read, and what is wrong with it.
+
+Nothing in a clone is trusted to be there or to be well-formed. What cannot be used becomes a `Problem`, never a guess.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..text import one_line
+
+#: Folders of `results/` → settings, as the original's human labels call them.
+SETTINGS = {"BaseAgent": "no_agent", "OpenHands": "openhands_agent"}
+#: Longest file that is read whole.
+MAX_BYTES = 64 * 1024 * 1024
+_POINTER = b"version https://git-lfs.github.com/spec/"
+#: How far below the root a task folder may lie.
+_DEPTH = 4
+_NUMBERED = re.compile(r"0*(\d{1,6})-(.+)")
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """Something in the clone that was left out, or that a reader of the numbers has to know."""
+
+    subject: str
+    """A task folder such as `01-DPO`, an answer's setting and model, or empty: the clone as a whole."""
+    where: str
+    """The file, from the root of the clone."""
+    message: str
+
+
+class Unreadable(Exception):
+    """A file cannot be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Clone:
+    """The parts of a clone."""
+
+    root: Path
+    results: Path | None
+    task_folders: tuple[Path, ...]
+    """Folders `NN-Name` with an info.json, in the order of their numbers."""
+    commit: str
+    """Empty if the folder is no git repository."""
+
+    def place(self, path: Path) -> str:
+        """A path as messages name it."""
+        return path.relative_to(self.root).as_posix()
+
+
+def open_clone(root: Path) -> Clone:
+    """Look for results and tasks below `root`.
+
+    Raises:
+        InputError: neither is there.
+    """
+    if not root.is_dir():
+        raise InputError(f"{root}: no such folder; give a clone of the original repository")
+    results = root / "results"
+    folders = sorted(_task_folders(root), key=lambda path: (number_of(path.name) or (0, ""), path))
+    if not results.is_dir() and not folders:
+        raise InputError(f"{root}: neither results/ nor a task with info.json; give a clone of the original repository")
+    return Clone(root, results if results.is_dir() else None, tuple(folders), _commit(root / ".git"))
+
+
+def number_of(name: str) -> tuple[int, str] | None:
+    """(paper, name) of a folder: `01-DPO` in the tree and `1-DPO` in the results are the same; None for any other."""
+    found = _NUMBERED.fullmatch(name)
+    return (int(found[1]), found[2]) if found else None
+
+
+def subject_of(paper: int, name: str) -> str:
+    """A paper's folder as problems name it, padded as in the tree."""
+    return f"{paper:02d}-{name}"
+
+
+def _task_folders(root: Path) -> Iterator[Path]:
+    for folder, below, files in os.walk(root):
+        path = Path(folder)
+        depth = len(path.relative_to(root).parts)
+        if "info.json" in files and number_of(path.name):
+            yield path
+            below.clear()  # what lies inside a task is the task's
+        elif depth >= _DEPTH:
+            below.clear()
+        elif depth == 0:
+            below[:] = [name for name in below if name not in (".git", "results")]
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file of the clone.
+
+    Raises:
+        Unreadable: a link, missing, too large, or a Git-LFS pointer in its place.
+    """
+    try:
+        if path.is_symlink() or not path.is_file():
+            raise Unreadable("missing, or not a plain file")
+        if path.stat().st_size > MAX_BYTES:
+            raise Unreadable(f"larger than {MAX_BYTES // 2**20} MiB")
+        data = path.read_bytes()
+    except OSError as error:
+        raise Unreadable(str(error.strerror)) from error
+    if is_pointer(data):
+        raise Unreadable("a Git-LFS pointer: the content is not in the clone")
+    return data
+
+
+def is_pointer(data: bytes) -> bool:
+    """Whether Git LFS left its pointer where the content should be."""
+    return data.startswith(_POINTER) and len(data) < 1024
+
+
+def read_text(path: Path) -> str:
+    """A text file of the clone.
+
+    Raises:
+        Unreadable: see `read_bytes`; or it is not UTF-8.
+    """
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"not UTF-8 (byte {error.start})") from error
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file of the clone.
+
+    Raises:
+        Unreadable: see `read_text`; or it is not JSON.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"not JSON ({one_line(error)[:100]})") from error
+
+
+def _commit(git: Path) -> str:
+    """The commit that is checked out, read without git: it may not be installed."""
+    try:
+        head = (git / "HEAD").read_text(encoding="ascii").strip()
+        name = head.removeprefix("ref: ")
+        if name == head:
+            found = head
+        elif (git / name).is_file():
+            found = (git / name).read_text(encoding="ascii").strip()
+        else:
+            packed = (git / "packed-refs").read_text(encoding="utf-8").splitlines()
+            found = next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return found if re.fullmatch(r"[0-9a-f]{40}", found) else ""
