@@ -17,10 +17,20 @@ if TYPE_CHECKING:
 
 def evaluate(
     predictions: Annotated[
-        str, typer.Argument(help="File (.jsonl, .json, .parquet), org/name[@revision] on the Hub, `gold` or `masked`.")
+        str,
+        typer.Argument(
+            help="File (.jsonl, .json, .parquet), folder of save_to_disk, org/name[@revision] on the Hub, `-` for "
+            "JSON lines on stdin, `gold` or `masked`."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run folder; runs/<predictions>-<hash> by default.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="THEIRS=OURS", help="A column that has another name, as completion=function (repeatable)."
+        ),
     ] = None,
     dataset: Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")] = "embedded",
     instance: Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")] = None,
@@ -51,6 +61,7 @@ def evaluate(
     """
     from .. import api
     from ..errors import ArgumentError
+    from ..evaluate.columns import parse_columns
 
     if judge:
         from ..chat.address import address_and_key
@@ -66,6 +77,7 @@ def evaluate(
             run = api.evaluate(
                 predictions,
                 out,
+                map=parse_columns(columns or ()),
                 dataset=dataset,
                 instances=instance or (),
                 categories=category or (),
