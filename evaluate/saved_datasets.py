@@ -34,8 +34,9 @@ def arrow_files(path: Path) -> Iterator[tuple[Path, list[Path]]]:
         folders = [path / name for name in _names(path / _SPLITS, _facts(path / _SPLITS).get("splits"))]
     for folder in folders:
         listed = _facts(folder / _STATE).get("_data_files")
-        names = [item.get("filename") if isinstance(item, dict) else None for item in listed or ()]
-        files = [folder / name for name in _names(folder / _STATE, names)]
+        if isinstance(listed, list):
+            listed = [item.get("filename") if isinstance(item, dict) else None for item in listed]
+        files = [folder / name for name in _names(folder / _STATE, listed)]
         for file in files:
             if not file.is_file():
                 raise InputError(f"{file}: is missing; save the dataset again")

@@ -12,6 +12,7 @@ from typing import Any
 import datasets
 import pandas as pd
 import pytest
+import warm_cli
 from conftest import TOY_ANSWER
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,13 @@ LINES = b"".join(json.dumps(row).encode() + b"\n" for row in THEIRS)
 
 def read(source: Any, columns: Mapping[str, str] | None = None) -> list[Prediction | BadRow]:
     return list(read_predictions(source, ROWS, columns))
+
+
+def said(done: subprocess.CompletedProcess[Any]) -> str:
+    """The one line that a command said, beside what the local sandbox always says."""
+    text = done.stderr if isinstance(done.stderr, str) else done.stderr.decode()
+    [line] = [line for line in text.splitlines() if not line.startswith("warning: the `local` sandbox")]
+    return str(line)
 
 
 def _write(name: str, content: bytes) -> Callable[[Path], Any]:
@@ -139,11 +147,11 @@ def test_a_bad_map_is_one_clear_line(name: str, tmp_path: Path) -> None:
     (tmp_path / "theirs.jsonl").write_bytes(LINES)
     flags = [flag for pair in pairs for flag in ("--map", pair)]
     line = [LMRBENCH, "evaluate", "theirs.jsonl", "--sandbox", "local", *flags]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = warm_cli.run(line, cwd=tmp_path, text=True)
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("error: --map: ")
-    assert problem in done.stderr
+    told = said(done)
+    assert told.startswith("error: --map: ")
+    assert problem in told
 
 
 def test_gold_has_no_columns_to_map() -> None:
@@ -193,17 +201,16 @@ def test_piped_rows_are_a_run_like_any_other(toy: Path, tmp_path: Path) -> None:
 def test_a_pipe_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def evaluate(data: bytes) -> str:
         line = [LMRBENCH, "evaluate", "-", "--sandbox", "local"]
-        done = subprocess.run(line, input=data, cwd=tmp_path, capture_output=True, text=False, timeout=120)
+        done = subprocess.run(line, input=data, cwd=tmp_path, capture_output=True, timeout=120)
         assert done.returncode == 1
-        assert done.stderr.count(b"\n") == 1
-        return done.stderr.decode()
+        return said(done)
 
     assert "predictions 'stdin': none for the chosen instances" in evaluate(b"")
     assert "standard input is Parquet; save it to a .parquet file" in evaluate(_parquet(tmp_path).read_bytes())
     assert "stdin: is a zip archive" in evaluate(b"PK\x03\x04and so on")
     assert "stdin: damaged after line 0" in evaluate(gzip.compress(LINES)[:40])
     closed = subprocess.run(f"{LMRBENCH} evaluate - <&-", shell=True, cwd=tmp_path, capture_output=True, timeout=120)
-    assert (closed.returncode, closed.stderr.count(b"\n")) == (1, 1)
+    assert "standard input is closed" in said(closed)
     monkeypatch.setattr(standard_input, "MAX_BYTES", 100)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bytes(200))))
     with pytest.raises(InputError, match="predictions '-': more than 0 GiB"):
@@ -252,7 +259,7 @@ def test_a_damaged_folder_is_one_line(name: str, tmp_path: Path) -> None:
     assert len(str(error.value)) < 300 + len(str(folder))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_a_damaged_arrow_file_costs_one_line_at_most(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     """Whatever bytes are changed: some rows, or a line, and never the end of the process."""
