@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import InfraError, InputError
 from ..text import one_line
-from .address import address_and_key, server_name
+from .address import address_and_key, is_plain_and_local, server_name
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -122,14 +122,14 @@ class ChatClient:
     async def __aenter__(self) -> Self:
         import openai
 
-        # Without TLS no certificates are needed, and loading those of all authorities takes longer than an answer.
-        plain = (self.base_url or "").startswith("http://")
+        # A server on this machine needs no certificates, and loading those of all authorities takes a while.
+        local = is_plain_and_local(self.base_url)
         self._openai = openai.AsyncOpenAI(
             api_key=self._key or "no-key-is-needed",
             base_url=self.base_url,
             max_retries=self.endpoint.retries,
             timeout=self.endpoint.timeout_s,
-            http_client=openai.DefaultAsyncHttpxClient(verify=_trusting_nobody()) if plain else None,
+            http_client=openai.DefaultAsyncHttpxClient(verify=_trusting_nobody()) if local else None,
         )
         return self
 
@@ -289,7 +289,7 @@ def _get(value: Any, name: str) -> Any:
 
 
 def _trusting_nobody() -> ssl.SSLContext:
-    """For addresses without TLS: should one lead to another that has it, that one is refused."""
+    """For addresses without TLS: should one lead to a server that has it, that one is refused."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
