@@ -73,6 +73,17 @@ def read_numbers(metadata: Any) -> dict[str, float]:
     return found
 
 
+def in_words(found: Mapping[str, float]) -> str:
+    """What one answer took, on a line; empty if nothing is known."""
+    forms = {
+        "cost_usd": "{:.4f} US dollars",
+        "input_tokens": "{:,.0f} tokens in",
+        "output_tokens": "{:,.0f} tokens out",
+        "duration_s": "{:,.1f} s",
+    }
+    return " · ".join(forms[name].format(found[name]) for name in NAMES if name in found)
+
+
 def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX
 
