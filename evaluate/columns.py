@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..rows import PredictionRow
+from .prediction_files import WORDS, Source
 
 KEYS = tuple(PredictionRow.__annotations__)
 
@@ -30,15 +31,19 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
     return columns
 
 
-def check_columns(columns: Mapping[str, str]) -> None:
+def check_columns(columns: Mapping[str, str], source: Source) -> None:
     """Refuse a mapping that cannot be meant.
 
     Args:
         columns: their name → ours.
+        source: of the predictions.
 
     Raises:
-        ArgumentError: something of ours that is no key of a prediction, or two of theirs for one of ours.
+        ArgumentError: something of ours that is no key of a prediction, two of theirs for one of ours, or a source
+            that has no columns.
     """
+    if columns and isinstance(source, str) and source in WORDS:
+        raise ArgumentError("map", f"`{source}` has no columns")
     taken: dict[str, str] = {}
     for theirs, ours in columns.items():
         if ours not in KEYS:

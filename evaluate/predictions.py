@@ -111,10 +111,8 @@ def read_predictions(
     """
     check_source(source)
     columns = columns or {}
-    check_columns(columns)
+    check_columns(columns, source)
     if isinstance(source, str) and source in WORDS:
-        if columns:
-            raise ArgumentError("map", f"`{source}` has no columns")
         for instance_id, row in rows.items():
             yield Prediction(instance_id, source, "goal_file", _own_file(row, source))
         return

@@ -164,7 +164,7 @@ def evaluate(
     """
     check_source(predictions)
     columns = dict(map or {})
-    check_columns(columns)
+    check_columns(columns, predictions)
     with _readable(predictions) as source:
         folder = Path(out) if out is not None else _default_folder(source)
         settings = RunSettings(folder, dataset, instances, categories, workers, timeout_scale, fresh_seeds, columns)

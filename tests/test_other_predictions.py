@@ -154,9 +154,18 @@ def test_a_bad_map_is_one_clear_line(name: str, tmp_path: Path) -> None:
     assert problem in told
 
 
-def test_gold_has_no_columns_to_map() -> None:
+def test_gold_has_no_columns_to_map(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="map: `gold` has no columns"):
-        read("gold", {"completion": "function"})
+        api.evaluate("gold", tmp_path / "run", map={"completion": "function"})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_of_other_columns_is_told_how_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "theirs.jsonl").write_bytes(LINES)
+    line = [LMRBENCH, "evaluate", "theirs.jsonl", "--sandbox", "local"]
+    done = warm_cli.run(line, cwd=tmp_path, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("columns that have other names are read with --map THEIRS=OURS")
 
 
 @pytest.fixture(scope="module")

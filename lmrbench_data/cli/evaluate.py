@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..text import counted
 from .judge import Judged, judge_and_keep_going
 from .output import Json, Workers, print_json, progress_bar, put, say
 from .report import print_report
@@ -115,6 +116,9 @@ def _exit(run: "Run", judged: Judged | None) -> None:
     if summary.stopped or summary.infra_errors:
         raise typer.Exit(3)
     if summary.bad_rows:
-        say(f"{len(summary.bad_rows)} prediction rows could not be evaluated; all are listed in {run.path}/run.json")
+        bad = counted(len(summary.bad_rows), "prediction row")
+        say(f"{bad} could not be evaluated; all are listed in {run.path}/run.json")
+        if not summary.rows and any("missing key" in row.reason for row in summary.bad_rows):
+            say("columns that have other names are read with --map THEIRS=OURS, such as --map completion=function")
     if status or summary.bad_rows:
         raise typer.Exit(status or 1)
