@@ -159,14 +159,19 @@ class ChatClient:
         return replace(found, temperature=self.temperature if self._dialect.temperature else None)
 
     async def _knock(self) -> None:
-        """See once, before the first question, that something listens at the address: a typo needs no retries."""
+        """See once, before the first question, that something listens at the address: a typo needs no retries.
+
+        Raises:
+            InfraError: nothing does.
+        """
         import openai
 
         async with self._knocking:
             if self._is_there:
                 return
             try:
-                await self._openai.with_options(max_retries=0, timeout=KNOCK_TIMEOUT_S).get("/models", cast_to=object)
+                once: Any = {"max_retries": 0, "timeout": KNOCK_TIMEOUT_S}
+                await self._openai.get("/models", cast_to=object, options=once)
             except openai.APIConnectionError as error:
                 # By name: which HTTP library it comes from depends on the release of `openai`.
                 if type(error.__cause__).__name__ == "ConnectError":
