@@ -26,7 +26,7 @@ SAMPLES, IN_FLIGHT, DELAY_S = 5, 16, 0.05
 ANSWER = "Here it is:\n\n```python\ndef {name}(*args, **kwargs):\n    return args\n```\n"
 
 
-def sampling_ratio(folder: Path, rounds: int = 7) -> Iterator[tuple[str, float, float]]:
+def sampling_ratio(folder: Path, rounds: int = 20) -> Iterator[tuple[str, float, float]]:
     """Time of sampling against the server's floor; peak memory of ten times as many answers; time of the prompts."""
     rows = load_rows("embedded")
     seconds = []
@@ -63,18 +63,20 @@ def _against_the_floor(
         started = time.perf_counter()
         asyncio.run(_bare_client(port, bodies))
         floor = time.perf_counter() - started
-        started, used = time.perf_counter(), _cpu_s()
+        started, used = time.perf_counter(), time.process_time()
         summary = sample(_settings(folder / f"answers-{number}.jsonl", port, SAMPLES), rows)
-        took, used = time.perf_counter() - started, _cpu_s() - used
+        took, used = time.perf_counter() - started, time.process_time() - used
         assert (summary.asked, summary.complete) == (len(bodies), True)
-        print(f"    round {number}: floor {floor:.3f} s, sampling {took:.3f} s, of it {used:.3f} s of processor time")
         if number:  # the first one imports and connects
             floors.append(floor)
             times.append(took)
             cpu.append(used)
+    print(f"    least of {rounds} rounds: floor {min(floors):.3f} s, sampling {min(times):.3f} s")
     middle = statistics.median(floors), statistics.median(times)
     print(f"    medians: floor {middle[0]:.3f} s, sampling {middle[1]:.3f} s, ratio {middle[1] / middle[0]:.2f}")
-    print(f"    processor time: {1000 * min(cpu) / len(bodies):.1f} ms an answer; load {os.getloadavg()[0]:.1f}")
+    print(f"    processor time: {1000 * min(cpu) / len(bodies):.1f} ms an answer")
+    if (load := os.getloadavg()[0]) > (os.cpu_count() or 1):
+        print(f"    load {load:.1f} on {os.cpu_count()} processors: others are at work, so times are longer than alone")
     yield "time of sampling / floor of the server", min(times) / min(floors), 1.2
 
 
@@ -94,11 +96,6 @@ def _memory(folder: Path, port: int) -> Iterator[tuple[str, float, float]]:
 def _settings(out: Path, port: int, samples: int) -> SamplingSettings:
     endpoint = Endpoint("m", f"http://127.0.0.1:{port}/v1")
     return SamplingSettings(out, endpoint, samples=samples, workers=IN_FLIGHT)
-
-
-def _cpu_s() -> float:
-    """Processor time of this process; that of the children that look at answers is only known when they end."""
-    return time.process_time()
 
 
 async def _bare_client(port: int, bodies: Sequence[bytes]) -> None:

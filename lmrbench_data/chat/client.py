@@ -307,6 +307,8 @@ class _Pace:
 
     async def turn(self) -> None:
         """Wait until the next request may start."""
+        if not self._interval:
+            return
         now = asyncio.get_running_loop().time()
         start = max(now, self._next)
         self._next = start + self._interval
