@@ -1,6 +1,6 @@
 """Other people's columns under our names: which of theirs stands for which key of a prediction (`docs/predictions.md`).
 
-A mapped column takes the place of one that has our name already. A mapped column that no row has is a mistake, and said.
+A mapped column takes the place of one that has our name already. One that no row has is a mistake, and said.
 """
 
 import difflib
