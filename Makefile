@@ -5,6 +5,10 @@ BIN    := $(VENV)/bin
 # Says whether a Docker daemon answers; without one the demo needs the libraries of the tasks themselves.
 DOCKER := $(shell docker version --format '{{.Server.Version}}' >/dev/null 2>&1 && echo yes)
 
+# What the scripted model of the demo is asked: it answers two well, one in part, one wrongly, and one is cut short.
+DEMO   := dpo-preference-loss step-length-prompt-construction empathy-gap-delta simpo-loss \
+	nsa-selected-and-sliding-attention
+
 # Tests at a time: one more than cores, because tests wait for processes that they start.
 JOBS   ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 1) + 1 )))
 # Whoever runs out of tests takes some of another: modules mostly stay together, and nobody waits at the end.
@@ -25,6 +29,9 @@ demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	$(BIN)/lmrbench evaluate benchmark/examples/predictions.jsonl --out runs/demo-examples || test $$? -eq 1
 	@echo "== both side by side"
 	$(BIN)/lmrbench report runs/demo-gold runs/demo-examples --out runs/demo-report.md
+	@echo "== a model from nothing to a report: a scripted one, which has ready answers to five instances"
+	$(BIN)/python benchmark/examples/scripted_model.py -- $(BIN)/lmrbench run --model scripted --base-url {url} \
+		$(DEMO:%=--instance %) --out runs/demo-model
 
 # Everything; of the benchmark's own tasks, those that changed since they were proved are checked whole.
 test: $(if $(LINTED),$(VENV)/dev.installed,lint)

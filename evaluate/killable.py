@@ -10,6 +10,7 @@ import importlib
 import json
 import math
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -69,6 +70,7 @@ class _Child:
             # A session of its own: Ctrl-C in a terminal is for us, and we decide when the child ends.
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", _BOOT, root],
+                bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -76,6 +78,10 @@ class _Child:
             )
         except OSError as error:
             raise InfraError(f"no process to parse answers in: {error.strerror}; free memory or processes") from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._questions, self._replies = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._questions, False)
 
     def ask(self, question: dict[str, Any]) -> dict[str, Any]:
         """The reply to a question.
@@ -84,34 +90,43 @@ class _Child:
             MalformedAnswer: the child died of the question.
             InfraError: it died of something else.
         """
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        late = threading.Event()
-        timer = threading.Timer(WALL_S, self._end_late, (late,))
-        timer.daemon = True
-        timer.start()
+        until = time.monotonic() + WALL_S
         try:
-            _write(process.stdin, question)
-            reply = _read(process.stdout)
+            self._send(_framed(question), until)
+            reply = self._receive(until)
         except OSError:  # the pipe broke: it is dead
             reply = None
-        finally:
-            timer.cancel()
         if reply is not None:
             return reply
-        if late.is_set():
-            raise InfraError(f"an answer was not parsed within {WALL_S} s: the machine is too busy; use fewer workers")
-        ended = process.wait()
+        ended = self._process.wait()
         if ended == -signal.SIGXCPU:
             raise MalformedAnswer(f"Python's parser needs more than {CPU_S} s for the answer")
         if ended in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL):
             raise MalformedAnswer(f"Python's parser crashes on the answer ({signal.Signals(-ended).name})")
         raise InfraError(f"the process that parses answers ended by itself (status {ended}); is memory short?")
 
-    def _end_late(self, late: threading.Event) -> None:
-        late.set()
-        self._process.kill()
+    def _send(self, data: bytes, until: float) -> None:
+        rest = memoryview(data)
+        while rest:
+            _wait(self._questions, select.POLLOUT, until)
+            rest = rest[os.write(self._questions, rest) :]
+
+    def _receive(self, until: float) -> dict[str, Any] | None:
+        """The next message; None at the end."""
+        size = int.from_bytes(self._read(8, until) or bytes(8), "big")
+        data = self._read(size, until) if size else b""
+        return json.loads(data) if data else None
+
+    def _read(self, size: int, until: float) -> bytes:
+        """So many bytes; none if the pipe ends before."""
+        data = bytearray()
+        while len(data) < size:
+            _wait(self._replies, select.POLLIN, until)
+            piece = os.read(self._replies, size - len(data))
+            if not piece:
+                return b""
+            data += piece
+        return bytes(data)
 
     def alive(self) -> bool:
         return self._process.poll() is None
@@ -127,6 +142,18 @@ class _Child:
                 if pipe is not None:
                     pipe.close()
         self._process.wait()
+
+
+def _wait(pipe: int, event: int, until: float) -> None:
+    """Wait for a pipe, without a thread that watches the clock: starting one costs more than an ordinary answer.
+
+    Raises:
+        InfraError: the clock has run out.
+    """
+    poll = select.poll()
+    poll.register(pipe, event)
+    if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
+        raise InfraError(f"an answer was not parsed within {WALL_S} s: the machine is too busy; use fewer workers")
 
 
 class _Children:
@@ -186,7 +213,8 @@ def serve() -> None:
         spent = math.ceil(time.process_time())
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_CPU, (spent + CPU_S, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-        _write(replies, _answer(question))
+        replies.write(_framed(_answer(question)))
+        replies.flush()
 
 
 def _answer(question: dict[str, Any]) -> dict[str, Any]:
@@ -203,10 +231,10 @@ def _answer(question: dict[str, Any]) -> dict[str, Any]:
         return {"bug": f"{type(error).__name__}: {error}"}
 
 
-def _write(pipe: IO[bytes], message: dict[str, Any]) -> None:
+def _framed(message: dict[str, Any]) -> bytes:
+    """A message as it goes through a pipe: its length in eight bytes, and itself."""
     data = json.dumps(message).encode("ascii")
-    pipe.write(len(data).to_bytes(8, "big") + data)
-    pipe.flush()
+    return len(data).to_bytes(8, "big") + data
 
 
 def _read(pipe: IO[bytes]) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Raw prediction rows from a file (.jsonl, .json, gzipped or not; .parquet), a Hub dataset or memory, with places.
+"""Raw prediction rows with their places: from a file, a pipe, a saved dataset, a dataset on the Hub, or memory.
 
 What cannot be read as a row comes out as a `BadRow`; what it means is checked in `predictions.py`.
 """
@@ -16,6 +16,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from ..errors import InputError
 from ..text import error_line
 from ..untrusted import Reader, UnreadableError, UnreadableRow
+from .saved_datasets import arrow_files, is_saved_dataset
+from .standard_input import NAME, WORD, Piped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,12 +26,12 @@ WORDS = ("gold", "masked")
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
 #: First bytes of files that are no text.
 _MAGIC = {b"\x1f\x8b": "gzip", b"PAR1": "Parquet", b"PK\x03\x04": "zip"}
-#: Where predictions come from: a path, a name on the Hub, `gold` or `masked`; or rows in memory.
-Source: TypeAlias = "str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame"
+#: Where predictions come from: a path, a name on the Hub, `gold` or `masked`; what was piped in; or rows in memory.
+Source: TypeAlias = "str | Path | Piped | Iterable[Mapping[str, Any]] | pd.DataFrame"
 MAX_ROW_BYTES = 8 * 1024 * 1024
 #: A .json file is parsed whole, so it has a limit of its own; JSONL and Parquet are read row by row.
 MAX_JSON_BYTES = 256 * 1024 * 1024
-#: A .parquet file can promise any number of rows, and unfold to many times its size.
+#: A table in binary form can promise any number of rows, and unfold to many times its size.
 MAX_PARQUET_ROWS, MAX_PARQUET_BYTES, MAX_UNFOLDING = 1_000_000, 1024 * 1024 * 1024, 50
 #: What a compressed file may unpack to: a bomb of a few megabytes holds as many gigabytes.
 MAX_UNPACKED_BYTES = 2 * 1024**3
@@ -48,6 +50,8 @@ class BadRow:
 
 def source_name(source: Source) -> str:
     """How a source is called in messages and in run.json; `memory` for rows in memory."""
+    if isinstance(source, Piped) or (isinstance(source, str) and source == WORD):
+        return NAME
     return str(source) if isinstance(source, str | Path) else "memory"
 
 
@@ -55,18 +59,21 @@ def check_source(source: Source) -> None:
     """Fail early on predictions that cannot be there.
 
     Raises:
-        InputError: neither a word, nor a file, nor the name of a Hub dataset, nor rows.
+        InputError: neither a word, nor a file, nor a saved dataset, nor the name of a Hub dataset, nor rows.
     """
+    if isinstance(source, Piped):
+        return
     if not isinstance(source, str | Path):
         if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
             raise InputError(f"predictions: a path or rows are needed, not {type(source).__name__}")
         return
     source = str(source)
     path = Path(source)
-    if source in WORDS or path.is_file():
+    if source in (*WORDS, WORD) or path.is_file() or is_saved_dataset(path):
         return
     if path.is_dir():
-        raise InputError(f"predictions {source!r}: is a folder; give a file in it ({', '.join(SUFFIXES)})")
+        kinds = ", ".join(SUFFIXES)
+        raise InputError(f"predictions {source!r}: is a folder, not of `save_to_disk`; give a file in it ({kinds})")
     if path.exists():
         raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
     if source.endswith(SUFFIXES) or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
@@ -80,9 +87,13 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
     Raises:
         InputError: the source as a whole cannot be read.
     """
+    if isinstance(source, Piped):
+        return _told_as(NAME, source.path)
     if not isinstance(source, str | Path):
         return _memory_rows(source)
     path = Path(source)
+    if path.is_dir():
+        return _saved_rows(path)
     if not path.is_file():
         return _hub_rows(str(source))
     return _file_rows(path)
@@ -118,16 +129,13 @@ def _memory_rows(source: "Iterable[Mapping[str, Any]] | pd.DataFrame") -> Iterat
     records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "iloc") else frame
     for index, row in enumerate(records):
         if isinstance(row, Mapping):
-            yield f"row {index}", {name: _from_frame(name, value) for name, value in row.items()}
+            yield f"row {index}", {name: _from_frame(value) for name, value in row.items()}
         else:
             yield f"row {index}", row
 
 
-def _from_frame(name: str, value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    # A column of whole numbers in which one is missing is a column of floats.
-    return None if math.isnan(value) else int(value) if name == "sample" and value.is_integer() else value
+def _from_frame(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _jsonl_rows(path: Path) -> Iterator[tuple[str, Any]]:
@@ -193,18 +201,60 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """Read in a child process: a small file can unfold to gigabytes, or bring its reader down."""
-    number = 0
-    # So much is an honest file with answers that repeat; without a bound 50 KB could fill a disk.
-    most = max(MAX_PARQUET_BYTES, MAX_UNFOLDING * path.stat().st_size)
     with Reader() as reader:
-        try:
-            rows = reader.parquet_rows(path, max_rows=MAX_PARQUET_ROWS, max_bytes=most, keep_bad=True)
-            for number, raw in enumerate(rows, start=1):
-                place = f"{path} row {number}"
-                yield place, BadRow(place, raw.reason) if isinstance(raw, UnreadableRow) else raw
-        except UnreadableError as error:
-            raise InputError(f"{path}: {error} (after row {number})") from error
+        rows = reader.parquet_rows(path, max_rows=MAX_PARQUET_ROWS, max_bytes=_most(path), keep_bad=True)
+        yield from _placed(rows, path, path, 0)
+
+
+def _saved_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    """The rows of what `datasets` has saved, counted through all files of a split."""
+    with Reader() as reader:
+        for folder, files in arrow_files(path):
+            count = 0
+            for file in files:
+                rows = reader.arrow_rows(file, max_rows=MAX_PARQUET_ROWS, max_bytes=_most(file))
+                for item in _placed(rows, folder, file, count):
+                    count += 1
+                    yield item
+
+
+def _placed(rows: Iterator[Any], table: Path, file: Path, before: int) -> Iterator[tuple[str, Any]]:
+    """Rows that a child process reads, because a file can unfold to gigabytes or bring its reader down.
+
+    Args:
+        table: of which the rows are, by whose name they are called.
+        file: the one that is read now.
+        before: rows of the table in other files.
+    """
+    number = before
+    try:
+        for number, raw in enumerate(rows, start=before + 1):
+            place = f"{table} row {number}"
+            yield place, BadRow(place, raw.reason) if isinstance(raw, UnreadableRow) else raw
+    except UnreadableError as error:
+        raise InputError(f"{file}: {error} (after row {number})") from error
+
+
+def _most(path: Path) -> int:
+    """Bytes that a table in binary form may unfold to: an honest one has answers that repeat.
+
+    Without a bound 50 KB could fill a disk.
+    """
+    return max(MAX_PARQUET_BYTES, MAX_UNFOLDING * path.stat().st_size)
+
+
+def _told_as(name: str, path: Path) -> Iterator[tuple[str, Any]]:
+    """The rows of a file under the name that the user knows, not that of a copy of ours.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        for place, raw in _file_rows(path):
+            place = place.replace(str(path), name)
+            yield place, BadRow(place, raw.reason) if isinstance(raw, BadRow) else raw
+    except InputError as error:
+        raise InputError(str(error).replace(str(path), name)) from error
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
@@ -228,7 +278,4 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
     for file, path in paths.items():
-        for place, raw in _file_rows(path):
-            # The name that the user knows, not that of a copy in a cache.
-            place = place.replace(str(path), f"{source}/{file}")
-            yield place, BadRow(place, raw.reason) if isinstance(raw, BadRow) else raw
+        yield from _told_as(f"{source}/{file}", path)

@@ -18,7 +18,8 @@ from ..errors import ArgumentError, InputError
 from ..loader import read_archive
 from ..names import MAX_NAME, clean_name
 from ..rows import DatasetRow
-from .prediction_files import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows
+from .columns import check_columns, renamed
+from .prediction_files import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows, source_name
 
 FORMS = ("function", "goal_file", "model_patch")
 #: What a model was shown: instruction, paper and repository; or the contract as well.
@@ -93,24 +94,30 @@ def check_track(track: str) -> None:
         raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
 
 
-def read_predictions(source: Source, rows: Mapping[str, DatasetRow]) -> Iterator[Prediction | BadRow]:
+def read_predictions(
+    source: Source, rows: Mapping[str, DatasetRow], columns: Mapping[str, str] | None = None
+) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
     Args:
-        source: a path (.jsonl, .json, .parquet), `org/name[@revision]` on the Hub, `gold` or `masked`; or rows: an
-            iterable of mappings, a DataFrame.
+        source: a path (.jsonl, .json, .parquet, a folder of `save_to_disk`), `org/name[@revision]` on the Hub, `gold`
+            or `masked`; what was piped in; or rows: an iterable of mappings, a DataFrame.
         rows: the dataset's rows by instance id.
+        columns: of a file that has other names: its column → our key.
 
     Raises:
         InputError: the source itself cannot be read.
+        ArgumentError: the columns cannot be mapped so.
     """
     check_source(source)
+    columns = columns or {}
+    check_columns(columns, source)
     if isinstance(source, str) and source in WORDS:
         for instance_id, row in rows.items():
             yield Prediction(instance_id, source, "goal_file", _own_file(row, source))
         return
     seen: dict[PredictionKey, str] = {}
-    for place, raw in raw_rows(source):
+    for place, raw in renamed(raw_rows(source), columns, source_name(source)):
         item = raw if isinstance(raw, BadRow) else _check(place, raw, rows.keys())
         if isinstance(item, Prediction):
             first = seen.setdefault(item.key, place)
@@ -139,6 +146,8 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
         near = difflib.get_close_matches(str(instance_id), known, n=1)
         return BadRow(place, f"unknown instance {instance_id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     sample, setting, track, metadata = (raw.get(name) for name in ("sample", "setting", "track", "metadata"))
+    # A column of whole numbers in which one is missing is a column of floats for pandas.
+    sample = int(sample) if isinstance(sample, float) and sample.is_integer() else sample
     if sample is not None and (type(sample) is not int or not 0 <= sample <= MAX_SAMPLE):
         return BadRow(place, f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}")
     if setting is not None and (not isinstance(setting, str) or len(setting) > MAX_NAME or not setting.isprintable()):

@@ -11,13 +11,15 @@ import json
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .chat.client import Endpoint
 from .errors import InputError
+from .evaluate.columns import check_columns
 from .evaluate.judge.cache import Cache
 from .evaluate.judge.run import judge as judge_run
 from .evaluate.judge.settings import JudgeSettings, JudgeSummary
@@ -31,6 +33,8 @@ from .evaluate.runs.evaluate import RunSettings, RunSummary
 from .evaluate.runs.evaluate import evaluate as evaluate_predictions
 from .evaluate.runs.folder import read_facts, read_results
 from .evaluate.sandbox import open_sandbox
+from .evaluate.standard_input import WORD as STANDARD_INPUT
+from .evaluate.standard_input import Piped, kept_input
 from .generate.sampling import SamplingSettings, SamplingSummary, sample
 from .loader import load_rows
 from .progress import Progress
@@ -125,6 +129,7 @@ def evaluate(
     predictions: Source,
     out: str | Path | None = None,
     *,
+    map: Mapping[str, str] | None = None,
     dataset: str = "embedded",
     instances: Sequence[str] = (),
     categories: Sequence[str] = (),
@@ -140,9 +145,11 @@ def evaluate(
 
     Args:
         predictions: an iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
-            dataset on the Hub, `org/name[@revision]`; or the words `gold` and `masked`.
+            folder that `save_to_disk` has written; a dataset on the Hub, `org/name[@revision]`; `-`, JSON lines on
+            standard input; or the words `gold` and `masked`.
         out: run folder; by default `runs/<name of the file>-<hash of its place>`, `runs/gold`, `runs/masked`, and
-            `runs/memory-<hash>` for rows in memory.
+            `runs/memory-<hash>` or `runs/stdin-<hash>` for rows in memory or on standard input.
+        map: of predictions whose columns have other names, such as `{"completion": "function"}`: theirs → ours.
         dataset: `embedded`, a folder, or `org/name[@revision]`.
         instances, categories: only these; all by default.
         workers: how many sandboxes run at a time.
@@ -156,16 +163,29 @@ def evaluate(
         InfraError: no sandbox, or no image.
     """
     check_source(predictions)
-    if not isinstance(predictions, str | Path):
-        predictions = [row for _, row in raw_rows(predictions)]
-    folder = Path(out) if out is not None else _default_folder(predictions)
-    settings = RunSettings(folder, dataset, instances, categories, workers, timeout_scale, fresh_seeds)
-    with open_sandbox(sandbox) as place:
-        summary = evaluate_predictions(predictions, settings, load_rows(dataset), place, progress)
+    columns = dict(map or {})
+    check_columns(columns, predictions)
+    with _readable(predictions) as source:
+        folder = Path(out) if out is not None else _default_folder(source)
+        settings = RunSettings(folder, dataset, instances, categories, workers, timeout_scale, fresh_seeds, columns)
+        with open_sandbox(sandbox) as place:
+            summary = evaluate_predictions(source, settings, load_rows(dataset), place, progress)
     _log_bad_rows(summary.bad_rows, f"{folder}/run.json")
     run = Run(folder, summary)
     write_report(run)
     return run
+
+
+@contextmanager
+def _readable(predictions: Source) -> Iterator[Source]:
+    """What can be read more than once: rows of an iterator and of a pipe are kept."""
+    if isinstance(predictions, str) and predictions == STANDARD_INPUT:
+        with kept_input() as piped:
+            yield piped
+    elif isinstance(predictions, str | Path | Piped):
+        yield predictions
+    else:
+        yield [row for _, row in raw_rows(predictions)]
 
 
 def write_report(run: Run) -> None:
@@ -176,12 +196,14 @@ def write_report(run: Run) -> None:
 
 
 def _default_folder(predictions: Source) -> Path:
+    if isinstance(predictions, Piped):  # the same rows go on in their folder
+        return Path("runs") / f"stdin-{predictions.sha256[:12]}"
     if isinstance(predictions, str | Path):
         source = Path(predictions)
         if str(source) in WORDS:
             return Path("runs") / source
         # The same file goes on in its folder; another one of that name has its own.
-        place = str(source.resolve()) if source.is_file() else str(predictions)
+        place = str(source.resolve()) if source.exists() else str(predictions)
         name = re.sub(r"[^\w.-]", "-", re.sub(r"(\.(jsonl|json|parquet))?(\.gz)?$", "", source.name))
         return Path("runs") / f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
     content = json.dumps(predictions, sort_keys=True, default=str).encode()

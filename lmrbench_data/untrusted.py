@@ -1,4 +1,4 @@
-"""Read Parquet and JSON files that a stranger wrote, in a child process with limits on memory and time.
+"""Read Parquet, Arrow and JSON files that a stranger wrote, in a child process with limits on memory and time.
 
 A small file can lie about itself: a footer that promises a hundred rows where gigabytes unfold, an index outside its
 dictionary, a page that crashes the reader. All of that hits the child. What comes back is JSON, a row a line, within
@@ -98,7 +98,16 @@ class Reader:
         """
         wanted = None if columns is None else dict(columns)
         limits = {"max_rows": max_rows, "max_text": max_text, "max_row": max_row, "keep_bad": keep_bad}
-        return self._ask({"path": str(path), "columns": wanted, **limits}, max_bytes, max_row)
+        return self._ask({"path": str(path), "kind": "Parquet", "columns": wanted, **limits}, max_bytes, max_row)
+
+    def arrow_rows(self, path: Path, *, max_rows: int, max_bytes: int, max_row: int = 64 * MIB) -> Iterator[Any]:
+        """The rows of an Arrow stream, as `datasets` saves it, in order; see `parquet_rows` with `keep_bad`.
+
+        Raises:
+            UnreadableError: damaged, or past a limit; rows may have come before.
+        """
+        limits = {"max_rows": max_rows, "max_row": max_row, "keep_bad": True}
+        return self._ask({"path": str(path), "kind": "Arrow", **limits}, max_bytes, max_row)
 
     def json_texts(self, path: Path, names: Sequence[str], *, max_bytes: int) -> dict[str, str | None]:
         """Texts out of the JSON object in a file: the values of these keys, None for a key that it lacks.
@@ -106,7 +115,8 @@ class Reader:
         Raises:
             UnreadableError: no JSON object, another type of value, or past a limit.
         """
-        [texts] = self._ask({"path": str(path), "json": list(names), "max_bytes": max_bytes}, max_bytes, max_bytes)
+        request = {"path": str(path), "kind": "JSON", "names": list(names), "max_bytes": max_bytes}
+        [texts] = self._ask(request, max_bytes, max_bytes)
         return {name: texts[name] for name in names}
 
     def _ask(self, request: Mapping[str, Any], max_bytes: int, max_line: int) -> Iterator[Any]:
@@ -225,7 +235,7 @@ def main() -> None:
             _, hard = resource.getrlimit(resource.RLIMIT_CPU)
             lowest = budget if hard == resource.RLIM_INFINITY else min(budget, hard)
             resource.setrlimit(resource.RLIMIT_CPU, (lowest, hard))
-            for item in _json_texts(request) if "json" in request else _parquet_rows(request):
+            for item in _READERS[request["kind"]](request):
                 out.write(item + b"\n")
             answer = _line("end", None)
         except UnreadableError as error:
@@ -234,8 +244,7 @@ def main() -> None:
             answer = _line("error", f"needs more than {MEMORY_BYTES // MIB} MiB of memory to read")
         except Exception as error:
             # A stranger's file may raise anything in here, and its message may hold anything.
-            kind = "JSON" if "json" in request else "Parquet"
-            answer = _line("error", f"not readable as {kind} ({type(error).__name__})")
+            answer = _line("error", f"not readable as {request['kind']} ({type(error).__name__})")
         out.write(answer + b"\n")
         out.flush()
 
@@ -251,7 +260,7 @@ def _json_texts(request: Mapping[str, Any]) -> Iterator[bytes]:
         facts = None
     if not isinstance(facts, dict):
         raise UnreadableError("not a JSON object")
-    found = {name: facts.get(name) for name in request["json"]}
+    found = {name: facts.get(name) for name in request["names"]}
     if wrong := [name for name, value in found.items() if not isinstance(value, str | None)]:
         raise UnreadableError(f"{wrong[0]} is not text")
     yield _line("row", found)
@@ -282,6 +291,20 @@ def _parquet_rows(request: Mapping[str, Any]) -> Iterator[bytes]:
             if count > request["max_rows"]:
                 raise UnreadableError(f"has more than {request['max_rows']} rows")
             yield from _typed_rows(batch, request) if names else _any_rows(batch, request)
+
+
+def _arrow_rows(request: Mapping[str, Any]) -> Iterator[bytes]:
+    import pyarrow as pa
+
+    pa.set_cpu_count(1)
+    count = 0
+    # Not mapped into memory: a file that shrinks meanwhile would end the process.
+    with pa.OSFile(request["path"]) as file, pa.ipc.open_stream(file) as batches:
+        for batch in batches:
+            count += batch.num_rows
+            if count > request["max_rows"]:
+                raise UnreadableError(f"has more than {request['max_rows']} rows")
+            yield from _any_rows(batch, request)
 
 
 def _typed_rows(batch: Any, request: Mapping[str, Any]) -> Iterator[bytes]:
@@ -316,6 +339,9 @@ def _any_rows(batch: Any, request: Mapping[str, Any]) -> Iterator[bytes]:
             yield _line("bad", "holds text that is not UTF-8")
         else:
             yield _row(row, request)
+
+
+_READERS = {"JSON": _json_texts, "Parquet": _parquet_rows, "Arrow": _arrow_rows}
 
 
 def _row(row: dict[str, Any], request: Mapping[str, Any]) -> bytes:

@@ -1,7 +1,8 @@
 """Measure what the project promises, both sides of every ratio in one run: `make bench`.
 
 Parts, each of which can be named as an argument: docker (golden predictions against bare `docker run` under xargs),
-start (--help, loading), memory (100 against 10,000 predictions). Exit status 1 if a promise is not kept.
+start (--help, loading), memory (100 against 10,000 predictions), sampling (`bench_sampling.py`). Exit status 1 if a
+promise is not kept.
 """
 
 import json
@@ -15,6 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from bench_sampling import sampling_ratio
 
 from lmrbench_data.evaluate.expected import read_expected, row_cases
 from lmrbench_data.evaluate.predictions import Prediction
@@ -32,6 +35,7 @@ def main() -> None:
         "docker": docker_ratio,
         "start": start_times,
         "memory": memory_ratio,
+        "sampling": sampling_ratio,
     }
     kept = True
     with tempfile.TemporaryDirectory() as name:

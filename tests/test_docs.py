@@ -1,17 +1,29 @@
-"""The documentation names every key, status and public name that a user meets; `make docs` checks its links."""
+"""The documentation names every key, status and public name that a user meets, and the examples on the page of
+predictions are run; `make docs` checks the links."""
 
+import functools
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lmrbench_data as lmr
+from lmrbench_data import api
+from lmrbench_data.evaluate.predictions import Prediction, read_predictions
 from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.loader import load_rows
 from lmrbench_data.rows import PredictionRow, ResultRow
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMED = {
     "docs/predictions.md": PredictionRow.__annotations__,
+    "cards/dataset_card.md": PredictionRow.__annotations__,
     "docs/results.md": ResultRow.__annotations__,
     "README.md": [str(status) for status in Status],
 }
@@ -21,7 +33,7 @@ NAMED = {
 def test_a_page_names_all_that_it_is_about(page: str) -> None:
     rows = [line.split("|")[1] for line in (ROOT / page).read_text(encoding="utf-8").splitlines() if "|" in line]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert set(NAMED[page]) <= named
+    assert set(NAMED[page]) <= named, page
 
 
 def test_the_api_page_has_every_public_name() -> None:
@@ -34,3 +46,83 @@ def test_the_citation_names_the_version_of_the_package() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert re.findall(r"^version: (\S+)$", citation, re.M) == re.findall(r'^version = "(\S+)"$', project, re.M)
+
+
+# --- the page of predictions ------------------------------------------------------------------------------------------
+
+INSTANCE = "empathy-gap-delta"
+
+
+def examples(language: str) -> list[str]:
+    """The page's blocks in a language, in order."""
+    page = (ROOT / "docs" / "predictions.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^(```|~~~)(\w+)\n(.*?)^\1$", page, re.M | re.S)
+    return [block for _, found, block in blocks if found == language]
+
+
+def rows_of(block: str) -> list[dict[str, Any]]:
+    """Of a block of JSON: one object over several lines, or one a line."""
+    try:
+        return [json.loads(block)]
+    except ValueError:
+        return [json.loads(line) for line in block.splitlines()]
+
+
+@pytest.fixture
+def folder_of_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With the files that the page speaks of; `lmrbench` is ours, and answers run on this machine."""
+    [answer] = examples("text")
+    row = {"instance_id": INSTANCE, "model_name_or_path": "m", "track": "paper", "function": answer}
+    lines = [json.dumps({**row, "sample": sample}) for sample in (0, 1)]
+    (tmp_path / "predictions.jsonl").write_text("\n".join(lines))
+    [theirs] = [block for block in examples("json") if "completion" in block]
+    (tmp_path / "theirs.jsonl").write_text(theirs)
+    command = tmp_path / "bin" / "lmrbench"
+    command.parent.mkdir()
+    real = Path(sys.executable).with_name("lmrbench")
+    command.write_text(f'#!/bin/sh\nexec {real} "$@" --sandbox local\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_rows_and_mapping_on_the_page_are_read(folder_of_a_reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {row["instance_id"]: row for row in load_rows()}
+    ours = [block for block in examples("json") if "completion" not in block]
+    for block in ours:
+        rows = rows_of(block)
+        found = [item for item in read_predictions(rows, known) if isinstance(item, Prediction) and not item.problem]
+        assert len(found) == len(rows)
+    keys = {key for block in ours for row in rows_of(block) for key in row}
+    assert keys <= set(PredictionRow.__annotations__)
+    [program] = examples("python")
+    monkeypatch.setattr(lmr, "evaluate", functools.partial(api.evaluate, sandbox="local"))
+    names: dict[str, Any] = {}
+    exec(program, names)
+    assert [(row["model_name_or_path"], row["sample"]) for row in names["run"].results()] == [("m", 0), ("m", 1)]
+
+
+@pytest.mark.slow
+def test_commands_on_the_page_do_what_it_says(folder_of_a_reader: Path) -> None:
+    """The answer with thoughts, fences and prose reproduces; a file that is given again is not evaluated again."""
+    if shutil.which("jq") is None:
+        pytest.skip("jq is needed")
+    said = []
+    for line in "".join(examples("bash")).splitlines():
+        done = subprocess.run(
+            f"set -o pipefail; {line}", shell=True, executable="/bin/bash", capture_output=True, text=True
+        )
+        assert done.returncode == 0, (line, done.stderr)
+        said.append(done)
+    runs = {path.name.rpartition("-")[0]: path for path in (folder_of_a_reader / "runs").iterdir()}
+    assert len(list((folder_of_a_reader / "runs").iterdir())) == 6
+    found = {
+        name: [(row["model_name_or_path"], row["sample"], row["core_status"]) for row in api.open_run(path).results()]
+        for name, path in runs.items()
+    }
+    assert found["predictions"] == [("m", 0, "passed"), ("m", 1, "passed")]
+    assert found["first"] == [("m", 0, "passed")]
+    assert found["theirs"] == [("m", 0, "failed"), ("m", 1, "failed")]
+    again = subprocess.run("lmrbench evaluate - < predictions.jsonl", shell=True, capture_output=True, text=True)
+    assert "2 of 2 predictions were evaluated before" in again.stderr

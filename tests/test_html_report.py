@@ -430,6 +430,7 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
     judged = show("toy-one", "--model", "bad").stdout
     assert "JUDGE  LI: Incorrect logic" in judged
     assert "It adds." in judged
+    assert "took 0.1250 US dollars" in show("toy-one", "--model", "many").stdout
     assert json.loads(show("toy-one", "--model", "many", "--json").stdout)["outcome"] == "robust"
     for arguments, reason in (
         (["toy-one"], "--model: one is needed to choose among the answers of this run: "),

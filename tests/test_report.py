@@ -319,29 +319,53 @@ def test_a_name_that_says_no_form_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "x.txt").exists()
 
 
-def test_cost_tokens_and_time_come_from_metadata(tmp_path: Path) -> None:
-    told: list[Any] = [
-        {"cost_usd": 0.5, "usage": {"prompt_tokens": 1000, "completion_tokens": 10}, "duration_s": 2},
-        {"cost": 0.25, "input_tokens": 3000},
-        {"cost_usd": -1, "input_tokens": True, "duration_s": "long", "usage": []},
-        None,
+def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp_path: Path) -> None:
+    """All that is spent counts, for wrong answers too; an answer that names no cost is no free success."""
+    passed, failed = "passed", "failed"
+    told: list[tuple[Any, str, str]] = [
+        ({"cost_usd": 0.5, "usage": {"prompt_tokens": 1000, "completion_tokens": 10}, "duration_s": 2}, passed, passed),
+        ({"cost": 0.25, "input_tokens": 3000}, passed, failed),
+        ({"cost_usd": 0.25}, failed, failed),
+        ({"cost_usd": -1, "input_tokens": True, "duration_s": "long", "usage": []}, passed, passed),
+        (None, passed, passed),
     ]
     run = write_run(tmp_path / "run", [])
     rows = []
     with (run / "predictions.jsonl").open("wb") as file:
-        for number, metadata in enumerate(told):
-            prediction = Prediction("a-one", "m", "function", f"x = {number}", number, metadata=metadata)
+        for number, (metadata, core, contract) in enumerate(told):
+            prediction = Prediction("a-one", "m", "function", f"x = {number}", number, "", "paper", metadata)
             PredictionFile.append(file, prediction)
-            rows.append(result("a-one", "passed", sample=number, prediction_sha256=prediction.sha256))
+            changes = {"sample": number, "prediction_sha256": prediction.sha256}
+            rows.append(two_levels("a-one", core, contract, **changes))
+        free = Prediction("a-one", "free", "function", "x", metadata={"input_tokens": 5})
+        PredictionFile.append(file, free)
+        rows.append(result("a-one", "passed", model="free", prediction_sha256=free.sha256))
     write_run(run, rows)
-    [score] = report_dict([run])["scores"]
+    score, free_score = report_dict([run])["scores"]
     assert score["spending"] == {
-        "cost_usd": {"sum": 0.75, "answers": 2},
-        "input_tokens": {"sum": 4000.0, "answers": 2},
-        "output_tokens": {"sum": 10.0, "answers": 1},
-        "duration_s": {"sum": 2.0, "answers": 1},
+        "cost_usd": {"sum": 1.0, "answers": 3, "per_reproduced": 0.5, "per_robust": 1.0},
+        "input_tokens": {"sum": 4000.0, "answers": 2, "per_reproduced": 2000.0, "per_robust": 4000.0},
+        "output_tokens": {"sum": 10.0, "answers": 1, "per_reproduced": 10.0, "per_robust": 10.0},
+        "duration_s": {"sum": 2.0, "answers": 1, "per_reproduced": 2.0, "per_robust": 2.0},
     }
-    assert "| m | 0.3750 | 2,000 | 10 | 2.0 | 0.75 for 2 answers |" in render_markdown([run])
+    assert "cost_usd" not in free_score["spending"]
+    cells = ["0.3333", "2,000", "10", "2.0", "1.00 for 3 answers", "0.5000", "1.0000"]
+    text = render_markdown([run])
+    assert f"| m, paper | {' | '.join(cells)} |" in text
+    assert "| free, unstated | - | 5 | - | - | - | - | - |" in text
+    assert "dollars per reproduced | dollars per robust |" in text
+    shown, page = command(run), make_report([run]).to_html()
+    for cell in cells:
+        assert cell in shown.stdout
+        assert cell in page
+    assert "dollars per reproduced" in page
+    nothing = write_run(tmp_path / "nothing", [{**rows[2], "sample": 0}])
+    with (nothing / "predictions.jsonl").open("wb") as file:
+        lost = Prediction("a-one", "m", "function", "x = 2", 0, "", "paper", {"cost_usd": 0.25})
+        PredictionFile.append(file, lost)
+    [lost_score] = report_dict([nothing])["scores"]
+    assert lost_score["spending"]["cost_usd"]["per_reproduced"] is None
+    assert "| m | 0.2500 | 0.25 for 1 answer | - | - |" in render_markdown([nothing])
 
 
 @pytest.mark.parametrize("width", [80, 140])

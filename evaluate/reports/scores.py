@@ -278,7 +278,7 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
         score = ModelScore(name, path, *key, facts["scope"], in_order, bool(facts.get("complete")))
         for instance, items in in_order.items():
             for answer in items:
-                score.spending.add(spent.get((instance, *key, answer.sample), {}))
+                score.spending.add(spent.get((instance, *key, answer.sample), {}), answer.outcome)
         yield score
 
 

@@ -93,6 +93,11 @@ def notes(report: "Report") -> list[str]:
     if unanswered:
         named = ", ".join(unanswered[:MAX_NAMED]) + ("" if len(unanswered) <= MAX_NAMED else ", ...")
         lines.append(f"Nobody answered {counted(len(unanswered), 'instance')}: {named}.")
+    if any(score.spending.answers["cost_usd"] for score in scores):
+        lines.append(
+            "Dollars per reproduced or robust instance: the cost of all answers, wrong ones too, by the number of "
+            "answers that are; answers that do not name their cost are left out of both."
+        )
     if any(score.overall.judged for score in scores):
         lines.append(
             "Judge: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares are of all "

@@ -1,4 +1,4 @@
-"""What answers took, as far as the `metadata` of predictions says: US dollars, tokens, seconds."""
+"""What answers took, as far as the `metadata` of predictions says: US dollars, tokens, seconds; what a success cost."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..predictions import PredictionFile, PredictionKey
+from .levels import Level, reaches
 
 #: What is read, and the names that it goes by; the first that holds a number counts.
 NAMES = {
@@ -21,28 +22,40 @@ MAX = 1e12
 
 @dataclass
 class Spending:
-    """Sums over answers, and how many of them name each number."""
+    """Sums over answers, how many of them name each number, and how many of these are a success."""
 
     sums: Counter[str] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)
+    successes: Counter[tuple[str, Level]] = field(default_factory=Counter)
+    """By number and level: answers that name the number and reached the level."""
 
-    def add(self, found: Mapping[str, float]) -> None:
-        """Count one answer."""
+    def add(self, found: Mapping[str, float], outcome: str) -> None:
+        """Count one answer, with what became of it."""
         for name, number in found.items():
             self.sums[name] += number  # type: ignore[assignment]
             self.answers[name] += 1
+            self.successes.update((name, level) for level in Level if reaches(outcome, level))
 
     def mean(self, name: str) -> float | None:
         """Of one answer; None if none names it."""
         return self.sums[name] / self.answers[name] if self.answers[name] else None
 
+    def per_success(self, name: str, level: Level) -> float | None:
+        """For one instance at a level: the sum of all answers that name it by those of them that reached the level.
+
+        With several samples it is that of an average pass over the instances. None if there is no success.
+        """
+        successes = self.successes[name, level]
+        return self.sums[name] / successes if successes else None
+
     def as_dict(self) -> dict[str, Any]:
         """For report.json."""
-        return {
-            name: {"sum": round(self.sums[name], 6), "answers": self.answers[name]}
-            for name in NAMES
-            if self.answers[name]
-        }
+        return {name: self._number_dict(name) for name in NAMES if self.answers[name]}
+
+    def _number_dict(self, name: str) -> dict[str, Any]:
+        per = {f"per_{level}": self.per_success(name, level) for level in Level}
+        rounded = {key: None if value is None else round(value, 6) for key, value in per.items()}
+        return {"sum": round(self.sums[name], 6), "answers": self.answers[name], **rounded}
 
 
 def read_numbers(metadata: Any) -> dict[str, float]:
@@ -58,6 +71,17 @@ def read_numbers(metadata: Any) -> dict[str, float]:
         if number is not None:
             found[name] = float(number)
     return found
+
+
+def in_words(found: Mapping[str, float]) -> str:
+    """What one answer took, on a line; empty if nothing is known."""
+    forms = {
+        "cost_usd": "{:.4f} US dollars",
+        "input_tokens": "{:,.0f} tokens in",
+        "output_tokens": "{:,.0f} tokens out",
+        "duration_s": "{:,.1f} s",
+    }
+    return " · ".join(forms[name].format(found[name]) for name in NAMES if name in found)
 
 
 def _is_amount(value: Any) -> bool:

@@ -82,24 +82,34 @@ def cross_table(scores: Sequence[ModelScore]) -> Table:
 
 
 def spending_table(scores: Sequence[ModelScore]) -> Table:
-    """What an answer of each model took, as far as the predictions say."""
+    """What an answer of each model took, and what a success cost, as far as the predictions say."""
     forms = {"cost_usd": "{:.4f}", "input_tokens": "{:,.0f}", "output_tokens": "{:,.0f}", "duration_s": "{:,.1f}"}
-    named = [name for name in NAMES if any(score.spending.answers[name] for score in scores)]
-    rows = []
-    for score in scores:
-        means = {name: score.spending.mean(name) for name in named}
-        if any(mean is not None for mean in means.values()):
-            cells = ["-" if mean is None else forms[name].format(mean) for name, mean in means.items()]
-            cost, answers = score.spending.sums["cost_usd"], score.spending.answers["cost_usd"]
-            total = [f"{cost:.2f} for {counted(answers, 'answer')}" if answers else "-"] * ("cost_usd" in named)
-            rows.append([column(score, scores), *cells, *total])
     words = {
         "cost_usd": "US dollars",
         "input_tokens": "tokens in",
         "output_tokens": "tokens out",
         "duration_s": "seconds",
     }
-    return ["model", *(words[name] for name in named), *(["dollars in all"] * ("cost_usd" in named))], rows
+    named = [name for name in NAMES if any(score.spending.answers[name] for score in scores)]
+    header = ["model", *(words[name] for name in named)]
+    if has_cost := "cost_usd" in named:
+        header += ["dollars in all", *(f"dollars per {level}" for level in Level)]
+    rows = []
+    for score in scores:
+        spending = score.spending
+        if not any(spending.answers[name] for name in named):
+            continue
+        cells = [_amount(spending.mean(name), forms[name]) for name in named]
+        if has_cost:
+            answers = spending.answers["cost_usd"]
+            cells.append(f"{spending.sums['cost_usd']:.2f} for {counted(answers, 'answer')}" if answers else "-")
+            cells += [_amount(spending.per_success("cost_usd", level), "{:.4f}") for level in Level]
+        rows.append([column(score, scores), *cells])
+    return header, rows
+
+
+def _amount(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
 
 
 def judge_table(scores: Sequence[ModelScore]) -> Table:

@@ -51,6 +51,8 @@ class RunSettings:
     workers: int = 2
     timeout_scale: float = 1.0
     fresh_seeds: int = 0
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Of predictions that have other names: their column → our key."""
 
 
 @dataclass
@@ -108,7 +110,7 @@ def evaluate(
     with RunFolder.open(settings.out, identity) as folder:
         summary = RunSummary()
         every = {row["instance_id"]: row for row in rows}
-        entries = _take_in(read_predictions(predictions, every), scope, folder, summary)
+        entries = _take_in(read_predictions(predictions, every, settings.columns), scope, folder, summary)
         if not entries and not summary.bad_rows:
             raise InputError(f"predictions {source_name(predictions)!r}: none for the chosen instances")
         pending = folder.pending(entries)
@@ -118,7 +120,8 @@ def evaluate(
         if summary.kept:
             done = f"{summary.kept} of {len(entries)} predictions were evaluated before"
             _log.info("%s: %s; resuming", folder.path, done)
-        folder.update(predictions=source_name(predictions), complete=False, limits=Limits(0, 0).as_row())
+        source = {"predictions": source_name(predictions), "map": dict(settings.columns)}
+        folder.update(**source, complete=False, limits=Limits(0, 0).as_row())
         tags = sorted({scope[job.instance_id]["docker_image"] for job in jobs})
         images = {tag: sandbox.prepare(tag) for tag in tags}
         folder.update(images={**folder.facts.get("images", {}), **images})

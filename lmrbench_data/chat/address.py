@@ -42,3 +42,9 @@ def server_name(base_url: str | None) -> str:
     host = f"[{host}]" if ":" in host else host
     default = {"http": 80, "https": 443}[parts.scheme]
     return f"{parts.scheme}://{host}{f':{port}' if port not in (None, default) else ''}{parts.path.rstrip('/')}"
+
+
+def is_plain_and_local(base_url: str | None) -> bool:
+    """Whether an address is of this machine and without TLS, as those of vLLM, Ollama or llama.cpp mostly are."""
+    parts = urlsplit(base_url or OPENAI)
+    return parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")

@@ -5,13 +5,14 @@ server that refuses `response_format` or `temperature`, or wants another name fo
 """
 
 import asyncio
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import InfraError, InputError
 from ..text import one_line
-from .address import address_and_key, server_name
+from .address import address_and_key, is_plain_and_local, server_name
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -121,11 +122,14 @@ class ChatClient:
     async def __aenter__(self) -> Self:
         import openai
 
+        # A server on this machine needs no certificates, and loading those of all authorities takes a while.
+        local = is_plain_and_local(self.base_url)
         self._openai = openai.AsyncOpenAI(
             api_key=self._key or "no-key-is-needed",
             base_url=self.base_url,
             max_retries=self.endpoint.retries,
             timeout=self.endpoint.timeout_s,
+            http_client=openai.DefaultAsyncHttpxClient(verify=_trusting_nobody()) if local else None,
         )
         return self
 
@@ -155,14 +159,19 @@ class ChatClient:
         return replace(found, temperature=self.temperature if self._dialect.temperature else None)
 
     async def _knock(self) -> None:
-        """See once, before the first question, that something listens at the address: a typo needs no retries."""
+        """See once, before the first question, that something listens at the address: a typo needs no retries.
+
+        Raises:
+            InfraError: nothing does.
+        """
         import openai
 
         async with self._knocking:
             if self._is_there:
                 return
             try:
-                await self._openai.with_options(max_retries=0, timeout=KNOCK_TIMEOUT_S).models.list()
+                once: Any = {"max_retries": 0, "timeout": KNOCK_TIMEOUT_S}
+                await self._openai.get("/models", cast_to=object, options=once)
             except openai.APIConnectionError as error:
                 # By name: which HTTP library it comes from depends on the release of `openai`.
                 if type(error.__cause__).__name__ == "ConnectError":
@@ -181,7 +190,9 @@ class ChatClient:
         while True:
             await self._pace.turn()
             try:
-                completion = await self._openai.chat.completions.create(**self._arguments(messages, dialect))
+                # As it is, because nothing in it is taken for granted: models of its types would double the work.
+                body = self._arguments(messages, dialect)
+                completion = await self._openai.post("/chat/completions", cast_to=object, body=body)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 complaint = f"{error.param} {error.message}".lower()
                 poorer = self._poorer(dialect, complaint)
@@ -258,23 +269,33 @@ def _is_about_length(complaint: str) -> bool:
 
 
 def _read(completion: Any) -> Completion:
-    usage = getattr(completion, "usage", None)
-    counts = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+    usage = _get(completion, "usage")
+    counts = _get(usage, "prompt_tokens"), _get(usage, "completion_tokens")
     tokens = (counts[0], counts[1]) if type(counts[0]) is int and type(counts[1]) is int else None
-    choices = getattr(completion, "choices", None)
+    choices = _get(completion, "choices")
     if not isinstance(choices, list) or not choices:
         return Completion("", NO_COMPLETION, tokens)
-    reason = one_line(str(getattr(choices[0], "finish_reason", None)))[:40]
-    message = getattr(choices[0], "message", None)
-    content = getattr(message, "content", None)
+    reason = one_line(str(_get(choices[0], "finish_reason")))[:40]
+    message = _get(choices[0], "message")
+    content = _get(message, "content")
     problem = ""
-    if getattr(message, "refusal", None):
+    if _get(message, "refusal"):
         problem = REFUSED
-    elif getattr(message, "tool_calls", None):
+    elif _get(message, "tool_calls"):
         problem = "the model called a tool instead of answering"
     elif not isinstance(content, str) or not content.strip():
         problem = CUT if reason == "length" else f"it is empty (finish_reason {reason})"
     return Completion("" if problem else str(content), problem, tokens, reason)
+
+
+def _get(value: Any, name: str) -> Any:
+    """What an object of an answer has under a name; None if it is no object."""
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _trusting_nobody() -> ssl.SSLContext:
+    """For addresses without TLS: should one lead to a server that has it, that one is refused."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class _Pace:
@@ -286,6 +307,8 @@ class _Pace:
 
     async def turn(self) -> None:
         """Wait until the next request may start."""
+        if not self._interval:
+            return
         now = asyncio.get_running_loop().time()
         start = max(now, self._next)
         self._next = start + self._interval

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..text import counted
 from .judge import Judged, judge_and_keep_going
 from .output import Json, Workers, print_json, progress_bar, put, say
 from .report import print_report
@@ -17,10 +18,20 @@ if TYPE_CHECKING:
 
 def evaluate(
     predictions: Annotated[
-        str, typer.Argument(help="File (.jsonl, .json, .parquet), org/name[@revision] on the Hub, `gold` or `masked`.")
+        str,
+        typer.Argument(
+            help="File (.jsonl, .json, .parquet), folder of save_to_disk, org/name[@revision] on the Hub, `-` for "
+            "JSON lines on stdin, `gold` or `masked`."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run folder; runs/<predictions>-<hash> by default.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="THEIRS=OURS", help="A column that has another name, as completion=function (repeatable)."
+        ),
     ] = None,
     dataset: Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")] = "embedded",
     instance: Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")] = None,
@@ -51,6 +62,7 @@ def evaluate(
     """
     from .. import api
     from ..errors import ArgumentError
+    from ..evaluate.columns import parse_columns
 
     if judge:
         from ..chat.address import address_and_key
@@ -66,6 +78,7 @@ def evaluate(
             run = api.evaluate(
                 predictions,
                 out,
+                map=parse_columns(columns or ()),
                 dataset=dataset,
                 instances=instance or (),
                 categories=category or (),
@@ -103,6 +116,9 @@ def _exit(run: "Run", judged: Judged | None) -> None:
     if summary.stopped or summary.infra_errors:
         raise typer.Exit(3)
     if summary.bad_rows:
-        say(f"{len(summary.bad_rows)} prediction rows could not be evaluated; all are listed in {run.path}/run.json")
+        bad = counted(len(summary.bad_rows), "prediction row")
+        say(f"{bad} could not be evaluated; all are listed in {run.path}/run.json")
+        if not summary.rows and any("missing key" in row.reason for row in summary.bad_rows):
+            say("columns that have other names are read with --map THEIRS=OURS, such as --map completion=function")
     if status or summary.bad_rows:
         raise typer.Exit(status or 1)

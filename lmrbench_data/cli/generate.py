@@ -216,6 +216,7 @@ def run(
     evaluate(
         str(answers),
         folder,
+        columns=None,
         dataset=dataset,
         instance=instance,
         category=None,

@@ -101,6 +101,7 @@ def _as_dict(score: "ModelScore", instance: str, answer: "Answer") -> dict[str, 
 
 
 def _print(score: "ModelScore", instance: str, answer: "Answer") -> None:
+    from ..evaluate.reports.spending import in_words
     from ..evaluate.reports.tables import WORDS
 
     word = "samples" if len(answer.samples) > 1 else "sample"
@@ -109,6 +110,8 @@ def _print(score: "ModelScore", instance: str, answer: "Answer") -> None:
     put(f"\nVERDICT  {WORDS.get(answer.outcome, answer.outcome)}")
     if answer.detail:
         put(answer.detail)
+    if took := in_words(answer.took):
+        put(f"took {took}")
     if answer.cases:
         put(f"\nWHAT DID NOT PASS  {answer.bad_cases} of {answer.all_cases} cases and seeds")
         for case in answer.cases:

@@ -53,7 +53,7 @@ class Prompt:
     messages: tuple[Message, ...]
     cut: tuple[str, ...]
 
-    @property
+    @functools.cached_property
     def sha256(self) -> str:
         """Identity of what is asked."""
         return hashlib.sha256(json.dumps(self.messages).encode("ascii")).hexdigest()

@@ -17,7 +17,7 @@ from ..chat.loop import run_to_end
 from ..chat.prices import Price, chosen_price
 from ..errors import ArgumentError
 from ..evaluate.extract import MalformedAnswer
-from ..evaluate.killable import call_killable
+from ..evaluate.killable import MAX_IDLE, call_killable
 from ..evaluate.predictions import check_track
 from ..progress import Progress
 from ..rows import DatasetRow
@@ -131,6 +131,8 @@ class _Sampling:
         self.name = model_name(settings.name, settings.endpoint.model)
         self._failures = 0
         self._prompts: dict[str, Prompt] = {}
+        #: No more at a time than there are processes kept for it.
+        self._looking = asyncio.Semaphore(MAX_IDLE)
 
     def plan(self) -> Iterator[_Job]:
         """The answers that are missing: first samples of all instances first."""
@@ -163,20 +165,21 @@ class _Sampling:
     async def _answer(self, job: _Job) -> str:
         """Have one answer and write it down; what it came to."""
         instance, started = job.row["instance_id"], time.monotonic()
-        prompt = await asyncio.to_thread(self._prompt, job.row)
+        prompt = self._prompt(job.row)  # takes a millisecond, once for an instance: a thread would take longer
         while True:
             try:
                 completion = await self.client.complete(prompt.messages)
                 break
             except RequestFailed as error:
                 # What the server finds too long is cut by the rule of `prompt`, once for all samples.
-                fitting = await asyncio.to_thread(self._shorter, job.row, prompt) if error.too_long else None
+                fitting = self._shorter(job.row, prompt) if error.too_long else None
                 if fitting is None:
                     return self._failed(f"{instance}: {error}", reached=error.reached)
                 prompt = fitting
         self._failures = 0
         self.summary.asked += 1
-        usable, notes = await asyncio.to_thread(_look_at, completion, job.row["goal_function"])
+        async with self._looking:
+            usable, notes = await asyncio.to_thread(_look_at, completion, job.row["goal_function"])
         self.file.append(self._row(job, prompt, completion, notes, time.monotonic() - started))
         self.summary.unusable += not usable
         if self.settings.max_cost is not None and completion.tokens is None:

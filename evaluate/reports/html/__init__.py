@@ -18,6 +18,7 @@ from ..answers import collect
 from ..changes import Part
 from ..levels import OUTCOMES, Level
 from ..sections import notes, tables
+from ..spending import in_words
 from ..tables import WORDS, column, mark
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def render_html(report: "Report") -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link)
+    environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words)
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
     for title in ("By instance", "By category"):
