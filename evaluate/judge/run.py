@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...chat.loop import run_to_end
+from ...chat.loop import run_to_end, share_out
 from ...chat.prices import Price
 from ...errors import ArgumentError, InputError, LMRBenchError
 from ...loader import dataset_sha256, load_rows
@@ -24,7 +24,7 @@ from ..predictions import PredictionFile
 from ..runs.folder import read_facts
 from .cache import cache_key
 from .category import Category
-from .client import TEMPERATURE, JudgeClient, Reply
+from .client import JUDGEMENT, TEMPERATURE, JudgeClient, Reply
 from .parse import Opinion
 from .prompt import TOO_LONG, NotJudged, Question, build_question, prompt_version
 from .settings import JudgeSettings, JudgeSummary
@@ -72,7 +72,7 @@ def judge(
         KeyboardInterrupt: judgements had so far are kept.
     """
     price = settings.price()
-    client = JudgeClient(settings.endpoint)
+    client = JudgeClient(settings.endpoint, JUDGEMENT)
     of_run = _rows_of_run(settings, read_facts(settings.run), rows)
     return _judge(settings, client, price, of_run, progress)
 
@@ -89,12 +89,12 @@ def judge_predictions(
         InputError, InfraError, KeyboardInterrupt: as `judge`.
     """
     by_id = {row["instance_id"]: row for row in rows}
-    return _judge(settings, JudgeClient(settings.endpoint), settings.price(), by_id, progress)
+    return _judge(settings, JudgeClient(settings.endpoint, JUDGEMENT), settings.price(), by_id, progress)
 
 
 def _judge(
     settings: JudgeSettings,
-    client: JudgeClient,
+    client: JudgeClient[Opinion],
     price: Price | None,
     rows: Mapping[str, DatasetRow],
     progress: Progress | None,
@@ -148,7 +148,7 @@ class _Judging:
     def __init__(
         self,
         settings: JudgeSettings,
-        client: JudgeClient,
+        client: JudgeClient[Opinion],
         price: Price | None,
         rows: Mapping[str, DatasetRow],
         file: JudgementFile,
@@ -182,14 +182,7 @@ class _Judging:
     async def run(self, jobs: Sequence[_Job]) -> None:
         """Have the votes; whatever ends this early, nothing is left under way."""
         async with self.client:
-            queue = iter(jobs)
-            workers = [asyncio.create_task(self._work(queue)) for _ in range(min(self.settings.workers, len(jobs)))]
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
+            await share_out(jobs, self.settings.workers, self._work)
 
     async def _work(self, queue: Iterator[_Job]) -> None:
         for job in queue:
@@ -261,7 +254,7 @@ class _Judging:
         self.settings.cache.put(key, asked.opinion, vote.judged_at)
         return str(asked.opinion.category)
 
-    def _stop_if_hopeless(self, asked: Reply) -> None:
+    def _stop_if_hopeless(self, asked: Reply[Opinion]) -> None:
         self._usage_is_known = self._usage_is_known or (asked.counted and any(asked.tokens))
         self._failures = 0 if asked.reached else self._failures + 1
         self._useless = 0 if asked.opinion else self._useless + asked.reached
