@@ -24,7 +24,8 @@ from ..predictions import PredictionFile
 from ..runs.folder import read_facts
 from .cache import cache_key
 from .category import Category
-from .client import JUDGEMENT, TEMPERATURE, JudgeClient, Reply
+from .client import JUDGEMENT, TEMPERATURE, JudgeClient
+from .limits import Limits
 from .parse import Opinion
 from .prompt import TOO_LONG, NotJudged, Question, build_question, prompt_version
 from .settings import JudgeSettings, JudgeSummary
@@ -40,12 +41,6 @@ from .store import (
     VoteKey,
 )
 
-#: So many answers in a row that a server failed on mean that it will not come back by itself.
-GIVE_UP_AFTER = 3
-#: So many votes in a row without a readable judgement, each asked for several times, mean that none will come.
-USELESS_AFTER = 10
-_UNCOUNTED = "the judge's server does not say how many tokens it used, so max_cost cannot be kept"
-_WITHOUT_LIMIT = "without a limit, the others are asked for"
 #: On an answer with the reference's code.
 _IDENTICAL = Opinion(
     Category.CC,
@@ -159,9 +154,7 @@ class _Judging:
         self.judge = Judge(settings.endpoint.model, prompt_version(), client.server)
         self.summary = JudgeSummary(self.judge)
         self._predictions = _predictions(settings)
-        self._failures = self._useless = 0
-        self._first = asyncio.Lock()
-        self._usage_is_known = False
+        self._limits = Limits(self.summary, settings.max_cost, price, file.spent[self.judge.model])
 
     def plan(self) -> Iterator[_Job]:
         """The votes that are missing, each answer once."""
@@ -220,15 +213,12 @@ class _Judging:
             self.summary.cached += 1
             self.file.append(job.key, Vote(stored[0], cost_usd=0.0, judged_at=stored[1], cached=True))
             return str(stored[0].category)
-        if self.settings.max_cost is not None and not self._usage_is_known:
-            async with self._first:  # until it is known that costs can be counted, one is asked for at a time
-                if not self._usage_is_known:
-                    return await self._ask(job, key, question)
-        return await self._ask(job, key, question)
+        async with self._limits.turn():
+            return await self._ask(job, key, question)
 
     async def _ask(self, job: _Job, key: str, question: Question) -> str:
         """Ask for a vote, unless there is a reason to stop, and write down what came of it."""
-        if self.summary.stopped or self._spent_all():
+        if self._limits.reached():
             return ""
         started = time.monotonic()
         asked = await self.client.ask(question.messages)
@@ -248,22 +238,11 @@ class _Judging:
         if reason:
             self.summary.not_judged[job.key.answer] = reason
             return NOT_JUDGED
-        self._stop_if_hopeless(asked)
+        self._limits.learn(asked)
         if asked.opinion is None:
             return self._missing(asked.error)
         self.settings.cache.put(key, asked.opinion, vote.judged_at)
         return str(asked.opinion.category)
-
-    def _stop_if_hopeless(self, asked: Reply[Opinion]) -> None:
-        self._usage_is_known = self._usage_is_known or (asked.counted and any(asked.tokens))
-        self._failures = 0 if asked.reached else self._failures + 1
-        self._useless = 0 if asked.opinion else self._useless + asked.reached
-        if self._failures >= GIVE_UP_AFTER:
-            self._stop(f"the judge's server {self.judge.server} keeps failing ({asked.error})")
-        if self._useless >= USELESS_AFTER:
-            self._stop(f"{self._useless} votes in a row brought no judgement ({asked.error})")
-        if self.settings.max_cost is not None and not asked.counted:
-            self._stop(_UNCOUNTED, _WITHOUT_LIMIT)
 
     def _failed(self, job: _Job, reason: str) -> str:
         """A vote for which nobody could be asked."""
@@ -274,24 +253,6 @@ class _Judging:
         self.summary.errors += 1
         self.summary.first_error = self.summary.first_error or reason
         return JUDGE_ERROR
-
-    def _spent_all(self) -> bool:
-        limit = self.settings.max_cost
-        if limit is None:
-            return False
-        spent = self.file.spent[self.judge.model].cost(self.price)
-        if spent is None:
-            self._stop(_UNCOUNTED, _WITHOUT_LIMIT)
-        elif spent >= limit:
-            self._stop(
-                f"{spent:.4f} USD are spent on this run's judgements, of {limit:g} allowed",
-                "a higher limit asks for those that are missing",
-            )
-        return bool(self.summary.stopped)
-
-    def _stop(self, reason: str, hint: str = "") -> None:
-        if not self.summary.stopped:
-            self.summary.stopped, self.summary.hint = reason, hint or self.summary.hint
 
     def _question(self, job: _Job) -> Question:
         prediction = self._predictions.read(job.position)
