@@ -130,7 +130,7 @@ def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
     }
     assert found["classes"]["code robustness"]["shown"]["count"] == 3
     assert sum(counts["primary"]["share"] for counts in found["classes"].values()) == pytest.approx(1)
-    # Two samples of one model are one independent answer: 2 of 4 of three independent ones.
+    # Two samples of one model are one independent answer, so Wilson's interval is that of 1.5 in 3.
     low, high = found["classes"]["paper parsing"]["primary"]["ci95"]
     assert (low, high) == pytest.approx((0.125, 0.875), abs=1e-3)
     assert found["quotes"] == {"found": 4, "all": 6}, "a quote that stands nowhere is no evidence"
