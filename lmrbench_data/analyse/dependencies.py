@@ -1,7 +1,7 @@
 """Dependency recall: of the names that a reference takes from elsewhere, the share that an answer uses, too.
 
-A measure that SciReplicate-Bench reports, for names of the same file, of other files and of libraries. It says whether an
-answer found what was there, not whether it is right: another right answer may do without some of these names.
+SciReplicate-Bench reports this measure, for names of the same file, of other files and of libraries. It says whether
+an answer found what was there, not whether it is right: another right answer may do without some of these names.
 """
 
 from collections import Counter
