@@ -79,13 +79,18 @@ def build_probe(row: DatasetRow, task: Task | None = None) -> Probe:
 
 
 def split_at_body(source: str, goal_function: str) -> tuple[str, str]:
-    """A file up to the goal function's first statement after its docstring, and that function from there on."""
+    """A file up to the goal function's first statement after its docstring, and that function from there on.
+
+    White space between the two is the body's: a prompt that ends in some is cut where no tokeniser would.
+    """
     node = find_function(source, goal_function).node
     lines = split_lines(source)
     documented = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
     # Comments between docstring and code are the body's.
     start = (node.body[0].end_lineno or 0) if documented else first_line(node.body[0]) - 1
-    return "".join(lines[:start]), "".join(lines[start : block_end(lines, node)])
+    above = "".join(lines[:start])
+    prefix = above.rstrip()
+    return prefix, above[len(prefix) :] + "".join(lines[start : block_end(lines, node)])
 
 
 def rename_variables(source: str, goal_function: str) -> str:
@@ -133,9 +138,8 @@ def _mutants(golden: str, goal: str) -> Iterator[Body]:
     from ...evaluate.tasks.mutants import make_mutants
 
     try:
-        mutants = make_mutants(golden, goal)
+        mutants = make_mutants(golden, goal, most=MAX_MUTANTS)
     except LMRBenchError:
         return
-    step = max(1, len(mutants) // MAX_MUTANTS)
-    for mutant in mutants[step // 2 :: step][:MAX_MUTANTS]:
+    for mutant in mutants:
         yield Body(MUTANT, mutant.name, split_at_body(mutant.source, goal)[1])
