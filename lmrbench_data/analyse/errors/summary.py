@@ -25,7 +25,7 @@ from .store import Diagnosed, read_diagnoses
 
 PEOPLE, MODEL = "people", "model"
 #: Why a failed answer has no class.
-NOT_ASKED_YET, SPLIT = "not asked", "people are split evenly"
+NOT_ASKED_YET, SPLIT = "no diagnosis yet", "people are split evenly"
 
 
 class Labelled(NamedTuple):

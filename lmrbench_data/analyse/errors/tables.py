@@ -30,7 +30,7 @@ def notes(found: ErrorAnalysis) -> Iterator[str]:
     """What a reader has to know to read the tables."""
     whole = len(found.answers)
     yield (
-        f"{counted(whole, 'answer')} of {sum(found.answered.values()):,} failed (by core cases in the paper track, by "
+        f"{whole:,} of {counted(sum(found.answered.values()), 'answer')} failed (by core cases in the paper track, by "
         f"all cases elsewhere), {len(found.classified)} of them classified; shares are of these."
     )
     if found.left_out:

@@ -8,6 +8,7 @@ import gzip
 import itertools
 import random
 import re
+import statistics
 import uuid
 import zlib
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,10 @@ from ...rows import DatasetRow
 _GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: Of the GUID, what the model is given.
 _GIVEN = 9
+#: From here on luck is no explanation: one in 16 million for so many digits, ...
+SURE_DIGITS = 6
+#: ... and for so many standard deviations above random GUIDs one in 3 million, were they normal.
+SURE_DEVIATIONS = 5.0
 #: Random GUIDs that the real one is compared with, where the server scores texts.
 RIVALS = 50
 _BLOCK = 1 << 20
@@ -41,11 +46,13 @@ class CanaryAnswer:
     rank: int | None = None
     """Place of the real GUID among random ones by probability, 1 is the most likely; None if nothing is scored."""
     rivals: int = 0
+    above: float | None = None
+    """By how many of their standard deviations the real GUID is more likely than random ones."""
 
     @property
     def is_known(self) -> bool:
-        """Whether luck is no explanation: six digits are right, or no random GUID is as likely."""
-        return self.digits >= 6 or (self.rank == 1 and self.rivals >= RIVALS)
+        """Whether luck is no explanation: six digits are right, or it is far more likely than random GUIDs."""
+        return self.digits >= SURE_DIGITS or (self.above is not None and self.above >= SURE_DEVIATIONS)
 
     @property
     def line(self) -> str:
@@ -104,6 +111,7 @@ def ask_for_canary(endpoint: Endpoint, rows: Sequence[DatasetRow]) -> CanaryAnsw
                 rivals = [str(uuid.UUID(int=numbers.getrandbits(128), version=4)) for _ in range(RIVALS)]
                 values = [await _likely(client, words, rival) for rival in rivals]
                 answer.rank, answer.rivals = 1 + sum(value >= real for value in values), RIVALS
+                answer.above = (real - statistics.mean(values)) / max(statistics.stdev(values), 1e-6)
             found.append(answer)
 
     try:
