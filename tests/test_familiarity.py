@@ -2,9 +2,13 @@
 servers that offer less, the canary."""
 
 import ast
+import contextlib
 import gzip
+import io
 import json
 import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +37,7 @@ from lmrbench_data.analyse.familiarity.tables import (
 )
 from lmrbench_data.analyse.familiarity.texts import RENAMED, VARIANT, Probe, rename_variables
 from lmrbench_data.chat.client import Endpoint
+from lmrbench_data.cli import main
 from lmrbench_data.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.evaluate.judge.prose import same_tree
 from lmrbench_data.evaluate.reports.familiarity import Part, keep_familiarity, part, read_familiarity
@@ -260,3 +265,49 @@ def test_a_corpus_is_searched_for_the_canary(crawl: Path, rows: list[DatasetRow]
     assert [Path(path).name for path in found.unreadable] == ["damaged.gz"]
     with pytest.raises(ArgumentError, match="no such folder"):
         search_corpus(crawl / "nowhere", rows)
+
+
+# --- the commands -------------------------------------------------------------------------------------------------
+
+
+def lmrbench(*arguments: str) -> tuple[int, str, str]:
+    """The command line in this process: status, stdout, stderr."""
+    out, err, handler, status = io.StringIO(), io.StringIO(), signal.getsignal(signal.SIGTERM), 0
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.setattr(sys, "argv", ["lmrbench", "analyse", "familiarity", *arguments])
+        try:
+            main()
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+    return status, out.getvalue(), err.getvalue()
+
+
+def test_the_commands_say_what_they_found_and_where(
+    probes: list[Probe], rows: list[DatasetRow], crawl: Path, tmp_path: Path
+) -> None:
+    run = lmr.evaluate(
+        [{"instance_id": IDS[0], "model_name_or_path": "m", "function": "no"}], tmp_path / "run", sandbox="local"
+    ).path
+    status, out, _ = lmrbench("cutoff", str(run), "--cutoff", "2024-06")
+    assert (status, "0.0 % (0/19)" in out) == (0, True), out
+    with NgramServer(learned(probes, "reference"), "chat") as server:
+        place = ("-m", "m", "--base-url", server.base_url, "--run", str(run))
+        status, out, err = lmrbench("probe", *place, "--out", str(tmp_path / "probe"), "-i", IDS[0])
+        assert (status, err) == (0, "")
+        assert "references cannot be scored" in out
+        status, out, err = lmrbench("canary", *place, "--corpus", str(crawl), "--json")
+        found = json.loads(out)
+        assert (status, len(found["corpus"]["hits"]), found["model"]["known"]) == (0, 2, False)
+        assert "damaged.gz: cannot be read" in err
+    said = (run / "report.md").read_text()
+    for line in ("knowledge cut-off 2024-06: up to the cut-off", "Familiarity of m (chat)", "Canary: m completes"):
+        assert line in said
+    for arguments in (
+        ("canary",),
+        ("cutoff", str(run), "--cutoff", "June"),
+        ("probe", *place, "--out", str(tmp_path / "x")),
+    ):
+        status, _, err = lmrbench(*arguments)
+        assert (status in (1, 3), err.count("\n")) == (True, 1), err

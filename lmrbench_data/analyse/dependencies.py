@@ -234,14 +234,14 @@ def tables(found: DependencyRecall) -> list[tuple[str, tuple[list[str], list[lis
 
 
 def _cells(found: DependencyRecall, answers: Sequence[Recalled]) -> list[str]:
-    return [_cell(found.mean(answers, kind)) for kind in (None, *Kind)]
+    return [_cell(found.mean(answers, kind), len(answers)) for kind in (None, *Kind)]
 
 
-def _cell(mean: Mean) -> str:
+def _cell(mean: Mean, answers: int) -> str:
     if mean.value is None:
         return "-"
-    interval = f", {mean.interval[0]:.2f} - {mean.interval[1]:.2f}" if mean.interval else ""
-    return f"{mean.value:.2f} (n={mean.items}{interval})"
+    interval = f" ({mean.interval[0]:.2f} - {mean.interval[1]:.2f})" if mean.interval else ""
+    return f"{mean.value:.2f}{interval}" + ("" if mean.items == answers else f", n={mean.items}")
 
 
 def as_dict(found: DependencyRecall) -> dict[str, Any]:

@@ -118,7 +118,9 @@ def _answers(found: ErrorAnalysis) -> Table:
         others = ", ".join(sorted(item.classes.all - {item.classes.primary}))
         sample = f" #{item.key[4]}" if item.key[4] else ""
         rows.append([item.instance, item.key[1] + sample, item.classes.primary, others, item.by, _quote(item)])
-    return ["instance", "model", "primary", "also", "by", "evidence of the model"], rows
+    header = ["instance", "model", "primary", "also", "by", "evidence of the model"]
+    filled = [number for number in range(len(header)) if any(row[number] for row in rows)]
+    return [header[number] for number in filled], [[row[number] for number in filled] for row in rows]
 
 
 def _quote(item: Labelled) -> str:
