@@ -159,7 +159,7 @@ class _Rename(ast.NodeTransformer):
         return ast.copy_location(ast.Name(self.new.get(node.id, node.id), node.ctx), node)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_names_of_variables_change_nothing(rows: list[DatasetRow], data: st.DataObject) -> None:
     row = data.draw(st.sampled_from(rows))

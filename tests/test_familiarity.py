@@ -160,7 +160,8 @@ def learned(probes: list[Probe], kind: str) -> NgramModel:
 
 
 def run_probe(server: NgramServer, out: Path, probes: list[Probe]) -> ProbeSummary:
-    return probe(ProbeSettings(out, Endpoint("m", server.base_url, retries=1), workers=2), probes)
+    settings = ProbeSettings(out, Endpoint("m", server.base_url, retries=1), workers=2)
+    return probe(settings, lambda: probes)
 
 
 def test_who_knows_the_references_by_heart_is_found_out(probes: list[Probe], tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from ...evaluate.reports.annotations import Annotation
 from ...evaluate.reports.association import Kappa, cohen
 from ...evaluate.reports.stats import wilson
 from ...evaluate.runs.folder import read_results
-from ...extras import need
 from ...rows import ResultRow
 from .ask import has_failed
 from .classes import Classes, ErrorClass, read_classes
@@ -152,8 +151,6 @@ def analyse_errors(
     Raises:
         InputError: no run folder, or a damaged one.
     """
-    if annotations:
-        need("report", "agreement of people and model")
     asked, diagnosed = read_diagnoses(run, model)
     results = [row for row in read_results(run) if not instances or row["instance_id"] in instances]
     failed = {_key(row): row for row in results if has_failed(row)}

@@ -5,11 +5,12 @@ and the longest verbatim run of the reference in what it writes is compared with
 probes.jsonl one by one, and the same call again asks only for what is missing.
 """
 
+import asyncio
 import difflib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,10 +141,13 @@ def build_probes(rows: Sequence[DatasetRow], tasks: Sequence[Task] = (), instanc
     return [build_probe(row, owners.get(row["instance_id"])) for row in chosen]
 
 
-def probe(settings: ProbeSettings, probes: Sequence[Probe], progress: Progress | None = None) -> ProbeSummary:
+def probe(
+    settings: ProbeSettings, probes: Callable[[], Sequence[Probe]], progress: Progress | None = None
+) -> ProbeSummary:
     """Ask for the scores and continuations that are missing in the folder.
 
     Args:
+        probes: gives the texts, which take a while to make; it is called once the server has answered.
         progress: told of each answer; the label is the kind of text.
 
     Raises:
@@ -164,10 +168,11 @@ class _Probing:
 
     settings: ProbeSettings
     client: LogprobClient
-    probes: Sequence[Probe]
+    build: Callable[[], Sequence[Probe]]
     file: "_ProbeFile"
     summary: ProbeSummary
     progress: Progress
+    probes: Sequence[Probe] = ()
     _failures: int = 0
 
     async def run(self) -> None:
@@ -179,7 +184,11 @@ class _Probing:
                 self._failed(str(error))
                 self.summary.stopped = f"the server {self.summary.server} does not answer ({error})"
                 return
-            self.summary.rows = [row for row in self.file.rows if self._is_ours(row)]
+            self.probes = await asyncio.to_thread(self.build)
+            wanted = {item.key(body) for item in self.probes for body in item.bodies}
+            ours = self.summary.model, self.summary.server, self.summary.way
+            kept = (row for row in self.file.rows if (row["model"], row["base_url"], row["way"]) == ours)
+            self.summary.rows = [row for row in kept if row["text_sha256"] in wanted]
             done = {(row["what"], row["text_sha256"]) for row in self.summary.rows}
             jobs = []
             for item in self.probes:
@@ -191,11 +200,6 @@ class _Probing:
                         jobs.append(job)
             self.progress.start(len(jobs))
             await share_out(jobs, self.settings.workers, self._work)
-
-    def _is_ours(self, row: Mapping[str, Any]) -> bool:
-        wanted = {item.key(body) for item in self.probes for body in item.bodies}
-        ours = self.summary.model, self.summary.server, self.summary.way
-        return (row["model"], row["base_url"], row["way"]) == ours and row["text_sha256"] in wanted
 
     async def _work(self, queue: Iterator[_Job]) -> None:
         for job in queue:

@@ -1,5 +1,6 @@
 """`lmrbench analyse familiarity`: dates beside cut-offs, probabilities of references, the canary."""
 
+import functools
 import re
 from pathlib import Path
 from typing import Annotated
@@ -97,7 +98,9 @@ def probe(
 
     place = out or Path("runs") / re.sub(r"[^\w.-]", "-", f"familiarity-{model}")
     settings = ProbeSettings(place, Endpoint(model, base_url, retries, timeout, None, rpm), workers)
-    probes = build_probes(load_rows(dataset), load_tasks() if dataset == "embedded" else [], instance or ())
+    rows = load_rows(dataset)
+    tasks = load_tasks() if dataset == "embedded" else []
+    probes = functools.partial(build_probes, rows, tasks, instance or ())
     with interruptible(f"answers so far are in {place / FILE}"), progress_bar("probing", shown=not as_json) as progress:
         summary = ask(settings, probes, progress)
     if summary.complete:
@@ -106,8 +109,8 @@ def probe(
         print_json(probe_dict(summary))
     else:
         put(f"{model} at {summary.server}: {WAYS[summary.way]}")
-        for title, (header, rows) in probe_tables(summary):
-            print_table(header, rows, title=title)
+        for title, (header, lines) in probe_tables(summary):
+            print_table(header, lines, title=title)
         put(
             "Logarithms are natural; intervals are 95 %, by bootstrap over instances. References are our own text: this"
         )
