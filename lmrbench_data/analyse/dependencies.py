@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..errors import ArgumentError
 from ..evaluate.extract import MalformedAnswer
 from ..evaluate.predictions import Prediction, PredictionFile, PredictionKey
+from ..evaluate.reports.annotations import Annotation
 from ..evaluate.reports.association import Mean, mean_by_cluster
 from ..evaluate.reports.levels import Level, outcome, reaches
 from ..evaluate.runs.folder import read_facts, read_results
@@ -99,13 +100,17 @@ class DependencyRecall:
 
 
 def dependency_recall(
-    runs: Sequence[Path], dataset: str | None = None, progress: Progress | None = None
+    runs: Sequence[Path],
+    dataset: str | None = None,
+    progress: Progress | None = None,
+    annotations: Sequence[Annotation] = (),
 ) -> DependencyRecall:
     """The dependency recall of the answers of runs. No code is executed.
 
     Args:
         dataset: where the runs' dataset is now, if it has moved.
         progress: told of each answer; the label is what became of it.
+        annotations: people's error classes, which come before those of a model (`analyse_errors`).
 
     Raises:
         InputError: no run folder, a damaged one, or another dataset.
@@ -125,7 +130,7 @@ def dependency_recall(
                 work.append((run, row, prediction))
     shown.start(len(work))
     names: dict[tuple[str, str], frozenset[Name] | str] = {}
-    why = {run: _why(run) for run in runs}
+    why = {run: _why(run, annotations) for run in runs}
     for run, row, prediction in work:
         reached = outcome(row["status"], row["core_status"])
         dataset_row = rows[prediction.instance_id]
@@ -200,9 +205,9 @@ def _of_answer(
     return known[key]
 
 
-def _why(run: Path) -> dict[PredictionKey, str]:
+def _why(run: Path, annotations: Sequence[Annotation]) -> dict[PredictionKey, str]:
     """Of the failed answers whose error class is known, whether they show cross-file retrieval."""
-    answers = analyse_errors(run).classified
+    answers = analyse_errors(run, annotations).classified
     retrieval = {item.key for item in answers if item.classes and ErrorClass.CROSS_FILE_RETRIEVAL in item.classes.all}
     return {item.key: RETRIEVAL if item.key in retrieval else OTHER for item in answers}
 
