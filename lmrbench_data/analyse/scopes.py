@@ -26,7 +26,7 @@ class Local(NamedTuple):
 class Scopes(ast.NodeVisitor):
     """Tells the names that a piece of code reads from those that it binds itself."""
 
-    def __init__(self, walk: Walk, module: Module, of_class: str) -> None:
+    def __init__(self, walk: "Walk", module: Module, of_class: str) -> None:
         self._walk, self._module, self._class = walk, module, of_class
         self._bound: list[dict[str, Local]] = []
 
