@@ -20,6 +20,9 @@ from lmrbench_data.analyse.dependencies import (
     reference_names,
     tables,
 )
+from lmrbench_data.analyse.errors.classes import Classes, ErrorClass
+from lmrbench_data.analyse.errors.prompt import Diagnosis, Evidence
+from lmrbench_data.analyse.errors.store import ErrorFile, Outcome
 from lmrbench_data.analyse.names import Kind, Repository
 from lmrbench_data.build import load_benchmark, write_dataset
 from lmrbench_data.evaluate.judge.store import Judge
@@ -187,9 +190,7 @@ def test_names_of_imports_change_nothing(alias: str) -> None:
     assert names(f"from lib import helpers as {alias}\n{alias}.decay(x)") == {"lib/helpers.py::decay"}
 
 
-def test_recall_of_a_run_by_outcome_and_error_class(
-    tmp_path: Path, toy_row: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recall_of_a_run_by_outcome_and_error_class(tmp_path: Path, toy_row: dict[str, Any]) -> None:
     write_dataset([toy_row], tmp_path / "toy", load_benchmark())
     answers = {
         "finds": "def scale(values, factor):\n    return [value * factor + OFFSET for value in values]\n",
@@ -202,10 +203,6 @@ def test_recall_of_a_run_by_outcome_and_error_class(
         {"instance_id": "toy-scale", "model_name_or_path": name, "function": text} for name, text in answers.items()
     ]
     run = lmr.evaluate(predictions, tmp_path / "run", dataset=str(tmp_path / "toy"), sandbox="local").path
-    from lmrbench_data.analyse.errors.classes import Classes, ErrorClass
-    from lmrbench_data.analyse.errors.prompt import Diagnosis, Evidence
-    from lmrbench_data.analyse.errors.store import ErrorFile, Outcome
-
     with ErrorFile.open(run) as file:
         for name, error in (("invents", ErrorClass.CROSS_FILE_RETRIEVAL), ("adds", ErrorClass.PAPER_PARSING)):
             prediction = Prediction("toy-scale", name, "function", answers[name])
