@@ -83,7 +83,7 @@ def errors(
             progress_bar("asking", shown=not as_json) as progress,
         ):
             summary = ask_why(settings, progress)
-    elif not annotations and not (run / FILE).is_file():
+    elif not annotations and not ((run / FILE).is_file() and (run / FILE).stat().st_size):
         raise InputError(f"{run}: nobody was asked yet; give a model to ask (--model), or people's labels (--labels)")
     found = analyse_errors(run, annotations, model=model, instances=instance or ())
     if as_json:
