@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import TOY_ANSWER
-from openai_server import Request, Server
+from openai_server import Reply, Request, Server
 
 import lmrbench_data as lmr
 from lmrbench_data.analyse.errors.classes import ErrorClass, read_class, read_classes
@@ -235,6 +235,15 @@ def test_what_cannot_be_read_is_an_error_and_no_class(bench: Bench) -> None:
     bench.server.judge = model
     found = bench.json("--model", "m")
     assert (found["classified"], found["asked"]) == (4, 1)
+
+
+def test_a_question_that_is_too_long_for_the_model_is_not_asked_again(bench: Bench) -> None:
+    said = {"message": "maximum context length is 100 tokens", "code": "context_length_exceeded"}
+    bench.server.judge = lambda request: Reply(400, {"error": said}) if "tuple(" in request.user else model(request)
+    done = bench.errors("--model", "m")
+    assert (done.status, "1 not asked about: too long" in done.err) == (0, True)
+    assert bench.json("--model", "m")["without_class"] == {"malformed": 1, "too long": 1}
+    assert len(bench.server.requests) == 3
 
 
 GOOD = error("policy", "return None")

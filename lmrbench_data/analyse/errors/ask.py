@@ -13,7 +13,7 @@ from ...evaluate.extract import MalformedAnswer
 from ...evaluate.judge.cache import cache_key
 from ...evaluate.judge.client import JudgeClient
 from ...evaluate.judge.limits import Limits
-from ...evaluate.judge.prompt import NotJudged
+from ...evaluate.judge.prompt import TOO_LONG, NotJudged
 from ...evaluate.judge.settings import JudgeSettings, JudgeSummary
 from ...evaluate.judge.store import AnswerId, Judge, answer_id
 from ...evaluate.predictions import Prediction, PredictionFile
@@ -173,12 +173,15 @@ class _Asking:
                 reply.opinion,
                 found,
                 reply.error,
+                TOO_LONG if reply.too_long else "",
                 tokens=reply.tokens,
                 counted=reply.counted,
                 cost_usd=self.price.cost(*reply.tokens) if self.price else None,
                 temperature=reply.temperature,
                 duration_s=time.monotonic() - started,
             )
+            if made.reason:
+                self.summary.not_judged[answer] = made.reason
             label = self._write(answer, made)
             self._limits.learn(reply)
         if reply.opinion:
