@@ -93,8 +93,9 @@ def _lines(scores: Sequence[ModelScore]) -> Iterator[str]:
         kept = read_familiarity(score.path)
         if cutoff := kept["cutoffs"].get(score.model):
             parts = parts_of(score, cutoff, kept["published"])
-            told = "; ".join(f"{name}: {_reached(score, tally)}" for name, tally in parts.items() if tally.total)
-            yield f"{score.name} ({score.track}), {score.headline} beside its knowledge cut-off {cutoff}: {told}."
+            told = "; ".join(f"{name} {_reached(score, tally)}" for name, tally in parts.items() if tally.total)
+            who = f"{score.name}, track {score.track}"
+            yield f"{who}, {score.headline} beside its knowledge cut-off {cutoff}: {told}."
         for key in ("probes", "canaries"):
             for item in kept[key].values():
                 if item["line"] not in said:
