@@ -29,8 +29,9 @@ from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.judge.cache import Cache
 from lmrbench_data.evaluate.judge.category import Category
 from lmrbench_data.evaluate.judge.client import TEMPERATURE
+from lmrbench_data.evaluate.judge.limits import USELESS_AFTER
 from lmrbench_data.evaluate.judge.prompt import prompt_version
-from lmrbench_data.evaluate.judge.run import USELESS_AFTER, judge
+from lmrbench_data.evaluate.judge.run import judge
 from lmrbench_data.evaluate.judge.settings import JudgeSettings, JudgeSummary
 from lmrbench_data.evaluate.judge.store import judges, read_judgements
 from lmrbench_data.evaluate.judge.summary import summarise
@@ -477,7 +478,7 @@ def test_a_useless_judge_is_left(said: str, judging: Judging, server: Server) ->
     summary = judging.here(workers=1)
     assert (summary.asked, summary.complete) == (USELESS_AFTER, False)
     assert len(server.requests) == 3 * USELESS_AFTER
-    assert f"{USELESS_AFTER} votes in a row brought no judgement" in summary.stopped
+    assert f"{USELESS_AFTER} questions in a row brought no judgement" in summary.stopped
     assert (said if said in TELLING else "no readable answer") in summary.stopped
 
     # A judgement in between starts the count again.

@@ -20,7 +20,7 @@ from lmrbench_data.chat.client import Endpoint
 from lmrbench_data.evaluate.extract import MalformedAnswer
 from lmrbench_data.evaluate.judge import prompt
 from lmrbench_data.evaluate.judge.category import Category
-from lmrbench_data.evaluate.judge.client import JudgeClient
+from lmrbench_data.evaluate.judge.client import JUDGEMENT, JudgeClient
 from lmrbench_data.evaluate.judge.definitions import used_definitions
 from lmrbench_data.evaluate.judge.prompt import NotJudged, build_messages, prompt_version
 from lmrbench_data.evaluate.judge.untrusted import boundary, code_only
@@ -102,7 +102,7 @@ def server() -> Iterator[Server]:
 
 
 async def ask(server: Server, messages: list[dict[str, str]]) -> Category | None:
-    async with JudgeClient(Endpoint("gullible", server.base_url)) as client:
+    async with JudgeClient(Endpoint("gullible", server.base_url), JUDGEMENT) as client:
         answer = await client.ask(messages)
     return answer.opinion.category if answer.opinion else None
 

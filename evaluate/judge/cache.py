@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ...chat.client import Message
 from ...files import write_atomically
@@ -27,21 +28,31 @@ class Cache:
 
     def get(self, key: str) -> tuple[Opinion, str] | None:
         """The opinion and when it was given; None if there is none that can be read."""
-        if self.folder is None:
-            return None
+        stored = self.read(key)
         try:
-            stored = json.loads(self._path(self.folder, key).read_text(encoding="utf-8"))
             points = tuple(str(point) for point in stored["rationale"])
             texts = str(stored["algorithm"]), str(stored["implementation"])
             return Opinion(Category(stored["category"]), *texts, points), str(stored["judged_at"])
-        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        except (ValueError, LookupError, TypeError):
             return None
 
     def put(self, key: str, opinion: Opinion, judged_at: str) -> None:
-        """Keep an opinion; a file is whole or not there."""
+        """Keep an opinion."""
+        self.write(key, {**asdict(opinion), "judged_at": judged_at})
+
+    def read(self, key: str) -> Any:
+        """What is kept under a key; None if nothing is that can be read."""
         if self.folder is None:
-            return
-        write_atomically(self._path(self.folder, key), json.dumps({**asdict(opinion), "judged_at": judged_at}))
+            return None
+        try:
+            return json.loads(self._path(self.folder, key).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def write(self, key: str, value: Mapping[str, Any]) -> None:
+        """Keep what JSON can hold; a file is whole or not there."""
+        if self.folder is not None:
+            write_atomically(self._path(self.folder, key), json.dumps(value))
 
     @staticmethod
     def _path(folder: Path, key: str) -> Path:

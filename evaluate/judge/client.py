@@ -1,11 +1,11 @@
-"""Ask a judge model for its opinion; an answer that cannot be read is asked for again, with the reason."""
+"""Ask a model for an answer in a form, such as a judgement; one that cannot be read is asked for again, saying why."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from ...chat.client import CUT, NO_COMPLETION, ChatClient, Endpoint, Message, RequestFailed
-from .parse import Opinion, Unreadable, parse_reply
+from .parse import Unreadable, parse_reply
 from .prompt import SCHEMA, repair_message
 
 if TYPE_CHECKING:
@@ -19,11 +19,30 @@ TEMPERATURE = 0.7
 _MAX_ECHO = 8000
 
 
+#: What an answer is read as.
+_Read = TypeVar("_Read")
+
+
 @dataclass(frozen=True)
-class Reply:
+class Form(Generic[_Read]):
+    """What an answer has to look like."""
+
+    name: str
+    schema: Mapping[str, Any]
+    parse: Callable[[str], _Read]
+    """Raises Unreadable."""
+    repair: Callable[[str], Message]
+    """What is said to a model whose answer could not be read, from the reason."""
+
+
+JUDGEMENT = Form("judgement", SCHEMA, parse_reply, repair_message)
+
+
+@dataclass(frozen=True)
+class Reply(Generic[_Read]):
     """What came of asking: an opinion, or the reason why there is none."""
 
-    opinion: Opinion | None
+    opinion: _Read | None
     error: str = ""
     tokens: tuple[int, int] = (0, 0)
     """Of questions and of answers, all attempts together."""
@@ -37,15 +56,16 @@ class Reply:
     """The server says that it cannot take so long a question."""
 
 
-class JudgeClient:
-    """A connection to a judge model; use as an asynchronous context manager.
+class JudgeClient(Generic[_Read]):
+    """A connection to a model that answers in a form; use as an asynchronous context manager.
 
     Raises:
         InputError: no key, or a malformed address, said before anything is sent.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._chat = ChatClient(endpoint, temperature=TEMPERATURE, schema=SCHEMA, schema_name="judgement")
+    def __init__(self, endpoint: Endpoint, form: Form[_Read], temperature: float = TEMPERATURE) -> None:
+        self._form = form
+        self._chat = ChatClient(endpoint, temperature=temperature, schema=form.schema, schema_name=form.name)
         self.server = self._chat.server
 
     async def __aenter__(self) -> Self:
@@ -62,7 +82,7 @@ class JudgeClient:
         """What the server turned out to refuse, for the user; empty if nothing."""
         return self._chat.refused
 
-    async def ask(self, messages: Sequence[Message]) -> Reply:
+    async def ask(self, messages: Sequence[Message]) -> Reply[_Read]:
         """The opinion of the model; of several independent answers, each is asked for in the same way.
 
         Raises:
@@ -70,7 +90,8 @@ class JudgeClient:
             InfraError: nothing answers at the address, or the account has no credit left.
         """
         asked = list(messages)
-        reply, reason = Reply(None, reached=False), ""
+        reply: Reply[_Read] = Reply(None, reached=False)
+        reason = ""
         for _ in range(ATTEMPTS):
             try:
                 completion = await self._chat.complete(asked)
@@ -86,10 +107,10 @@ class JudgeClient:
             )
             if not problem:
                 try:
-                    return replace(reply, opinion=parse_reply(text))
+                    return replace(reply, opinion=self._form.parse(text))
                 except Unreadable as error:
                     problem = CUT if completion.was_cut else str(error)
             reason = problem
             echo = {"role": "assistant", "content": text[:_MAX_ECHO]}
-            asked = [*messages, echo, repair_message(problem)] if text.strip() else list(messages)
+            asked = [*messages, echo, self._form.repair(problem)] if text.strip() else list(messages)
         return replace(reply, error=f"no readable answer in {ATTEMPTS} attempts: {reason}")

@@ -5,7 +5,7 @@ Tolerant in form, strict in meaning: an answer with two categories, or with half
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,12 +59,12 @@ def parse_reply(text: str) -> Opinion:
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
-        text = _without_thoughts(text)
+        text = without_thoughts(text, _holds_judgement)
     else:
-        text = _without_thoughts(whole) if isinstance(whole, str) else text  # JSON inside a JSON string
+        text = without_thoughts(whole, _holds_judgement) if isinstance(whole, str) else text  # JSON in a JSON string
     found, rest = _objects(text)
-    if not found:  # LaTeX in JSON: `\sigma` is not an escape
-        found, rest = _objects(re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', _mend_escape, text))
+    if not found:
+        found, rest = _objects(mend_escapes(text))
     if not found:
         raise Unreadable("there is no JSON object with a category in it")
     # Otherwise an object that is quoted inside a broken or unfinished answer would pass for the answer.
@@ -76,11 +76,21 @@ def parse_reply(text: str) -> Opinion:
     return opinions[-1]
 
 
-def _without_thoughts(text: str) -> str:
+def _holds_judgement(text: str) -> bool:
+    return bool(_FIELD_IN_TEXT.search(text) or _objects(text)[0])
+
+
+def without_thoughts(text: str, holds_answer: Callable[[str], bool]) -> str:
     """What a reasoning model says after its thoughts, which come first and end once.
 
     Many servers leave out the mark that begins them. What stands before the end may then be an answer as well as a
-    thought, so it must not hold a judgement.
+    thought, so it must not hold one.
+
+    Args:
+        holds_answer: tells whether an answer is in a text.
+
+    Raises:
+        Unreadable: thoughts and answer cannot be told apart.
     """
     marks = list(_THOUGHT.finditer(text))
     if not marks:
@@ -91,7 +101,7 @@ def _without_thoughts(text: str) -> str:
         raise Unreadable("it ends within the model's thoughts")
     if closing != ([False, True] if begun else [True]):
         raise Unreadable("thoughts and answer cannot be told apart")
-    if not begun and (_FIELD_IN_TEXT.search(text, 0, end.start()) or _objects(text[: end.start()])[0]):
+    if not begun and holds_answer(text[: end.start()]):
         raise Unreadable("there are judgements on both sides of the end of the thoughts")
     return text[end.end() :]
 
@@ -183,5 +193,6 @@ def plain(text: str) -> str:
     return line if len(line) <= MAX_TEXT else line[: MAX_TEXT - 1] + "…"
 
 
-def _mend_escape(match: re.Match[str]) -> str:
-    return match[0] if match[1] else "\\\\"
+def mend_escapes(text: str) -> str:
+    """JSON with LaTeX in it made JSON: the backslash of `\\sigma` escapes nothing, and is doubled."""
+    return re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', lambda match: match[0] if match[1] else "\\\\", text)

@@ -64,6 +64,19 @@ class NotJudged(LMRBenchError):
         """`TOO_LONG` or `NOT_PLAIN`."""
 
 
+class Material(NamedTuple):
+    """What can be shown of an answer, and of what it answers, in the blocks of a template."""
+
+    values: dict[str, str]
+    """By the names that a template has for them."""
+    parts: list[str]
+    """What the candidate wrote, as it is shown."""
+    code: str
+    """That of the markers around what the candidate wrote; it is one of the values, too."""
+    identical: bool
+    """The answer's code is the reference's."""
+
+
 class Question(NamedTuple):
     """What a judge is asked about an answer, as far as it has to be asked."""
 
@@ -77,8 +90,13 @@ class Question(NamedTuple):
 @functools.cache
 def prompt_version() -> str:
     """`v2-` and a hash of everything that a judge is told beside the material."""
-    text = _template_file().read_text(encoding="utf-8") + json.dumps(SCHEMA)
-    return f"{TEMPLATE.removeprefix('prompt_').removesuffix('.md')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return version_of(_template_file(), SCHEMA)
+
+
+def version_of(template: Path, schema: Mapping[str, Any]) -> str:
+    """A template's version, which its name ends in, and a hash of its text and of the schema."""
+    text = template.read_text(encoding="utf-8") + json.dumps(schema)
+    return f"{template.stem.rpartition('_')[2]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def build_messages(row: DatasetRow, prediction: Prediction) -> list[Message]:
@@ -95,6 +113,24 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
     Raises:
         MalformedAnswer: the prediction cannot be applied: there is no candidate function.
         NotJudged: the candidate's function is too long, or cannot be freed of remarks.
+    """
+    material = gather(row, prediction, prompt_version())
+    sections = template_sections(_template_file())
+    user = sections["user"].render(**material.values)
+    messages = [{"role": "system", "content": sections["system"].render()}, {"role": "user", "content": user}]
+    theirs, everything = sum(map(len, material.parts)), sum(len(message["content"]) for message in messages)
+    return Question(messages, material.identical, is_mostly_candidate=2 * theirs > everything)
+
+
+def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = "") -> Material:
+    """What can be shown of an answer: instruction, paper, reference, definitions that are used, the candidate's code.
+
+    Args:
+        version: of the prompt that shows it.
+        said: what else comes from the candidate's side, such as the text of its errors.
+
+    Raises:
+        MalformedAnswer, NotJudged: as `build_question`.
     """
     goal = row["goal_file"]
     masked, files = read_archive(row["repo_archive"]), rebuild(row, prediction)
@@ -115,8 +151,8 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
     same = before.above.strip() == reference.above.strip(), before.below.strip() == reference.below.strip()
     around = after.around(same)
     others = list(_other_files(row, masked, files, changed)) if changed else []
-    parts = [after.function, around, *(part for pair in others for part in pair)]
-    code = boundary(row["instance_id"], prompt_version(), *parts)
+    parts = [after.function, around, *(part for pair in others for part in pair), *filter(None, [said])]
+    code = boundary(row["instance_id"], version, *parts)
     if all(same):
         context = ["The rest of the candidate's file is the same as the rest of the reference's."]
     else:
@@ -125,28 +161,25 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
         context.append(enclose(f"CANDIDATE'S CHANGE OF THE FILE {harmless(name)}", text, code))
     if hidden := len(changed) - len(others):
         context.append(f"The candidate also changed {hidden} of the repository's other files, which are not shown.")
-    sections = _sections()
-    user = sections["user"].render(
-        goal_function=row["goal_function"],
-        goal_file=goal,
-        instruction=enclose("INSTRUCTION", row["instruction"].strip()),
-        contract=_contract(row, prediction),
-        paper=enclose("SUMMARY OF THE PAPER", _shorten(row["paper_text"].strip(), MAX_PAPER)),
-        reference_function=enclose("REFERENCE FUNCTION", reference.function),
-        reference_context=enclose("REST OF THE REFERENCE'S FILE", reference.around()),
-        definitions=_definitions(row, masked, [golden, candidate]),
-        code=code,
-        candidate_function=enclose("CANDIDATE FUNCTION", after.function, code),
-        candidate_context="\n\n".join(context),
-    )
-    messages = [{"role": "system", "content": sections["system"].render()}, {"role": "user", "content": user}]
-    theirs, everything = sum(map(len, parts)), sum(len(message["content"]) for message in messages)
-    return Question(messages, not changed and same_code(candidate, golden), is_mostly_candidate=2 * theirs > everything)
+    values = {
+        "goal_function": row["goal_function"],
+        "goal_file": goal,
+        "instruction": enclose("INSTRUCTION", row["instruction"].strip()),
+        "contract": _contract(row, prediction),
+        "paper": enclose("SUMMARY OF THE PAPER", _shorten(row["paper_text"].strip(), MAX_PAPER)),
+        "reference_function": enclose("REFERENCE FUNCTION", reference.function),
+        "reference_context": enclose("REST OF THE REFERENCE'S FILE", reference.around()),
+        "definitions": _definitions(row, masked, [golden, candidate]),
+        "code": code,
+        "candidate_function": enclose("CANDIDATE FUNCTION", after.function, code),
+        "candidate_context": "\n\n".join(context),
+    }
+    return Material(values, parts, code, not changed and same_code(candidate, golden))
 
 
 def repair_message(reason: str) -> Message:
     """What is said to a judge whose answer could not be read."""
-    return {"role": "user", "content": _sections()["repair"].render(reason=reason)}
+    return {"role": "user", "content": template_sections(_template_file())["repair"].render(reason=reason)}
 
 
 def _contract(row: DatasetRow, prediction: Prediction) -> str:
@@ -232,10 +265,14 @@ def _template_file() -> Path:
 
 
 @functools.cache
-def _sections() -> dict[str, Any]:
-    """The template's parts by name: system, user, repair."""
+def template_sections(template: Path) -> dict[str, Any]:
+    """A template's parts by name: system, user, repair.
+
+    Args:
+        template: a Markdown file with a heading of the first level for each part.
+    """
     import jinja2
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
-    pieces = re.split(r"^# (\w+)\n", _template_file().read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    pieces = re.split(r"^# (\w+)\n", template.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return {name: environment.from_string(text.strip()) for name, text in zip(pieces[::2], pieces[1::2], strict=True)}

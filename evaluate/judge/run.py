@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...chat.loop import run_to_end
+from ...chat.loop import run_to_end, share_out
 from ...chat.prices import Price
 from ...errors import ArgumentError, InputError, LMRBenchError
 from ...loader import dataset_sha256, load_rows
@@ -25,7 +25,8 @@ from ..runs.folder import read_facts
 from ..runs.standing import is_imported
 from .cache import cache_key
 from .category import Category
-from .client import TEMPERATURE, JudgeClient, Reply
+from .client import JUDGEMENT, TEMPERATURE, JudgeClient
+from .limits import Limits
 from .parse import Opinion
 from .prompt import TOO_LONG, NotJudged, Question, build_question, prompt_version
 from .settings import JudgeSettings, JudgeSummary
@@ -41,12 +42,6 @@ from .store import (
     VoteKey,
 )
 
-#: So many answers in a row that a server failed on mean that it will not come back by itself.
-GIVE_UP_AFTER = 3
-#: So many votes in a row without a readable judgement, each asked for several times, mean that none will come.
-USELESS_AFTER = 10
-_UNCOUNTED = "the judge's server does not say how many tokens it used, so max_cost cannot be kept"
-_WITHOUT_LIMIT = "without a limit, the others are asked for"
 #: On an answer with the reference's code.
 _IDENTICAL = Opinion(
     Category.CC,
@@ -73,7 +68,7 @@ def judge(
         KeyboardInterrupt: judgements had so far are kept.
     """
     price = settings.price()
-    client = JudgeClient(settings.endpoint)
+    client = JudgeClient(settings.endpoint, JUDGEMENT)
     of_run = _rows_of_run(settings, read_facts(settings.run), rows)
     return _judge(settings, client, price, of_run, progress)
 
@@ -90,12 +85,12 @@ def judge_predictions(
         InputError, InfraError, KeyboardInterrupt: as `judge`.
     """
     by_id = {row["instance_id"]: row for row in rows}
-    return _judge(settings, JudgeClient(settings.endpoint), settings.price(), by_id, progress)
+    return _judge(settings, JudgeClient(settings.endpoint, JUDGEMENT), settings.price(), by_id, progress)
 
 
 def _judge(
     settings: JudgeSettings,
-    client: JudgeClient,
+    client: JudgeClient[Opinion],
     price: Price | None,
     rows: Mapping[str, DatasetRow],
     progress: Progress | None,
@@ -151,7 +146,7 @@ class _Judging:
     def __init__(
         self,
         settings: JudgeSettings,
-        client: JudgeClient,
+        client: JudgeClient[Opinion],
         price: Price | None,
         rows: Mapping[str, DatasetRow],
         file: JudgementFile,
@@ -162,9 +157,7 @@ class _Judging:
         self.judge = Judge(settings.endpoint.model, prompt_version(), client.server)
         self.summary = JudgeSummary(self.judge)
         self._predictions = _predictions(settings)
-        self._failures = self._useless = 0
-        self._first = asyncio.Lock()
-        self._usage_is_known = False
+        self._limits = Limits(self.summary, settings.max_cost, price, file.spent[self.judge.model])
 
     def plan(self) -> Iterator[_Job]:
         """The votes that are missing, each answer once."""
@@ -185,14 +178,7 @@ class _Judging:
     async def run(self, jobs: Sequence[_Job]) -> None:
         """Have the votes; whatever ends this early, nothing is left under way."""
         async with self.client:
-            queue = iter(jobs)
-            workers = [asyncio.create_task(self._work(queue)) for _ in range(min(self.settings.workers, len(jobs)))]
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
+            await share_out(jobs, self.settings.workers, self._work)
 
     async def _work(self, queue: Iterator[_Job]) -> None:
         for job in queue:
@@ -230,15 +216,12 @@ class _Judging:
             self.summary.cached += 1
             self.file.append(job.key, Vote(stored[0], cost_usd=0.0, judged_at=stored[1], cached=True))
             return str(stored[0].category)
-        if self.settings.max_cost is not None and not self._usage_is_known:
-            async with self._first:  # until it is known that costs can be counted, one is asked for at a time
-                if not self._usage_is_known:
-                    return await self._ask(job, key, question)
-        return await self._ask(job, key, question)
+        async with self._limits.turn():
+            return await self._ask(job, key, question)
 
     async def _ask(self, job: _Job, key: str, question: Question) -> str:
         """Ask for a vote, unless there is a reason to stop, and write down what came of it."""
-        if self.summary.stopped or self._spent_all():
+        if self._limits.reached():
             return ""
         started = time.monotonic()
         asked = await self.client.ask(question.messages)
@@ -258,22 +241,11 @@ class _Judging:
         if reason:
             self.summary.not_judged[job.key.answer] = reason
             return NOT_JUDGED
-        self._stop_if_hopeless(asked)
+        self._limits.learn(asked)
         if asked.opinion is None:
             return self._missing(asked.error)
         self.settings.cache.put(key, asked.opinion, vote.judged_at)
         return str(asked.opinion.category)
-
-    def _stop_if_hopeless(self, asked: Reply) -> None:
-        self._usage_is_known = self._usage_is_known or (asked.counted and any(asked.tokens))
-        self._failures = 0 if asked.reached else self._failures + 1
-        self._useless = 0 if asked.opinion else self._useless + asked.reached
-        if self._failures >= GIVE_UP_AFTER:
-            self._stop(f"the judge's server {self.judge.server} keeps failing ({asked.error})")
-        if self._useless >= USELESS_AFTER:
-            self._stop(f"{self._useless} votes in a row brought no judgement ({asked.error})")
-        if self.settings.max_cost is not None and not asked.counted:
-            self._stop(_UNCOUNTED, _WITHOUT_LIMIT)
 
     def _failed(self, job: _Job, reason: str) -> str:
         """A vote for which nobody could be asked."""
@@ -284,24 +256,6 @@ class _Judging:
         self.summary.errors += 1
         self.summary.first_error = self.summary.first_error or reason
         return JUDGE_ERROR
-
-    def _spent_all(self) -> bool:
-        limit = self.settings.max_cost
-        if limit is None:
-            return False
-        spent = self.file.spent[self.judge.model].cost(self.price)
-        if spent is None:
-            self._stop(_UNCOUNTED, _WITHOUT_LIMIT)
-        elif spent >= limit:
-            self._stop(
-                f"{spent:.4f} USD are spent on this run's judgements, of {limit:g} allowed",
-                "a higher limit asks for those that are missing",
-            )
-        return bool(self.summary.stopped)
-
-    def _stop(self, reason: str, hint: str = "") -> None:
-        if not self.summary.stopped:
-            self.summary.stopped, self.summary.hint = reason, hint or self.summary.hint
 
     def _question(self, job: _Job) -> Question:
         prediction = self._predictions.read(job.position)

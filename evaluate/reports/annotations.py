@@ -1,4 +1,4 @@
-"""Read what people say of answers: CSV or JSONL of annotator, instance, model, category and comment.
+"""Read what people say of answers: CSV or JSONL of annotator, instance, model, a label (the category) and comment.
 
 A bad row never stops the reading: it is returned with its place and reason, beside the good ones.
 """
@@ -6,10 +6,10 @@ A bad row never stops the reading: it is returned with its place and reason, bes
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ..judge.category import Category, read_category
@@ -22,9 +22,19 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_NAME = 200
 
 
+class LabelColumn(NamedTuple):
+    """The column that holds what people say."""
+
+    name: str
+    read: Callable[[str], str | None]
+    """The label that a text names; None if none."""
+    needed: str
+    """What it has to be, in words."""
+
+
 @dataclass(frozen=True)
 class Annotation:
-    """One person's category for one answer."""
+    """One person's label for one answer."""
 
     annotator: str
     instance_id: str
@@ -33,7 +43,8 @@ class Annotation:
     track: str
     """Empty if it names none."""
     sample: int
-    category: Category
+    category: str
+    """A category of the judge, or what another column of labels reads."""
     comment: str
 
     @property
@@ -42,11 +53,24 @@ class Annotation:
         return self.instance_id, self.model, self.setting, self.track, self.sample
 
 
-def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
+def _category(text: str) -> Category | None:
+    """A category by its letters or name. Never by a number: scales of different people start at different ends."""
+    if any(char.isdigit() for char in text):
+        return None
+    return Category.LC if text.lower() == "logic correct" else read_category(text)
+
+
+CATEGORY = LabelColumn("category", _category, "CC, LC or LI")
+
+
+def read_annotations(path: Path, label: LabelColumn = CATEGORY) -> tuple[list[Annotation], list[BadRow]]:
     """All annotations of a file, and the rows that are none.
 
     Columns: annotator, instance_id (or instance), model_name_or_path (or model), category; optional: setting, track,
     sample, comment. Categories: CC, LC, LI or their names, in any case.
+
+    Args:
+        label: what stands in place of the category.
 
     Raises:
         InputError: the file cannot be read.
@@ -63,7 +87,7 @@ def read_annotations(path: Path) -> tuple[list[Annotation], list[BadRow]]:
     bad: list[BadRow] = []
     seen: dict[tuple[Any, ...], str] = {}
     for place, value in raw:
-        item = value if isinstance(value, BadRow) else _check(place, value)
+        item = value if isinstance(value, BadRow) else _check(place, value, label)
         if isinstance(item, Annotation):
             first = seen.setdefault((item.annotator, item.answer), place)
             if first != place:
@@ -88,21 +112,21 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Any]]:
         raise InputError(f"annotations {path}:{reader.line_num}: not CSV: {error}") from error
 
 
-def _check(place: str, raw: Any) -> Annotation | BadRow:
+def _check(place: str, raw: Any, label: LabelColumn) -> Annotation | BadRow:
     if not isinstance(raw, Mapping):
         return BadRow(place, "not an object")
     if "" in raw:
         return BadRow(place, "more cells than the header has")
     row = {_ALIASES.get(str(name).strip().lower(), str(name).strip().lower()): value for name, value in raw.items()}
     texts = {}
-    for name in ("annotator", "instance_id", "model_name_or_path", "category"):
+    for name in ("annotator", "instance_id", "model_name_or_path", label.name):
         value = row.get(name)
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
             return BadRow(place, f"{name}: a text of 1 to {MAX_NAME} characters is needed, found {_shown(value)}")
         texts[name] = value.strip()
-    category = _category(texts["category"])
-    if category is None:
-        return BadRow(place, f"category: CC, LC or LI is needed, found {_shown(texts['category'])}")
+    found = label.read(texts[label.name])
+    if found is None:
+        return BadRow(place, f"{label.name}: {label.needed} is needed, found {_shown(texts[label.name])}")
     setting, track, comment = (row.get(name) or "" for name in ("setting", "track", "comment"))
     if not (isinstance(setting, str) and isinstance(comment, str)):
         return BadRow(place, "setting, comment: texts are needed")
@@ -116,14 +140,7 @@ def _check(place: str, raw: Any) -> Annotation | BadRow:
     if number < 0:
         return BadRow(place, f"sample: a number from 0 on is needed, found {_shown(sample)}")
     names = texts["annotator"], texts["instance_id"], texts["model_name_or_path"]
-    return Annotation(*names, setting, track, number, category, comment)
-
-
-def _category(text: str) -> Category | None:
-    """A category by its letters or name. Never by a number: scales of different people start at different ends."""
-    if any(char.isdigit() for char in text):
-        return None
-    return Category.LC if text.lower() == "logic correct" else read_category(text)
+    return Annotation(*names, setting, track, number, found, comment)
 
 
 def _shown(value: Any) -> str:

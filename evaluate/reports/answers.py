@@ -167,7 +167,7 @@ def _answer(
 ) -> Answer:
     key: PredictionKey = (*of, samples[0])
     result, prediction = run.results[key], run.predictions.get(key)
-    failed = _failed(result["cases"])
+    failed = failed_cases(result["cases"])
     return Answer(
         number,
         samples,
@@ -184,7 +184,8 @@ def _answer(
     )
 
 
-def _failed(cases: Sequence[CaseRow]) -> list[FailedCase]:
+def failed_cases(cases: Sequence[CaseRow]) -> list[FailedCase]:
+    """The cases of a result row that did not pass, core cases before others."""
     found: dict[tuple[str, str], FailedCase] = {}
     for case in sorted(cases, key=lambda case: not case["core"]):
         if case["status"] != Status.PASSED:

@@ -1,4 +1,4 @@
-"""How far two orders or labels go together: Cohen's kappa with a bootstrap interval, the partial gamma with its p.
+"""How far two orders or labels go together: Cohen's kappa and the partial gamma; and means, with bootstrap intervals.
 
 Random draws start from a fixed seed: equal rows give equal numbers.
 """
@@ -33,6 +33,38 @@ class Gamma(NamedTuple):
     """How many could be compared."""
 
 
+class Mean(NamedTuple):
+    """A mean; None where there is nothing to take it of."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+    """95 %."""
+    items: int
+
+
+def mean_by_cluster(values: Sequence[float], clusters: Sequence[str]) -> Mean:
+    """The mean of values, with the percentile bootstrap over clusters.
+
+    Args:
+        clusters: where each value belongs; values of one cluster resemble each other, so whole clusters are drawn.
+    """
+    if not values:
+        return Mean(None, None, 0)
+    names, inverse = np.unique(np.asarray(clusters), return_inverse=True)
+    sums, counts = np.bincount(inverse, weights=values), np.bincount(inverse)
+    mean = float(np.mean(values))
+    if len(names) < MIN_CLUSTERS:
+        return Mean(mean, None, len(values))
+    weights = _draws(len(names))
+    low, high = np.percentile(weights @ sums / (weights @ counts), [2.5, 97.5])
+    return Mean(mean, (float(low), float(high)), len(values))
+
+
+def _draws(clusters: int) -> NDArray[np.int64]:
+    """How often each cluster is drawn, in each draw of the bootstrap."""
+    return np.random.default_rng(0).multinomial(clusters, np.full(clusters, 1 / clusters), DRAWS)
+
+
 def cohen(first: Sequence[str], second: Sequence[str], clusters: Sequence[str]) -> Kappa:
     """Cohen's kappa of two raters, with the percentile bootstrap over clusters.
 
@@ -51,9 +83,7 @@ def cohen(first: Sequence[str], second: Sequence[str], clusters: Sequence[str]) 
     value = float(_kappa(tables.sum(axis=0)))
     if len(names) < MIN_CLUSTERS:
         return Kappa(value, None)
-    random = np.random.default_rng(0)
-    weights = random.multinomial(len(names), np.full(len(names), 1 / len(names)), DRAWS)
-    drawn = _kappa(np.tensordot(weights, tables, axes=1))
+    drawn = _kappa(np.tensordot(_draws(len(names)), tables, axes=1))
     low, high = np.nanpercentile(drawn, [2.5, 97.5])
     return Kappa(value, (float(low), float(high)))
 

@@ -17,6 +17,7 @@ from ..runs.folder import read_facts
 from .agreement import Agreement, measure_agreement
 from .annotations import Annotation
 from .calibration import Calibration, calibrations_of
+from .familiarity import familiarity_lines
 from .paired import Pair, compare_pairs
 from .scores import ModelScore, score_runs
 from .tables import column
@@ -42,6 +43,8 @@ class Report:
     bad_annotations: list[BadRow] = field(default_factory=list)
     calibrations: list[Calibration] = field(default_factory=list)
     """Of the judges whose judgements count, as far as the runs keep some."""
+    familiarity: list[str] = field(default_factory=list)
+    """What is known of how familiar the models are with the papers, as far as the runs keep it."""
 
     def to_markdown(self) -> str:
         """Tables and notes as Markdown."""
@@ -128,7 +131,9 @@ def make_report(
     pairs = compare_pairs(scores, names) if len(scores) <= MAX_COMPARED else []
     agreement = measure_agreement(annotations, scores) if annotations is not None else None
     calibrations = calibrations_of(paths, judge_model)
-    return Report(paths, facts, scores, pairs, judge_model, agreement, list(bad_annotations), calibrations)
+    familiarity = familiarity_lines(scores)
+    bad = list(bad_annotations)
+    return Report(paths, facts, scores, pairs, judge_model, agreement, bad, calibrations, familiarity)
 
 
 def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:

@@ -123,7 +123,7 @@ def notes(report: "Report") -> list[str]:
             "an infra error are left out. Points are the difference of the shares. Holm's p is adjusted for the number "
             "of comparisons at a level."
         )
-    return [*lines, *_about_people(report)]
+    return [*lines, *report.familiarity, *_about_people(report)]
 
 
 def _about_others(report: "Report") -> Iterator[str]:

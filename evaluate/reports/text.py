@@ -71,6 +71,7 @@ def report_dict(report: "Report") -> dict[str, Any]:
         "pairs": [{**dataclasses.asdict(pair), "instances": pair.instances} for pair in report.pairs],
         "agreement": agreement and _agreement_dict(agreement),
         "calibrations": [item.as_dict() for item in report.calibrations],
+        "familiarity": report.familiarity,
         "bad_annotations": [str(bad) for bad in report.bad_annotations],
     }
 

@@ -69,11 +69,14 @@ class Mutant:
     source: str
 
 
-def make_mutants(golden_file: str, goal_function: str, helpers: Collection[str] = ()) -> list[Mutant]:
+def make_mutants(
+    golden_file: str, goal_function: str, helpers: Collection[str] = (), most: int | None = None
+) -> list[Mutant]:
     """All mutants of the goal function that parse and differ from it and from each other, in order of their lines.
 
     Args:
         helpers: top-level functions, classes and constants that are masked with it (`remove`), and mutated as well.
+        most: at most so many, spread over all of them; all by default.
 
     Raises:
         InputError: libcst is not installed.
@@ -92,7 +95,9 @@ def make_mutants(golden_file: str, goal_function: str, helpers: Collection[str] 
     ]
     parts = [*functions[:1], *_definitions(wrapper.module, helpers)]
     mutants: dict[str, Mutant] = {}
-    for old, new in itertools.chain.from_iterable(map(_changes, parts)):
+    made = list(itertools.chain.from_iterable(map(_changes, parts)))
+    step = max(1, len(made) // most) if most else 1
+    for old, new in made[step // 2 :: step][:most]:
         source = cst.ensure_type(wrapper.module.deep_replace(old, new), cst.Module).code
         if source == golden_file or not _parses(source):
             continue

@@ -203,12 +203,8 @@ class ChatClient:
                         self._reason(error), reached=self._answered or too_long, too_long=too_long
                     ) from error
                 dialect = poorer
-            except (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError) as error:
-                raise InputError(self._hopeless(error)) from error
             except openai.APIError as error:
-                if error.code == "insufficient_quota":
-                    raise InfraError(f"the account has no credit left: {self._reason(error)}") from error
-                raise RequestFailed(self._reason(error), reached=False) from error
+                raise self._told(error) from error
             except (openai.OpenAIError, ValueError, TypeError, LookupError, RecursionError) as error:
                 # What the client raises on a body that is not what it says it is.
                 return f"{type(error).__name__}"
@@ -244,6 +240,16 @@ class ChatClient:
             # One that names nothing is first asked without any format: most servers that refuse one refuse both.
             return replace(dialect, format=dialect.format + 1 if named_format else last)
         return replace(dialect, temperature=False) if dialect.temperature else None
+
+    def _told(self, error: "openai.APIError") -> Exception:
+        """What a caller is told of an error that no other wording of the request mends."""
+        import openai
+
+        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError | openai.NotFoundError):
+            return InputError(self._hopeless(error))
+        if error.code == "insufficient_quota":
+            return InfraError(f"the account has no credit left: {self._reason(error)}")
+        return RequestFailed(self._reason(error), reached=False)
 
     def _hopeless(self, error: "openai.APIStatusError") -> str:
         what = {

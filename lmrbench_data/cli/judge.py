@@ -163,12 +163,17 @@ class Judged:
         return say_what_is_missing(self.outcome)
 
 
-def print_costs(done: "JudgeSummary") -> None:
-    """What judging took, on stdout."""
+def print_tokens(done: "JudgeSummary") -> None:
+    """What all questions took, on stdout."""
     cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
     if done.spent.uncounted:  # whatever its price: tokens that nobody counted
         cost = "   cost: unknown (the server does not say how many tokens it used)"
     put(f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}")
+
+
+def print_costs(done: "JudgeSummary") -> None:
+    """What judging took, on stdout."""
+    print_tokens(done)
     identical = f", {done.identical} for the reference's own code" if done.identical else ""
     put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} were there before{identical}")
 

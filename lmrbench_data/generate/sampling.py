@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..chat.client import ChatClient, Completion, Endpoint, RequestFailed
-from ..chat.loop import run_to_end
+from ..chat.loop import run_to_end, share_out
 from ..chat.prices import Price, chosen_price
 from ..errors import ArgumentError
 from ..evaluate.extract import MalformedAnswer
@@ -147,14 +147,7 @@ class _Sampling:
     async def run(self, jobs: Sequence[_Job]) -> None:
         """Have the answers; whatever ends this early, nothing is left under way."""
         async with self.client:
-            queue = iter(jobs)
-            workers = [asyncio.create_task(self._work(queue)) for _ in range(min(self.settings.workers, len(jobs)))]
-            try:
-                await asyncio.gather(*workers)
-            finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
+            await share_out(jobs, self.settings.workers, self._work)
 
     async def _work(self, queue: Iterator[_Job]) -> None:
         for job in queue:

@@ -2,9 +2,12 @@
 
 import typer
 
-from . import actions, structure, tables
+from . import actions, dependencies, errors, familiarity, structure, tables
 
 app = typer.Typer(no_args_is_help=True, help="Tables and analyses of the LMR-BENCH paper, on its data or on your runs.")
+app.command("tables")(tables.tables)
 app.command("actions")(actions.actions)
 app.command("structure")(structure.structure)
-app.command("tables")(tables.tables)
+app.command("errors")(errors.errors)
+app.command("dependencies")(dependencies.dependencies)
+app.add_typer(familiarity.app, name="familiarity")

@@ -1,0 +1,85 @@
+"""Papers before and after a model's knowledge cut-off, and how it scores on each part.
+
+The date of a paper is that of its first arXiv version, which the arXiv id names, else its year. Rows have no date of
+the original repository: it is taken to have come with the paper.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import ArgumentError
+from ...evaluate.reports.familiarity import Part, parts_of
+from ...evaluate.reports.scores import ModelScore, Tally, score_runs
+from ...evaluate.runs.folder import read_facts
+from ...loader import dataset_sha256, load_rows
+from ...rows import DatasetRow
+
+_ARXIV = re.compile(r"(\d\d)(0[1-9]|1[0-2])\.\d{4,5}(v\d+)?")
+_OLD_ARXIV = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?/(\d\d)(0[1-9]|1[0-2])\d{3}(v\d+)?")
+_MONTH = re.compile(r"(19|20)\d\d-(0[1-9]|1[0-2])")
+
+
+def published(row: DatasetRow) -> str:
+    """When a row's paper could first be read: `YYYY-MM`, or `YYYY` if no more is known."""
+    if found := _ARXIV.fullmatch(row["arxiv_id"] or ""):
+        return f"20{found[1]}-{found[2]}"
+    if found := _OLD_ARXIV.fullmatch(row["arxiv_id"] or ""):
+        return f"{'19' if int(found[1]) > 90 else '20'}{found[1]}-{found[2]}"
+    return str(row["year"])
+
+
+def read_cutoffs(texts: Sequence[str], models: Sequence[str]) -> dict[str, str]:
+    """Cut-offs by model, from `YYYY-MM` for all models and `MODEL=YYYY-MM` for one.
+
+    Raises:
+        ArgumentError: no month, or a model that has no answers.
+    """
+    common, special = "", {}
+    for text in texts:
+        model, _, month = text.rpartition("=")
+        if not _MONTH.fullmatch(month):
+            raise ArgumentError("cutoff", f"{text!r} is no month; give one such as 2024-06, or MODEL=2024-06")
+        if model and model not in models:
+            raise ArgumentError("cutoff", f"no answers of {model!r}; the runs have {', '.join(sorted(set(models)))}")
+        if model:
+            special[model] = month
+        else:
+            common = month
+    found = {model: special.get(model, common) for model in models}
+    if missing := sorted(model for model, month in found.items() if not month):
+        raise ArgumentError("cutoff", f"none is given for {', '.join(missing)}: MODEL=YYYY-MM, or YYYY-MM for all")
+    return found
+
+
+@dataclass(frozen=True)
+class Split:
+    """One model's scores on the parts of the instances."""
+
+    score: ModelScore
+    cutoff: str
+    parts: Mapping[Part, Tally]
+
+
+def split_scores(
+    runs: Sequence[Path], cutoffs: Sequence[str], dataset: str | None = None
+) -> tuple[list[Split], dict[str, str]]:
+    """Scores before and after each model's cut-off, and when the papers of the runs' instances came out.
+
+    Raises:
+        InputError: no run folder, another dataset, or cut-offs that do not fit.
+    """
+    scores = score_runs(runs)
+    dates: dict[str, str] = {}
+    for run in runs:
+        facts = read_facts(run)
+        spec = dataset or facts["dataset"]
+        rows = load_rows(spec)
+        if dataset_sha256(rows) != facts["dataset_sha256"]:
+            raise ArgumentError(
+                "dataset", f"{run} was evaluated on other rows than {spec!r} has; name the one it was on"
+            )
+        dates |= {row["instance_id"]: published(row) for row in rows if row["instance_id"] in facts["scope"]}
+    months = read_cutoffs(cutoffs, [score.model for score in scores])
+    return [Split(score, months[score.model], parts_of(score, months[score.model], dates)) for score in scores], dates
