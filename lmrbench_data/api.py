@@ -24,9 +24,9 @@ from .evaluate.judge.cache import Cache
 from .evaluate.judge.run import judge as judge_run
 from .evaluate.judge.settings import JudgeSettings, JudgeSummary
 from .evaluate.judge.store import answer_id, read_judgements
+from .evaluate.levels import Level, outcome, reaches
 from .evaluate.prediction_files import WORDS, BadRow, Source, check_source, raw_rows
 from .evaluate.reports.annotations import read_annotations
-from .evaluate.reports.levels import Level, outcome, reaches
 from .evaluate.reports.report import Report, make_report
 from .evaluate.reports.scores import ModelScore, score_runs
 from .evaluate.runs.evaluate import RunSettings, RunSummary

@@ -17,8 +17,8 @@ from inspect_ai.util import concurrency
 
 from .errors import InfraError
 from .evaluate.evaluator import evaluate_prediction
+from .evaluate.levels import Level, outcome, reaches
 from .evaluate.predictions import Prediction, check_track, read_predictions
-from .evaluate.reports.levels import Level, outcome, reaches
 from .evaluate.sandbox import open_sandbox
 from .evaluate.sandbox.base import Sandbox
 from .evaluate.verdict import Status, Verdict

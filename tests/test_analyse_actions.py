@@ -23,7 +23,7 @@ from lmrbench_data.analyse.sessions import Session, Sessions, original_sessions,
 from lmrbench_data.analyse.shell import kind_of
 from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions
 from lmrbench_data.errors import ArgumentError, InputError
-from lmrbench_data.evaluate.reports.levels import Level
+from lmrbench_data.evaluate.levels import Level
 
 WRONG = TOY_ANSWER.replace("*", "+")
 

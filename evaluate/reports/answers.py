@@ -10,12 +10,12 @@ from ...loader import dataset_sha256, load_rows
 from ...rows import CaseRow, DatasetRow, ResultRow
 from ...text import error_line
 from ..judge.store import AnswerId, Judgement, answer_id, read_judgements
+from ..levels import MISSING, outcome
 from ..predictions import Prediction, PredictionFile, PredictionKey
 from ..runs.folder import log_path, read_results
 from ..runs.standing import has_scripts, is_imported
 from ..verdict import Status
 from .changes import Part, changes
-from .levels import MISSING, outcome
 from .spending import read_numbers
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..levels import Level
 from ..verdict import Status
-from .levels import Level
 from .scores import ModelScore
 from .stats import holm, mcnemar, permutation
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from ...rows import ResultRow
 from ...text import counted
+from ..levels import Level, outcome
 from ..runs.folder import read_results
 from ..runs.standing import has_scripts, is_imported
 from ..verdict import Status
 from .calibration_tables import calibration_table
-from .levels import Level, outcome
 from .paired import MCNEMAR, PERMUTATION
 from .scores import ModelScore
 from .tables import (

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..levels import Level, reaches
 from ..predictions import PredictionFile, PredictionKey
-from .levels import Level, reaches
 
 #: What is read, and the names that it goes by; the first that holds a number counts.
 NAMES = {

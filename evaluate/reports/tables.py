@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from ...text import counted
 from ..judge.category import BEST_FIRST
+from ..levels import MISSING, OUTCOMES, Level
 from .agreement import Agreement
-from .levels import MISSING, OUTCOMES, Level
 from .paired import Pair
 from .scores import NOT_JUDGED, ModelScore, Tally
 from .spending import NAMES

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...text import counted
+from ..levels import Level, reaches
 from ..runs.standing import has_scripts, is_imported
 from .agreement import Agreement
-from .levels import Level, reaches
 from .plain import csv_cell, markdown_table
 from .plain import escape as _escape
 from .sections import failures, notes, tables

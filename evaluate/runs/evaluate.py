@@ -25,6 +25,7 @@ from ...version import __version__
 from ..decode import Frame, StreamError
 from ..evaluator import evaluate_prediction
 from ..expected import read_expected, record_seeds
+from ..levels import outcome
 from ..prediction_files import BadRow, Source, source_name
 from ..predictions import Prediction, read_predictions
 from ..sandbox.base import Limits, Sandbox
@@ -83,7 +84,7 @@ def evaluate(
     Args:
         predictions: what `predictions.read_predictions` takes.
         rows: all rows of the dataset (see `lmrbench_data.loader.load_rows`).
-        progress: told of each distinct answer; the label is its status.
+        progress: told of each distinct answer; the label is what it came to (`levels.OUTCOMES`).
 
     Raises:
         InputError: the predictions cannot be read, a name is unknown, or the folder belongs to another run.
@@ -133,7 +134,7 @@ def evaluate(
                 folder.write_log(job, verdict.log)
                 for entry in jobs[job]:
                     folder.append(entry, _result(entry, scope[job.instance_id], verdict, images, folder.facts))
-                progress.step(str(verdict.status))
+                progress.step(outcome(verdict.status, verdict.core_status))
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in folder.statuses(entries))
         complete = not summary.stopped and not summary.infra_errors
         folder.update(complete=complete, bad_rows=[str(bad) for bad in summary.bad_rows], finished_at=now())

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from ..errors import ArgumentError
 from ..evaluate.judge.category import BEST_FIRST
+from ..evaluate.levels import Level, reaches
 from ..evaluate.prediction_files import BadRow
 from ..evaluate.predictions import PredictionKey
 from ..evaluate.reports.agreement import majorities, match_labels
 from ..evaluate.reports.annotations import Annotation
-from ..evaluate.reports.levels import Level, reaches
 from ..evaluate.reports.report import make_report
 from ..evaluate.reports.scores import NOT_JUDGED, ModelScore
 from ..evaluate.reports.stats import wilson

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from ..errors import ArgumentError
 from ..evaluate.extract import MalformedAnswer
+from ..evaluate.levels import Level, outcome, reaches
 from ..evaluate.predictions import Prediction, PredictionFile, PredictionKey
 from ..evaluate.reports.annotations import Annotation
 from ..evaluate.reports.association import Mean, mean_by_cluster
-from ..evaluate.reports.levels import Level, outcome, reaches
 from ..evaluate.runs.folder import read_facts, read_results
 from ..evaluate.verdict import Status
 from ..evaluate.workspace import rebuild

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ArgumentError, InputError
+from ..evaluate.levels import Level, outcome, reaches
 from ..evaluate.prediction_files import raw_rows
 from ..evaluate.predictions import UNSTATED, PredictionKey
-from ..evaluate.reports.levels import Level, outcome, reaches
 from ..evaluate.runs.folder import read_facts, read_results
 from ..evaluate.verdict import Status
 from ..generate.agents.run import PREDICTIONS, TRAJECTORIES

@@ -14,9 +14,9 @@ from ....extras import need
 from ....paths import benchmark_folder
 from ....text import visible
 from ...judge.category import BEST_FIRST
+from ...levels import OUTCOMES, Level
 from ..answers import collect
 from ..changes import Part
-from ..levels import OUTCOMES, Level
 from ..sections import notes, tables
 from ..spending import in_words
 from ..tables import WORDS, column, mark

@@ -16,8 +16,8 @@ from ...evaluate.judge.limits import Limits
 from ...evaluate.judge.prompt import TOO_LONG, NotJudged
 from ...evaluate.judge.settings import JudgeSettings, JudgeSummary
 from ...evaluate.judge.store import AnswerId, Judge, answer_id
+from ...evaluate.levels import headline, outcome, reaches
 from ...evaluate.predictions import Prediction, PredictionFile
-from ...evaluate.reports.levels import headline, outcome, reaches
 from ...evaluate.runs.folder import read_facts, read_results
 from ...evaluate.verdict import Status
 from ...loader import dataset_sha256, load_rows

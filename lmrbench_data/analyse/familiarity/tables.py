@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...chat.logprobs import CHAT, ECHO, TEXT
+from ...evaluate.levels import Level
 from ...evaluate.reports.association import Mean, mean_by_cluster
-from ...evaluate.reports.levels import Level
 from .dates import Split
 from .probe import CONTINUATION, SCORE, ProbeSummary
 from .texts import CONTROLS, REFERENCE

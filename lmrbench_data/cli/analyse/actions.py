@@ -33,7 +33,7 @@ def actions(
     from ...analyse.actions import analyse_actions
     from ...analyse.sessions import original_sessions, run_sessions
     from ...errors import ArgumentError
-    from ...evaluate.reports.levels import Level
+    from ...evaluate.levels import Level
 
     check_names(out, figure)
     original = imported(runs)

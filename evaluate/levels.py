@@ -2,8 +2,8 @@
 
 from enum import StrEnum
 
-from ..predictions import TRACKS, UNSTATED
-from ..verdict import Status
+from .predictions import TRACKS, UNSTATED
+from .verdict import Status
 
 
 class Level(StrEnum):
