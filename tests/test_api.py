@@ -118,7 +118,7 @@ def test_progress_is_told_each_step(evaluate: Callable[..., lmr.Run]) -> None:
 
     progress = Counting()
     evaluate(ROWS, progress=progress)
-    assert (progress.total, sorted(progress.labels)) == (2, ["failed", "passed"])
+    assert (progress.total, sorted(progress.labels)) == (2, ["failed", "robust"])
 
 
 def test_mistakes_name_the_argument(evaluate: Callable[..., lmr.Run]) -> None:

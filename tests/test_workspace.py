@@ -43,8 +43,9 @@ def test_a_workspace_shows_the_task_and_nothing_else(toy_row: dict[str, Any], tm
     assert files == {"TASK.md", "paper.md", "repo", ".lmrbench.json"}
     assert toy_row["instruction"] in (folder / "TASK.md").read_text()
     assert toy_row["contract"] not in (folder / "TASK.md").read_text()
-    assert {path.name for path in (folder / "repo").iterdir()} == {".git", *read_archive(toy_row["repo_archive"])}
-    assert git(folder, "rev-list", "--all", "--objects").count("scale.py") == 1
+    shown = [path for path in (folder / "repo").rglob("*") if path.is_file() and ".git" not in path.parts]
+    assert {str(path.relative_to(folder / "repo")) for path in shown} == set(read_archive(toy_row["repo_archive"]))
+    assert git(folder, "rev-list", "--all", "--objects").count(" scale.py") == 1
     assert git(folder, "log", "--format=%s").splitlines() == ["toy, one function masked"]
     assert git(folder, "status", "--porcelain") == ""
     everything = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())

@@ -134,7 +134,7 @@ def evaluate(
                 folder.write_log(job, verdict.log)
                 for entry in jobs[job]:
                     folder.append(entry, _result(entry, scope[job.instance_id], verdict, images, folder.facts))
-                progress.step(outcome(verdict.status, verdict.core_status))
+                progress.step(str(outcome(verdict.status, verdict.core_status)))
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in folder.statuses(entries))
         complete = not summary.stopped and not summary.infra_errors
         folder.update(complete=complete, bad_rows=[str(bad) for bad in summary.bad_rows], finished_at=now())
