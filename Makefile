@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # What `make test-fast` runs; FAST="not docker" adds the slow ones.
 FAST   ?= not docker and not slow
 
-.PHONY: demo test test-fast test-all lint layers docs bench clean
+.PHONY: demo test test-fast test-all test-agents lint layers docs bench clean
 
 demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	@echo "== the golden files: every instance must pass"
@@ -25,6 +25,9 @@ demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	$(BIN)/lmrbench evaluate benchmark/examples/predictions.jsonl --out runs/demo-examples || test $$? -eq 1
 	@echo "== both side by side"
 	$(BIN)/lmrbench report runs/demo-gold runs/demo-examples --out runs/demo-report.md
+
+# The extra `agents`, apart: its libraries do not agree with the others of this environment.
+MINI    = $(shell $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["agents"])')
 
 # Everything; of the benchmark's own tasks, those that changed since they were proved are checked whole.
 test: $(if $(LINTED),$(VENV)/dev.installed,lint)
@@ -37,6 +40,12 @@ test-fast: $(VENV)/dev.installed
 # Every task whole, with all its variants: about an hour.
 test-all: lint
 	LMRBENCH_IN_DEPTH=1 $(PYTEST)
+
+# Agents that others wrote, on real containers: OpenHands in an image of its own, mini-swe-agent in a folder of its own.
+# What is missing fails here; everywhere else it is skipped.
+test-agents: $(VENV)/dev.installed $(VENV)/agents.installed
+	$(BIN)/lmrbench agent image openhands
+	LMRBENCH_TEST_AGENTS=1 LMRBENCH_AGENTS_PATH=$(CURDIR)/$(VENV)/agents $(BIN)/pytest -m agents
 
 lint: $(VENV)/dev.installed layers
 	$(BIN)/ruff check .
@@ -71,6 +80,11 @@ $(VENV)/docs.installed: $(BIN)/python pyproject.toml
 
 $(VENV)/local.installed: $(BIN)/python pyproject.toml
 	$(BIN)/pip install --quiet -e '.[local]'
+	@touch $@
+
+$(VENV)/agents.installed: $(BIN)/python pyproject.toml
+	rm -rf $(VENV)/agents
+	$(BIN)/pip install --quiet --target $(VENV)/agents '$(MINI)'
 	@touch $@
 
 $(VENV)/dev.installed: $(BIN)/python pyproject.toml
