@@ -14,7 +14,7 @@ from ...evaluate.sandbox.images import build_image, ensure_image, image_id
 
 _FOLDERS = Path(__file__).with_name("images")
 #: What an agent takes on top of the task's image, measured.
-DISK_MB = {"openhands": 700}
+DISK_MB = {"openhands": 500}
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ _OUTPUT_BYTES = 64 * 2**20
 #: What its process says of its end by its exit status.
 _ENDINGS = {0: "finished", 3: "stuck", 4: STEP_LIMIT, 5: "error"}
 _ENVIRONMENT = {
+    # The box's user has no shell of its own.
+    "SHELL": "/bin/bash",
     "OPENHANDS_SUPPRESS_BANNER": "1",
     # It would ask the network for prices.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -59,7 +61,7 @@ class OpenHandsAgent(Agent):
         log.write_bytes(done.output)
         if done.status is None:
             return TIME_LIMIT
-        if done.status not in _ENDINGS and not (job.trajectory / TRAJECTORY).stat().st_size:
+        if done.status != 0 and not (job.relay.steps or job.relay.limit or job.relay.failure):
             last = done.output.decode("utf-8", "replace").strip().rpartition("\n")[2]
             raise InfraError(f"{NAME} did not start (exit {done.status}: {last[:300]}); see {log}")
         return _ENDINGS.get(done.status, f"exit {done.status}")

@@ -21,7 +21,10 @@ def main() -> int:
     asked = json.loads(sys.argv[1])
     events = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
-    site.addsitedir(str(Path(sys.executable).parents[1] / "packages"))
+    home = Path(sys.executable).parents[1]
+    site.addsitedir(str(home / "packages"))
+    # Last: what the task's image has comes first.
+    os.environ["PATH"] += f"{os.pathsep}{home / 'tools'}"
     from openhands.sdk import LLM, Conversation
     from openhands.tools.preset.default import get_default_agent
     from pydantic import SecretStr
