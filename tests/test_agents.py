@@ -462,9 +462,7 @@ def test_openhands_keeps_to_its_limits(
 def test_an_agent_without_its_image_is_one_line(toy_row: Any, docker_sandbox: Sandbox, tmp_path: Path) -> None:
     row = {**toy_row, "docker_image": "lmrbench/none:000000000000"}
     settings = AgentSettings("openhands", MODEL, tmp_path / "out", base_url="http://127.0.0.1:1/v1")
-    with pytest.raises(
-        InputError, match=r"^openhands has no image on lmrbench/none:0{12} yet; build it"
-    ):
+    with pytest.raises(InputError, match=r"^openhands has no image on lmrbench/none:0{12} yet; build it"):
         run_agent(settings, [row])
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...archive import File, read_tree, tar_bytes
+from ...archive import read_tree, tar_bytes
 from ...environments import Environment
 from ...errors import InputError
 from ...evaluate.sandbox.images import build_image, ensure_image, image_id
+from ...loader import File
 
 _FOLDERS = Path(__file__).with_name("images")
 #: What an agent takes on top of the task's image, measured.
