@@ -27,7 +27,7 @@ demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	$(BIN)/lmrbench report runs/demo-gold runs/demo-examples --out runs/demo-report.md
 
 # The extra `agents`, apart: its libraries do not agree with the others of this environment.
-MINI    = $(shell $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["agents"])')
+MINI    = $(shell $(BIN)/python -c 'import tomllib; print(*map(repr, tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["agents"]))')
 
 # Everything; of the benchmark's own tasks, those that changed since they were proved are checked whole.
 test: $(if $(LINTED),$(VENV)/dev.installed,lint)
@@ -84,7 +84,7 @@ $(VENV)/local.installed: $(BIN)/python pyproject.toml
 
 $(VENV)/agents.installed: $(BIN)/python pyproject.toml
 	rm -rf $(VENV)/agents
-	$(BIN)/pip install --quiet --target $(VENV)/agents '$(MINI)'
+	$(BIN)/pip install --quiet --target $(VENV)/agents $(MINI)
 	@touch $@
 
 $(VENV)/dev.installed: $(BIN)/python pyproject.toml

@@ -34,6 +34,10 @@ class Job:
         """Seconds that are left."""
         return self.deadline - time.monotonic()
 
+    def asked_nothing(self) -> bool:
+        """Whether the agent did not come as far as a first question to the model."""
+        return not (self.relay.steps or self.relay.limit or self.relay.failure)
+
 
 class Agent(Protocol):
     """An agent; one object serves several threads."""

@@ -61,7 +61,7 @@ class OpenHandsAgent(Agent):
         log.write_bytes(done.output)
         if done.status is None:
             return TIME_LIMIT
-        if done.status != 0 and not (job.relay.steps or job.relay.limit or job.relay.failure):
+        if done.status != 0 and job.asked_nothing():
             last = done.output.decode("utf-8", "replace").strip().rpartition("\n")[2]
             raise InfraError(f"{NAME} did not start (exit {done.status}: {last[:300]}); see {log}")
         return _ENDINGS.get(done.status, f"exit {done.status}")
