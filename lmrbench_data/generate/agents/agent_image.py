@@ -53,7 +53,8 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
     """
     if identity := image_id(api, agent_image(agent, base).tag):
         return identity
-    raise InputError(f"{agent} has no image on {base} yet; build it with `lmrbench agent image {agent}`")
+    how = f"`lmrbench agent image {agent}` (with --dataset, if you name one here)"
+    raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
 
 
 def build_agent_image(api: Any, agent: str, base: str, *, network: str | None = None) -> str:

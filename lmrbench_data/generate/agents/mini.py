@@ -35,7 +35,7 @@ class MiniSweAgent(Agent):
         """
         own = os.environ.get(PATH_VARIABLE, "")
         if own and not (Path(own) / "minisweagent").is_dir():
-            raise InputError(f"{PATH_VARIABLE}: {own} has no {NAME}; fill it with `pip install --target {own} {NAME} mcp`")
+            raise InputError(f"{PATH_VARIABLE}: {own} has no {NAME}: `pip install --target {own} {NAME} mcp`")
         if not own:
             need("agents", NAME)
         self._path = [own] if own else []
