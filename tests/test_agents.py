@@ -334,6 +334,15 @@ def test_mini_swe_agent_reads_edits_runs_and_finishes(
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.docker
+def test_an_agent_that_cannot_start_is_no_answer(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "agents" / "minisweagent").mkdir(parents=True)
+    monkeypatch.setenv("LMRBENCH_AGENTS_PATH", str(tmp_path / "agents"))
+    summary, rows = run(agent="mini-swe-agent")
+    assert (rows, summary.errors, summary.complete) == ([], 1, False)
+    assert "mini-swe-agent did not start (exit 1: ImportError" in summary.first_error
+
+
 @pytest.mark.agents
 @pytest.mark.docker
 def test_mini_swe_agent_keeps_to_its_limits(
