@@ -8,7 +8,7 @@ from .errors import InputError
 EXTRAS = {
     "report": ("matplotlib", "sklearn", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "pygments"),
     "papers": ("pymupdf", "pymupdf4llm"),
-    "agents": ("minisweagent", "litellm"),
+    "agents": ("minisweagent", "litellm", "mcp"),
     "dev": ("libcst",),
 }
 

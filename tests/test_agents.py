@@ -1,6 +1,7 @@
 """`lmrbench agent run` on real containers: a scripted model makes real agents read, edit, run and finish."""
 
 import importlib.util
+import io
 import json
 import os
 import signal
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import warm_cli
 from openai_server import Reply, Request, Server, completion
 
 from lmrbench_data.build import load_benchmark, write_dataset
@@ -25,6 +25,8 @@ from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.evaluate.sandbox.base import Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
 from lmrbench_data.evaluate.verdict import Status
+from lmrbench_data.generate.agents.agent_image import agent_image, find_agent_image
+from lmrbench_data.generate.agents.box import open_box
 from lmrbench_data.generate.agents.relay import Budget, Relay
 from lmrbench_data.generate.agents.run import AgentSettings, open_agent, run_agent
 
@@ -32,8 +34,8 @@ LMRBENCH = [sys.executable, "-c", "import sys; from lmrbench_data.cli import mai
 KEY = "sk-the-real-key"
 MODEL = "scripted"
 ANSWER = "    return [factor * value for value in values]"
-HAS_MINI = bool(os.environ.get("LMRBENCH_AGENTS_PATH")) or importlib.util.find_spec("minisweagent") is not None
-needs_mini = pytest.mark.skipif(not HAS_MINI, reason="mini-swe-agent: extra `agents`, or LMRBENCH_AGENTS_PATH")
+#: What is missing is skipped, unless it was asked for: `make test-agents`.
+missing = pytest.fail if os.environ.get("LMRBENCH_TEST_AGENTS") else pytest.skip
 
 #: An agent of a stranger's: asks the model what to write, writes it, runs the file, and notes what it did.
 PLAIN = """
@@ -81,6 +83,22 @@ def run(
         return summary, [json.loads(line) for line in path.read_text().splitlines()]
 
     return attempt
+
+
+@pytest.fixture
+def mini() -> str:
+    if not os.environ.get("LMRBENCH_AGENTS_PATH") and importlib.util.find_spec("minisweagent") is None:
+        missing("mini-swe-agent: extra `agents`, or LMRBENCH_AGENTS_PATH")
+    return "mini-swe-agent"
+
+
+@pytest.fixture
+def openhands(docker_sandbox: Sandbox, toy_row: Any) -> str:
+    try:
+        find_agent_image(connect(), "openhands", toy_row["docker_image"])
+    except InputError as error:
+        missing(str(error))
+    return "openhands"
 
 
 def containers() -> list[str]:
@@ -276,21 +294,26 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, monkeypatch: pytest.Monk
         run_agent(AgentSettings("true", MODEL, tmp_path / "o", base_url="http://127.0.0.1:1/v1"), [])
 
 
-# --- mini-swe-agent ---------------------------------------------------------------------------------------------------
+# --- agents that others wrote -----------------------------------------------------------------------------------------
 
 
-def calls(*commands: str) -> Callable[[Request], Reply]:
-    """A model that gives these commands one after the other, by the number of its answers so far."""
+def calls(*tools: tuple[str, dict[str, Any]]) -> Callable[[Request], Reply]:
+    """A model that calls these tools one after the other, by the number of its answers so far."""
 
     def say(request: Request) -> Reply:
         number = sum(message["role"] == "assistant" for message in request.body["messages"])
-        arguments = json.dumps({"command": commands[min(number, len(commands) - 1)]})
+        name, arguments = tools[min(number, len(tools) - 1)]
         body = completion("I go on.", finish_reason="tool_calls")
-        function = {"name": "bash", "arguments": arguments}
+        function = {"name": name, "arguments": json.dumps(arguments)}
         body["choices"][0]["message"]["tool_calls"] = [{"id": f"c{number}", "type": "function", "function": function}]
         return Reply(body=body)
 
     return say
+
+
+def bash(command: str) -> tuple[str, dict[str, Any]]:
+    """mini-swe-agent's tool."""
+    return "bash", {"command": command}
 
 
 READ = "cat repo/scale.py; ls -a; id -u"
@@ -299,13 +322,13 @@ TRY = "cd repo && python scale.py"
 DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
-@needs_mini
+@pytest.mark.agents
 @pytest.mark.docker
 def test_mini_swe_agent_reads_edits_runs_and_finishes(
-    run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+    mini: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    server.judge = calls(READ, EDIT, TRY, DONE)
-    _, rows = run(agent="mini-swe-agent")
+    server.judge = calls(*map(bash, (READ, EDIT, TRY, DONE)))
+    _, rows = run(agent=mini)
     facts = rows[0]["metadata"]
     assert (facts["exit_status"], facts["steps"]) == ("Submitted", 4)
     assert rows[0]["setting"] == "agent:mini-swe-agent"
@@ -320,23 +343,190 @@ def test_mini_swe_agent_reads_edits_runs_and_finishes(
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
-@needs_mini
+@pytest.mark.docker
+def test_an_agent_that_cannot_start_is_no_answer(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "agents" / "minisweagent").mkdir(parents=True)
+    monkeypatch.setenv("LMRBENCH_AGENTS_PATH", str(tmp_path / "agents"))
+    summary, rows = run(agent="mini-swe-agent")
+    assert (rows, summary.errors, summary.complete) == ([], 1, False)
+    assert "mini-swe-agent did not start (exit 1: ImportError" in summary.first_error
+
+
+@pytest.mark.agents
 @pytest.mark.docker
 def test_mini_swe_agent_keeps_to_its_limits(
-    run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+    mini: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    server.judge = calls(EDIT, "true")
-    _, rows = run(agent="mini-swe-agent", max_steps=3)
+    server.judge = calls(bash(EDIT), bash("true"))
+    _, rows = run(agent=mini, max_steps=3)
     assert (rows[0]["metadata"]["exit_status"], rows[0]["metadata"]["steps"]) == ("step_limit", 3)
     (tmp_path / "out" / "predictions.jsonl").unlink()
-    server.judge = calls(EDIT, "sleep 1000")
-    _, rows = run(agent="mini-swe-agent", timeout_s=25.0)
+    server.judge = calls(bash(EDIT), bash("sleep 1000"))
+    _, rows = run(agent=mini, timeout_s=25.0)
     assert rows[0]["metadata"]["exit_status"] == "time_limit"
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
     assert not containers()
 
 
+def terminal(command: str) -> tuple[str, dict[str, Any]]:
+    """A tool of OpenHands."""
+    return "terminal", {"command": command}
+
+
+#: With tools of OpenHands: edit the file, and be done.
+OPENHANDS_EDIT = (
+    "file_editor",
+    {
+        "command": "str_replace",
+        "path": "/work/repo/scale.py",
+        "old_str": "    raise NotImplementedError",
+        "new_str": ANSWER,
+    },
+)
+OPENHANDS_DONE = ("finish", {"message": "It is written."})
+
+
+def observed(folder: Path) -> list[str]:
+    """What OpenHands' tools gave back, from the events of a trajectory."""
+    events = [json.loads(line) for line in (folder / "trajectory.jsonl").read_text().splitlines()]
+    found = [event["observation"] for event in events if event["kind"] == "ObservationEvent"]
+    return ["".join(part.get("text", "") for part in item["content"]) for item in found]
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_openhands_reads_edits_runs_and_finishes(
+    openhands: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(f"{MODEL}: {{input_per_mtok: 1.0, output_per_mtok: 10.0}}\n")
+    libraries = "python -c 'import sys, torch; print(sys.version_info[:2], torch.ones(2).sum())'"
+    server.judge = calls(*map(terminal, (READ, libraries)), OPENHANDS_EDIT, terminal(TRY), OPENHANDS_DONE)
+    _, rows = run(agent=openhands, prices=prices)
+    facts = rows[0]["metadata"]
+    assert (facts["exit_status"], facts["steps"]) == ("finished", 5)
+    assert (facts["input_tokens"], facts["output_tokens"]) == (5000, 500)
+    assert facts["cost_usd"] == pytest.approx(0.01)
+    assert facts["image"] == find_agent_image(connect(), openhands, toy_row["docker_image"])
+    assert rows[0]["setting"] == "agent:openhands"
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    folder = tmp_path / "out" / "trajectories" / "toy-scale-0"
+    seen = observed(folder)
+    assert "raise NotImplementedError" in seen[0]
+    assert "65534" in seen[0]
+    assert "(3, 11) tensor(2.)" in seen[1]
+    assert "[3.0, 6.0]" in seen[3]
+    assert KEY not in "".join(path.read_text() for path in folder.iterdir())
+    assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert "# Task" in json.dumps(server.requests[0].body["messages"])
+    asked = len(server.requests)
+    assert run(agent=openhands, prices=prices)[0].kept == 1
+    assert len(server.requests) == asked
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_openhands_sees_nothing_of_the_host_and_no_network(
+    openhands: str, run: Any, server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "secret-of-the-host").write_text("x")
+    dial = "python -c 'import socket; socket.create_connection((\"1.1.1.1\", 53), 3)'"
+    ask = "python -c 'import urllib.request as r; r.urlopen(\"http://127.0.0.1:8000/v1/files\")'"
+    looks = ("ls /sys/class/net", dial, ask, "touch /opt/openhands/x /agent/x", "ls -A /work", "env; cat /proc/mounts")
+    server.judge = calls(*map(terminal, looks), OPENHANDS_DONE)
+    _, rows = run(agent=openhands)
+    assert rows[0]["metadata"]["exit_status"] == "finished"
+    assert rows[0]["model_patch"] == ""
+    links, dialled, other, written, work, rest = observed(tmp_path / "out" / "trajectories" / "toy-scale-0")[:6]
+    assert links.split()[0] == "lo"
+    assert "Network is unreachable" in dialled
+    assert "HTTP Error 404" in other
+    assert written.count("Read-only file system") + written.count("Permission denied") == 2
+    assert set(work.split()) >= {"TASK.md", "paper.md", "repo"}
+    assert not {"trajectory", ".lmrbench.json", "golden_files"} & set(work.split())
+    for hidden in (KEY, "secret-of-the-host", str(tmp_path)):
+        assert hidden not in work + rest
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_openhands_keeps_to_its_limits(
+    openhands: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    server.judge = calls(OPENHANDS_EDIT, terminal("date +%N"))
+    _, rows = run(agent=openhands, max_steps=3)
+    assert (rows[0]["metadata"]["exit_status"], rows[0]["metadata"]["steps"]) == ("step_limit", 3)
+    assert len(server.requests) == 3
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    (tmp_path / "out" / "predictions.jsonl").unlink()
+    released = threading.Event()
+
+    def hangs(request: Request) -> Reply:
+        if len(server.requests) > 4:
+            released.wait(150)
+        return calls(OPENHANDS_EDIT)(request)
+
+    server.judge = hangs
+    _, rows = run(agent=openhands, timeout_s=90.0)
+    released.set()
+    assert rows[0]["metadata"]["exit_status"] == "time_limit"
+    assert 89 < rows[0]["metadata"]["duration_s"] < 150
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert not containers()
+    assert observed(tmp_path / "out" / "trajectories" / "toy-scale-0")
+
+
+@pytest.mark.docker
+def test_an_agent_without_its_image_is_one_line(toy_row: Any, docker_sandbox: Sandbox, tmp_path: Path) -> None:
+    row = {**toy_row, "docker_image": "lmrbench/none:000000000000"}
+    settings = AgentSettings("openhands", MODEL, tmp_path / "out", base_url="http://127.0.0.1:1/v1")
+    with pytest.raises(InputError, match=r"^openhands has no image on lmrbench/none:0{12} yet; build it"):
+        run_agent(settings, [row])
+
+
+def test_an_agents_image_follows_the_tasks_image() -> None:
+    one, other = (agent_image("openhands", base) for base in ("lmrbench/a:1", "lmrbench/b:2"))
+    assert one.tag.startswith("lmrbench/openhands:")
+    assert one.tag != other.tag
+    assert b"ARG ENVIRONMENT=lmrbench/a:1\n" in one.context()
+    with pytest.raises(InputError, match="known: openhands"):
+        agent_image("nobody", "lmrbench/a:1")
+
+
+@pytest.mark.docker
+def test_a_box_keeps_streams_apart_and_bounded(toy_row: Any, docker_sandbox: Any) -> None:
+    with open_box(docker_sandbox, docker_sandbox.prepare(toy_row["docker_image"]), 60) as box:
+        output = io.BytesIO()
+        script = "import sys; print('x' * 10**6); print('problem', file=sys.stderr)"
+        done = box.execute(["python", "-c", script], time_s=60, output_bytes=1000, stdout=output)
+    assert (done.output, done.status, output.getvalue()) == (b"problem\n", 0, b"x" * 1000)
+
+
 # --- killed -----------------------------------------------------------------------------------------------------------
+
+
+def killed_and_repeated(
+    line: list[str], how: signal.Signals, stuck: threading.Event, folder: Path
+) -> tuple[dict[str, Any], str]:
+    """Kill a run when it is stuck, look that no container is left, run it again; its summary, and what both said."""
+    killed = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert stuck.wait(120), killed.communicate(timeout=10)
+    assert containers()
+    killed.send_signal(how)
+    _, said = killed.communicate(timeout=60)
+    assert killed.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL), said
+    until = time.monotonic() + 30
+    while containers() and time.monotonic() < until:
+        time.sleep(0.5)
+    assert not containers()
+    done = warm_cli.run([*line, "--json"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), said + done.stderr
+
+
+def two_samples(server: Server, *agent: str) -> list[str]:
+    line = [*LMRBENCH, "agent", "run", *agent, "--model", MODEL, "--base-url", server.base_url]
+    return [*line, "--samples", "2", "--workers", "1", "--out", "out", "--dataset", "toy"]
 
 
 @pytest.mark.docker
@@ -356,21 +546,32 @@ def test_a_killed_run_leaves_no_container_and_goes_on(
         return ANSWER
 
     server.judge = second_hangs
-    line = [*LMRBENCH, "agent", "run", "--agent", "python agent.py", "--agent-files", "files", "--model", MODEL]
-    line += ["--base-url", server.base_url, "--samples", "2", "--workers", "1", "--out", "out", "--dataset", "toy"]
-    killed = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert stuck.wait(120), killed.communicate(timeout=10)
-    assert containers()
-    killed.send_signal(how)
-    _, said = killed.communicate(timeout=60)
-    assert killed.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL), said
-    until = time.monotonic() + 30
-    while containers() and time.monotonic() < until:
-        time.sleep(0.5)
-    assert not containers()
-    done = warm_cli.run([*line, "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    line = two_samples(server, "--agent", "python agent.py", "--agent-files", "files")
+    summary, said = killed_and_repeated(line, how, stuck, tmp_path)
     assert (summary["done"], summary["kept"], summary["complete"]) == (1, 1, True)
-    assert "toy-scale, sample 1: exit 0, a patch, 1 steps" in done.stderr
-    assert KEY not in done.stderr + said + (tmp_path / "out" / "predictions.jsonl").read_text()
+    assert "toy-scale, sample 1: exit 0, a patch, 1 steps" in said
+    assert KEY not in said + (tmp_path / "out" / "predictions.jsonl").read_text()
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_a_killed_run_of_openhands_asks_nothing_twice(
+    openhands: str, server: Server, toy_row: Any, tmp_path: Path, docker_sandbox: Sandbox
+) -> None:
+    write_dataset([toy_row], tmp_path / "toy", load_benchmark())
+    stuck = threading.Event()
+
+    def fourth_hangs(request: Request) -> Reply:
+        """The second answer for the second sample."""
+        if len(server.requests) == 4:
+            stuck.set()
+            time.sleep(5)
+        return calls(OPENHANDS_EDIT, OPENHANDS_DONE)(request)
+
+    server.judge = fourth_hangs
+    line = two_samples(server, "--agent", openhands)
+    summary, said = killed_and_repeated(line, signal.SIGKILL, stuck, tmp_path)
+    assert (summary["done"], summary["kept"], summary["complete"]) == (1, 1, True)
+    assert "toy-scale, sample 1: finished, a patch, 2 steps" in said
+    assert len(server.requests) == 6
+    assert KEY not in said + (tmp_path / "out" / "predictions.jsonl").read_text()

@@ -39,7 +39,7 @@ def workspace(
 @app.command()
 def run(
     agent: Annotated[
-        str, typer.Option("--agent", "-a", help="mini-swe-agent, or a command that is run in the container.")
+        str, typer.Option("--agent", "-a", help="mini-swe-agent, openhands, or a command that is run in the container.")
     ],
     model: Model,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for predictions.jsonl and trajectories.")],
@@ -110,6 +110,34 @@ def run(
     if not summary.complete:
         say("the same command does what is missing, and only that")
         raise typer.Exit(3)
+
+
+@app.command()
+def image(
+    agent: Annotated[str, typer.Argument(help="openhands.", metavar="AGENT")],
+    dataset: DatasetSpec = "embedded",
+    network: Annotated[str | None, typer.Option(help="Network of build steps, for example host.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Build the image of an agent that lives in the container: that of the tasks, with the agent in it.
+
+    Example: lmrbench agent image openhands
+    """
+    from ..evaluate.sandbox.docker import connect, engine_errors
+    from ..generate.agents.agent_image import agent_image, build_agent_image
+    from ..loader import load_rows
+
+    images = [agent_image(agent, base) for base in sorted({row["docker_image"] for row in load_rows(dataset)})]
+    api, built = connect(), {}
+    for item in images:
+        say(f"building {item.tag}: about {item.disk_mb / 1000:.1f} GB of disk beside {item.base}")
+        with engine_errors(f"building {item.tag}"):
+            built[item.tag] = build_agent_image(api, agent, item.base, network=network)
+    if as_json:
+        print_json(built)
+    else:
+        for tag, identity in built.items():
+            put(f"{tag}  {identity}")
 
 
 @app.command()

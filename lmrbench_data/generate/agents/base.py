@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ...evaluate.sandbox.docker import DockerSandbox
 from .box import Box
 from .relay import Relay
 
@@ -33,12 +34,20 @@ class Job:
         """Seconds that are left."""
         return self.deadline - time.monotonic()
 
+    def asked_nothing(self) -> bool:
+        """Whether the agent did not come as far as a first question to the model."""
+        return not (self.relay.steps or self.relay.limit or self.relay.failure)
+
 
 class Agent(Protocol):
     """An agent; one object serves several threads."""
 
     name: str
     """As in the setting of its rows: `agent:<name>`."""
+
+    def image(self, sandbox: DockerSandbox, tag: str) -> str:
+        """The content address of the image for its boxes: that of the task, unless it has one of its own."""
+        return sandbox.prepare(tag)
 
     def work(self, job: Job) -> str:
         """Work until done or out of time; what it changed is in the box.

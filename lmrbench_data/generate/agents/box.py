@@ -38,7 +38,8 @@ while time.monotonic() < end:
     time.sleep(0.5)
 """
 _GRACE_S = 300
-_STDERR = 2
+#: The number of a stream in what Docker sends.
+STDOUT = 1
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Executed:
     """What a command in a box came to."""
 
     output: bytes
-    """Of both streams, up to the limit that was asked for."""
+    """Of both streams, or of standard error alone; up to the limit that was asked for."""
     status: int | None
     """None if it was still running at its time limit."""
 
@@ -100,16 +101,24 @@ class Box:
         time_s: float,
         output_bytes: int,
         environment: Mapping[str, str] | None = None,
+        stdout: BinaryIO | None = None,
     ) -> Executed:
-        """Run a command. At its time limit it is left alone: end it with `timeout` inside, or end the box."""
+        """Run a command. At its time limit it is left alone: end it with `timeout` inside, or end the box.
+
+        Args:
+            stdout: gets standard output as it comes, up to `output_bytes` of it.
+        """
         made, connection = self.start(command, environment=environment)
-        output = bytearray()
+        output, rest = bytearray(), output_bytes
         with contextlib.closing(connection):
             try:
                 # What the command reads has an end at once.
                 connection.shutdown(socket.SHUT_WR)
-                for _, data in frames(connection, time.monotonic() + time_s):
-                    output += data[: output_bytes - len(output)]
+                for stream, data in frames(connection, time.monotonic() + time_s):
+                    if stdout is not None and stream == STDOUT:
+                        rest -= stdout.write(data[:rest])
+                    else:
+                        output += data[: output_bytes - len(output)]
             except TimeoutError:
                 return Executed(bytes(output), None)
         with engine_errors("asking how a command in the container ended"):

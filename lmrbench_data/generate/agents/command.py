@@ -27,7 +27,7 @@ class CommandAgent(Agent):
         except ValueError as error:
             raise ArgumentError("agent", f"{command!r} is no command ({error})") from None
         if not words:
-            raise ArgumentError("agent", "is empty: mini-swe-agent, or a command such as 'python my_agent.py'")
+            raise ArgumentError("agent", "is empty; give mini-swe-agent, openhands, or a command such as 'python a.py'")
         if files is not None and not files.is_dir():
             raise ArgumentError("agent_files", f"{files}: no such folder")
         found = sorted(path for path in files.rglob("*") if path.is_file()) if files else []

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InfraError
-from .box import Box, frames
+from .box import STDOUT, Box, frames
 from .relay import MAX_BODY, Answer, Relay
 
 PORT = 8000
@@ -27,7 +27,6 @@ PORT = 8000
 AT_ONCE = 8
 _RELAY_USER = "65533:65533"
 _START_S = 60.0
-_STDOUT = 1
 
 
 @contextlib.contextmanager
@@ -115,7 +114,7 @@ def _lines(connection: socket.socket, deadline: float) -> Iterator[bytes]:
     """What the other side prints, line by line; it may have been tampered with."""
     buffer = bytearray()
     for stream, data in frames(connection, deadline):
-        if stream != _STDOUT:
+        if stream != STDOUT:
             continue
         buffer += data
         if len(buffer) > 2 * MAX_BODY:

@@ -35,7 +35,7 @@ class MiniSweAgent(Agent):
         """
         own = os.environ.get(PATH_VARIABLE, "")
         if own and not (Path(own) / "minisweagent").is_dir():
-            raise InputError(f"{PATH_VARIABLE}: {own} has no {NAME}; fill it with `pip install --target {own} {NAME}`")
+            raise InputError(f"{PATH_VARIABLE}: {own} has no {NAME}: `pip install --target {own} {NAME} mcp`")
         if not own:
             need("agents", NAME)
         self._path = [own] if own else []
@@ -82,14 +82,17 @@ class MiniSweAgent(Agent):
                 finally:
                     child.kill()
                     child.communicate()
-        return _ending(job.trajectory / TRAJECTORY, child.returncode, log)
+        return _ending(job, child.returncode, log)
 
 
-def _ending(trajectory: Path, status: int, log: Path) -> str:
+def _ending(job: Job, status: int, log: Path) -> str:
     """The agent's own word for its end, from its trajectory."""
     try:
-        said = json.loads(trajectory.read_text(encoding="utf-8"))["info"]["exit_status"]
+        info = json.loads((job.trajectory / TRAJECTORY).read_text(encoding="utf-8"))["info"]
+        said = str(info["exit_status"] or "unknown")
     except (OSError, ValueError, LookupError, TypeError):
+        said = ""
+    if not said or job.asked_nothing():
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() or [""]
-        raise InfraError(f"{NAME} did not start (exit {status}: {lines[-1][:300]}); see {log}") from None
-    return STEP_LIMIT if said == "LimitsExceeded" else str(said or "unknown")
+        raise InfraError(f"{NAME} did not start ({said or f'exit {status}'}: {lines[-1][:300]}); see {log}")
+    return STEP_LIMIT if said == "LimitsExceeded" else said

@@ -85,7 +85,8 @@ def _without_server(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    # Not through sys.stdin: its lock would be held when the interpreter ends.
+    os.read(0, 1)
     os._exit(1)
 
 

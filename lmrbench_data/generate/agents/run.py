@@ -38,7 +38,7 @@ class AgentSettings:
     """What a user may choose."""
 
     agent: str
-    """`mini-swe-agent`, or a command."""
+    """`mini-swe-agent`, `openhands`, or a command."""
     model: str
     out: Path
     agent_files: Path | None = None
@@ -74,10 +74,11 @@ def open_agent(agent: str, files: Path | None = None) -> Agent:
     Raises:
         InputError: it is not installed, or no command.
     """
+    from . import mini, openhands
     from .command import CommandAgent
-    from .mini import NAME, MiniSweAgent
 
-    return MiniSweAgent() if agent == NAME else CommandAgent(agent, files)
+    known = {mini.NAME: mini.MiniSweAgent, openhands.NAME: openhands.OpenHandsAgent}
+    return known[agent]() if agent in known else CommandAgent(agent, files)
 
 
 def run_agent(
@@ -108,7 +109,7 @@ def run_agent(
         if any(key[1:4] != names for key in file.keys):
             raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; give another")
         run = _AgentRun(settings, agent, names, price, file, sandbox, tell)
-        images = {tag: sandbox.prepare(tag) for tag in sorted({row["docker_image"] for row in chosen})}
+        images = {tag: agent.image(sandbox, tag) for tag in sorted({row["docker_image"] for row in chosen})}
         run.all(chosen, images, progress or Progress())
         run.summary.cost_usd = file.cost_usd if price else None
     return run.summary

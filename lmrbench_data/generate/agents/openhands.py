@@ -1,0 +1,67 @@
+"""OpenHands: its SDK lives inside the box, in an image of its own, and reaches the model's relay."""
+
+import json
+from pathlib import Path
+
+from ...errors import InfraError
+from ...evaluate.sandbox.docker import DockerSandbox, connect
+from .agent_image import find_agent_image
+from .base import TIME_LIMIT, Agent, Job
+from .box import AGENT
+from .doors import inner_door
+from .relay import STEP_LIMIT
+
+NAME = "openhands"
+#: The agent's own events, one JSON object a line.
+TRAJECTORY = "trajectory.jsonl"
+#: Python 3.13 with the SDK; `python` in the image is the task's.
+_PYTHON = "/opt/openhands/bin/python"
+_PROGRAM = "openhands_process.py"
+_OUTPUT_BYTES = 64 * 2**20
+#: What its process says of its end by its exit status.
+_ENDINGS = {0: "finished", 3: "stuck", 4: STEP_LIMIT, 5: "error"}
+_ENVIRONMENT = {
+    # The box's user has no shell of its own.
+    "SHELL": "/bin/bash",
+    "OPENHANDS_SUPPRESS_BANNER": "1",
+    # It would ask the network for prices.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
+
+
+class OpenHandsAgent(Agent):
+    """The SDK's default agent without a browser, with its own prompts and tools; the limits are ours."""
+
+    name = NAME
+
+    def image(self, sandbox: DockerSandbox, tag: str) -> str:
+        """The task's image with OpenHands in it.
+
+        Raises:
+            InputError: it has not been built.
+        """
+        return find_agent_image(connect(), NAME, tag)
+
+    def work(self, job: Job) -> str:
+        """Run it to its end; its events become trajectory.jsonl as they come, what it logs output.log."""
+        job.box.put(AGENT, {_PROGRAM: Path(__file__).with_name(_PROGRAM)}, owner=0)
+        with (
+            inner_door(job.relay, job.box, job.deadline) as url,
+            (job.trajectory / TRAJECTORY).open("wb", buffering=0) as events,
+        ):
+            asked = {"model": job.relay.model, "base_url": url, "max_steps": job.max_steps}
+            done = job.box.execute(
+                [_PYTHON, "-I", f"{AGENT}/{_PROGRAM}", json.dumps(asked)],
+                time_s=job.rest(),
+                output_bytes=_OUTPUT_BYTES,
+                environment=_ENVIRONMENT,
+                stdout=events,
+            )
+        log = job.trajectory / "output.log"
+        log.write_bytes(done.output)
+        if done.status is None:
+            return TIME_LIMIT
+        if done.status != 0 and job.asked_nothing():
+            last = done.output.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise InfraError(f"{NAME} did not start (exit {done.status}: {last[:300]}); see {log}")
+        return _ENDINGS.get(done.status, f"exit {done.status}")
