@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_cli
 from openai_server import Reply, Request, Server, completion
 
 from lmrbench_data.build import load_benchmark, write_dataset
