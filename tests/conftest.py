@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 IN_CI = bool(os.environ.get("CI"))
+#: `make test-all`: every parameter of every test, and each task whole.
+IN_DEPTH = bool(os.environ.get("LMRBENCH_IN_DEPTH"))
 
 TOY_TASK = """
 paper: {title: A Toy, authors: Nobody, url: "https://example.org/toy", arxiv_id: null, venue: Nowhere 2026, year: 2026}
@@ -187,6 +189,30 @@ def patch_that_writes(row: Mapping[str, Any], files: Mapping[str, str]) -> str:
         source = f"a/{name}" if name in before else "/dev/null"
         lines += difflib.unified_diff(old.splitlines(True), text.splitlines(True), source, f"b/{name}")
     return "".join(lines)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what needs others' agents; keep so many of a test's parameters as `sampled` says.
+
+    All parameters run in depth, and where a test is named.
+    """
+    if not os.environ.get("LMRBENCH_TEST_AGENTS"):
+        for item in items:
+            if item.get_closest_marker("agents"):
+                item.add_marker(pytest.mark.skip(reason="`make test-agents` installs what it needs, and runs it"))
+    if IN_DEPTH or any("::" in argument for argument in config.args):
+        return
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            groups.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for group in groups.values():
+        [most] = group[0].get_closest_marker("sampled").args  # type: ignore[union-attr]
+        kept = {round(number * (len(group) - 1) / max(1, most - 1)) for number in range(most)}
+        left_out |= {item for number, item in enumerate(group) if number not in kept}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session", autouse=True)

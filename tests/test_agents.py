@@ -35,8 +35,6 @@ LMRBENCH = [sys.executable, "-c", "import sys; from lmrbench_data.cli import mai
 KEY = "sk-the-real-key"
 MODEL = "scripted"
 ANSWER = "    return [factor * value for value in values]"
-#: What is missing is skipped, unless it was asked for: `make test-agents`.
-missing = pytest.fail if os.environ.get("LMRBENCH_TEST_AGENTS") else pytest.skip
 
 #: An agent of a stranger's: asks the model what to write, writes it, runs the file, and notes what it did.
 PLAIN = """
@@ -89,7 +87,7 @@ def run(
 @pytest.fixture
 def mini() -> str:
     if not os.environ.get("LMRBENCH_AGENTS_PATH") and importlib.util.find_spec("minisweagent") is None:
-        missing("mini-swe-agent: extra `agents`, or LMRBENCH_AGENTS_PATH")
+        pytest.fail("mini-swe-agent: extra `agents`, or LMRBENCH_AGENTS_PATH")
     return "mini-swe-agent"
 
 
@@ -98,7 +96,7 @@ def openhands(docker_sandbox: Sandbox, toy_row: Any) -> str:
     try:
         find_agent_image(connect(), "openhands", toy_row["docker_image"])
     except InputError as error:
-        missing(str(error))
+        pytest.fail(str(error))
     return "openhands"
 
 

@@ -13,7 +13,7 @@ from conftest import TOY_ANSWER
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.image import imread
-from test_agents import DONE, EDIT, READ, TRY, calls, needs_mini, run, server  # noqa: F401
+from test_agents import DONE, EDIT, READ, TRY, calls, mini, run, server  # noqa: F401
 from test_analyse_tables import LABELS, command
 from test_api import evaluate  # noqa: F401
 
@@ -154,7 +154,7 @@ def test_any_text_is_of_some_kind(text: str) -> None:
     assert kind_of(text) in KINDS
 
 
-def mini(*commands: str) -> dict[str, Any]:
+def kept_by_mini(*commands: str) -> dict[str, Any]:
     """What mini-swe-agent keeps of a session."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "```bash\nls\n```"}]
     for text in commands:
@@ -169,7 +169,7 @@ def sdk(tool: str, **action: Any) -> dict[str, Any]:
 
 RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
     "mini-swe-agent": (
-        {"trajectory.json": mini(READ, EDIT, TRY, TRY, "", DONE)},
+        {"trajectory.json": kept_by_mini(READ, EDIT, TRY, TRY, "", DONE)},
         {"read": 1, "edit": 1, "run": 2, "message": 1, "finish": 1},
     ),
     "mini-swe-agent, calls of tools": (
@@ -248,7 +248,7 @@ def agent_folder(tmp_path: Path) -> Path:
     names = {"model_name_or_path": "m", "setting": "agent:mini-swe-agent", "track": "paper", "instance_id": "toy-scale"}
     answers = [TOY_ANSWER, WRONG, TOY_ANSWER, TOY_ANSWER]
     rows = [{**names, "sample": number, "function": text} for number, text in enumerate(answers)]
-    for number, record in enumerate([mini(READ, EDIT, DONE), mini(TRY, DONE), {"something": "else"}]):
+    for number, record in enumerate([kept_by_mini(READ, EDIT, DONE), kept_by_mini(TRY, DONE), {"something": "else"}]):
         place = folder / "trajectories" / f"toy-scale-{number}"
         place.mkdir(parents=True)
         (place / "trajectory.json").write_text(json.dumps(record))
@@ -293,11 +293,11 @@ def test_another_model_s_trajectories_are_not_taken(evaluate: Callable[..., lmr.
         run_sessions([run.path])
 
 
-@needs_mini
+@pytest.mark.agents
 @pytest.mark.docker
-def test_a_real_session_of_mini_swe_agent_is_counted(run: Any, server: Any, tmp_path: Path) -> None:  # noqa: F811
+def test_a_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: Any, tmp_path: Path) -> None:  # noqa: F811
     server.judge = calls(READ, EDIT, TRY, READ, DONE)
-    run(agent="mini-swe-agent")
+    run(agent=mini)
     [session] = run_sessions([tmp_path / "out"]).rows
     assert dict(session.actions) == {"read": 2, "edit": 1, "run": 1, "finish": 1}
     assert session.model.endswith(", mini-swe-agent")

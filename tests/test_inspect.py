@@ -1,6 +1,5 @@
 """LMR-Bench as a task of Inspect: a real `inspect eval` against a model's server, scored by our verdict."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -18,14 +17,6 @@ from lmrbench_data.loader import row_sha256
 from lmrbench_data.rows import DatasetRow
 
 pytestmark = pytest.mark.agents
-
-
-@pytest.fixture(autouse=True)
-def _installed() -> None:
-    """Without Inspect the tests fail in `make test-agents`, which installs it, and are skipped elsewhere."""
-    if importlib.util.find_spec("inspect_ai") is None:
-        missing = pytest.fail if os.environ.get("LMRBENCH_TEST_AGENTS") else pytest.skip
-        missing("needs the extra `inspect`")
 
 
 @pytest.fixture

@@ -471,6 +471,7 @@ USELESS = {
 
 
 @pytest.mark.parametrize("said", USELESS)
+@pytest.mark.sampled(3)
 def test_a_useless_judge_is_left(said: str, judging: Judging, server: Server) -> None:
     """At three requests a vote, a judge that never gives a judgement is asked for ten votes, not for all."""
     judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(14)))

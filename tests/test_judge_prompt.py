@@ -265,6 +265,7 @@ def test_taking_out_remarks_changes_no_code(path: Path) -> None:
 @pytest.mark.parametrize(
     "piece", ['"a"\n', "#\n", '"a";', "'é';", "x = 1 #\n", '"a"#\n', "(" * 50 + '"a"' + ")" * 50 + "\n"]
 )
+@pytest.mark.sampled(3)
 def test_many_remarks_take_little_time(piece: str) -> None:
     source = "def scale():\n    pass\n" + piece * (200_000 // len(piece)) + "\nlast = 1\n"
     started = time.process_time()

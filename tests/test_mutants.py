@@ -19,6 +19,7 @@ INSTANCES = EVERY if os.environ.get("LMRBENCH_IN_DEPTH") else EVERY[::5]
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("task", "item"), INSTANCES, ids=[item.instance_id for _, item in INSTANCES])
+@pytest.mark.sampled(8)
 def test_a_mutant_changes_the_body_of_the_goal_function_only(task: Task, item: Implementation) -> None:
     golden = task.golden_file(item)
     mutants = make_mutants(golden, item.goal_function)  # helpers left out: masking them leaves nothing to compare

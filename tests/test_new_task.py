@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from conftest import IN_DEPTH
 from new_task_world import EXAMPLE, FRONT, TASK, commands_of, lmrbench, write_pdf
 from openai_server import Reply, Server
 
@@ -82,7 +83,7 @@ def test_the_page_leads_from_a_pdf_to_an_evaluated_dataset(tmp_path: Path) -> No
 
 
 @pytest.mark.docker
-@pytest.mark.slow
+@pytest.mark.skipif(not IN_DEPTH, reason="several minutes; `make test-all` runs it")
 @pytest.mark.timeout(900)
 def test_the_page_leads_to_a_task_that_is_proved_in_docker(tmp_path: Path) -> None:
     follow_the_page(tmp_path, "docker", {"init", "record", "check", "build"})

@@ -213,6 +213,7 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.sampled(3)
 def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, built: Path) -> None:
     hub.faults, expected, message = FAULTS[fault]
     code, said = push(lmrbench, built)
@@ -232,6 +233,7 @@ def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, bui
         ("stranger", "needs the `write` role"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_tokens_that_may_not(token: str, reason: str, hub: Hub, lmrbench: Command, built: Path) -> None:
     for option in ("--dry-run", "--private"):
         code, said = push(lmrbench, built, option, token=token)

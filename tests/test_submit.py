@@ -164,6 +164,7 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.sampled(2)
 def test_a_retry_never_submits_twice(name: str, world: World) -> None:
     world.hub.faults, code, said = FAULTS[name]
     done = world.submit("--to", RESULTS)
@@ -220,6 +221,7 @@ def test_verify_looks_at_its_rights_before_it_works(world: World) -> None:
         *("no closing for long", "no number to wait for"),
     ],
 )
+@pytest.mark.sampled(3)
 def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> None:
     """Whatever is lost, the same command brings it to the end, and every row and record is there once."""
     assert world.submit("--to", RESULTS).returncode == 0
