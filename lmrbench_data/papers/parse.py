@@ -97,9 +97,9 @@ def serve() -> None:
 def _read(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
     import pymupdf
 
-    pymupdf.TOOLS.mupdf_display_errors(False)  # type: ignore[no-untyped-call]
+    pymupdf.TOOLS.mupdf_display_errors(False)
     try:
-        document: Any = pymupdf.open(path, filetype="pdf")  # type: ignore[no-untyped-call]
+        document: Any = pymupdf.open(path, filetype="pdf")
     except (pymupdf.FileDataError, pymupdf.EmptyFileError, RuntimeError, ValueError):
         raise InputError("is damaged, or no PDF") from None
     with document:
