@@ -9,8 +9,10 @@ from ..loader import File
 from ..source import FunctionNode, SourceError, find_function, first_line, parse, split_lines
 from ..text import cut
 
-#: What whole numbers are called that name something: classes, tokens, places.
+#: What whole numbers are called that name something (classes, tokens, places): by parameters, and in docstrings, where
+#: labels and tokens may as well be what scores are of.
 _IDS = re.compile(r"\b(?:ids?|ind(?:ex|ices)|labels?|targets?|tokens?)\b", re.IGNORECASE)
+_SAID_IDS = re.compile(r"\b(?:ids|indices)\b", re.IGNORECASE)
 #: Calls that become a case each.
 MAX_CASES = 4
 #: How a case makes its numbers: with torch, NumPy or neither. For each, what stands for an argument until somebody
@@ -256,7 +258,7 @@ def _values(nodes: Sequence[tuple[ast.AST, str]], inside: str) -> dict[str, ast.
 def _names_ids(function: FunctionNode, parameter: str) -> bool:
     """Whether a parameter holds ids, by what the docstring says of it, else by its name."""
     said = re.search(rf"^\s*{parameter}\b[^:\n]*:(.*)$", ast.get_docstring(function) or "", re.MULTILINE)
-    return bool(_IDS.search(said[1] if said else parameter.replace("_", " ")))
+    return bool(_SAID_IDS.search(said[1]) if said else _IDS.search(parameter.replace("_", " ")))
 
 
 def _is_self_contained(value: ast.expr, library: str) -> bool:

@@ -252,7 +252,8 @@ def _paper(facts: Facts) -> str:
 
 
 def _notes(repository: Repository, goal: Goal, calls: Sequence[Call], environment: Environment) -> list[str]:
-    notes = [f"repository: {counted(len(repository.files), 'file')} copied to repo/; from now on that copy is the one"]
+    copied = counted(len(repository.files), "file")
+    notes = [f"repository: {copied} copied to repo/, which is the one to edit from now on"]
     foreign: dict[str, str] = {}
     for path, line, module in missing_imports(repository.files, environment):
         foreign.setdefault(module, f"{module} ({path}, line {line})")
