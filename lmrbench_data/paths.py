@@ -1,6 +1,7 @@
 """Where the package's own data lies (checkout or wheel), and where things are cached."""
 
 import os
+import shlex
 from pathlib import Path
 
 from .errors import InputError
@@ -19,6 +20,11 @@ def _data_folder(name: str) -> Path:
 def benchmark_folder() -> Path:
     """The tasks and environments."""
     return _data_folder("benchmark")
+
+
+def benchmark_option(folder: Path) -> str:
+    """What a command that is suggested to a user needs to find this benchmark; empty for the installed one."""
+    return "" if folder.resolve() == benchmark_folder() else f" --benchmark {shlex.quote(str(folder))}"
 
 
 def cards_folder() -> Path:

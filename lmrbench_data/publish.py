@@ -59,7 +59,8 @@ def plan_push(api: "HfApi", repo_id: str, folder: Path, benchmark: Benchmark) ->
     rows = _clean_rows(folder, benchmark)
     if missing := unchecked(rows):
         named = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
-        raise InputError(f"{folder}: not checked in Docker: {named}; run `lmrbench dataset check --sandbox docker`")
+        check = f"run `lmrbench dataset check{_option(benchmark)} --sandbox docker`"
+        raise InputError(f"{folder}: not checked in Docker: {named}; {check}")
     plan = Plan(benchmark.title, repo_id, f"v{benchmark.version}", folder, len(rows), dataset_sha256(rows), None)
     check_rights(api, repo_id, write=True)
     with hub_errors(repo_id):
@@ -119,9 +120,13 @@ def push(api: "HfApi", plan: Plan, *, private: bool = False) -> str:
     return committed.sha
 
 
+def _option(benchmark: Benchmark) -> str:
+    return "" if benchmark.is_lmr_bench else " --benchmark DIR"
+
+
 def _clean_rows(folder: Path, benchmark: Benchmark) -> list[DatasetRow]:
     """The rows of a folder that is byte for byte what this version of the package writes for them."""
-    build = "run `lmrbench dataset build`"
+    build = f"run `lmrbench dataset build{_option(benchmark)}`"
     try:
         rows = load_rows(folder)
     except LoadError as error:

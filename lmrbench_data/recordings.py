@@ -16,9 +16,9 @@ from .archive import tar_bytes
 from .errors import InputError
 from .files import write_atomically
 from .loader import File
-from .tasks import Implementation, Task
+from .paths import benchmark_option
+from .tasks import RECORDED, Implementation, Task
 
-FOLDER = "recorded"
 #: What is recorded of a case changes with it: 2 has levels, and constant outputs once.
 FORM = b"2"
 
@@ -63,7 +63,7 @@ def read_recording(task: Task, implementation: Implementation) -> Recording:
     recording, made_from = _read(task, implementation)
     if made_from != inputs_sha256(task, implementation):
         path = _paths(task, implementation)[0]
-        raise InputError(f"{path}: was recorded before the task changed; {_command(implementation)}")
+        raise InputError(f"{path}: was recorded before the task changed; {_command(task, implementation)}")
     return recording
 
 
@@ -99,19 +99,20 @@ def _read(task: Task, implementation: Implementation) -> tuple[Recording, str]:
         recording = Recording(facts["cases"], outputs.read_bytes(), **place)
         made_from, sha256 = str(facts["inputs_sha256"]), facts["outputs_sha256"]
     except FileNotFoundError:
-        raise InputError(f"{path}: missing; {_command(implementation)}") from None
+        raise InputError(f"{path}: missing; {_command(task, implementation)}") from None
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise InputError(f"{path}: damaged ({type(error).__name__}); {_command(implementation)}") from error
+        raise InputError(f"{path}: damaged ({type(error).__name__}); {_command(task, implementation)}") from error
     if recording.sha256 != sha256:
-        raise InputError(f"{outputs}: is not the file that {path.name} names; {_command(implementation)}")
+        raise InputError(f"{outputs}: is not the file that {path.name} names; {_command(task, implementation)}")
     return recording, made_from
 
 
 def _paths(task: Task, implementation: Implementation) -> tuple[Path, Path]:
     """The file of facts and the file of outputs."""
-    folder = task.folder / FOLDER
+    folder = task.folder / RECORDED
     return folder / f"{implementation.instance_id}.json", folder / f"{implementation.instance_id}.frames.gz"
 
 
-def _command(implementation: Implementation) -> str:
-    return f"run `lmrbench dataset record {implementation.instance_id}`"
+def _command(task: Task, implementation: Implementation) -> str:
+    option = benchmark_option(task.folder.parent)
+    return f"run `lmrbench dataset record {implementation.instance_id}{option}`"

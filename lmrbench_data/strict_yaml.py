@@ -7,10 +7,21 @@ import functools
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that a schema refuses."""
+
+    place: str
+    message: str
+    word: str | None
+    """The text that stands where other text, or a number, should; None where the form is wrong."""
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -43,9 +54,14 @@ def check(data: Any, schema: str, path: Path) -> None:
     Raises:
         InputError: for the first thing that is wrong.
     """
+    if found := faults(data, schema):
+        raise InputError(f"{path}: {found[0].place}: {found[0].message}")
+
+
+def faults(data: Any, schema: str) -> list[Fault]:
+    """All that a JSON Schema of the package refuses in what was read, in order of the places."""
     errors = sorted(_validator(schema).iter_errors(data), key=lambda error: (str(error.absolute_path), error.message))
-    if errors:
-        raise InputError(f"{path}: {_where(errors[0])}: {_explain(errors[0])}")
+    return [Fault(_where(error), _explain(error), _word(error)) for error in errors]
 
 
 def _repeated_keys(node: Any) -> Iterator[Any]:
@@ -87,6 +103,13 @@ def _validator(schema: str) -> Any:
 def _where(error: Any) -> str:
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
     return place.lstrip(".") or "top level"
+
+
+def _word(error: Any) -> str | None:
+    scalar = error.validator in ("enum", "pattern", "minLength") or (
+        error.validator == "type" and error.validator_value not in ("object", "array")
+    )
+    return error.instance if scalar and isinstance(error.instance, str) else None
 
 
 def _explain(error: Any) -> str:

@@ -16,8 +16,13 @@ from .environments import load_environments
 from .errors import InputError
 from .loader import File
 from .masking import mask_function, remove_definition
-from .paths import benchmark_folder
+from .paths import benchmark_folder, benchmark_option
 from .strict_yaml import check, read_yaml
+
+#: Folder of a task that holds what its references returned.
+RECORDED = "recorded"
+#: Of task.yaml.
+SCHEMA = "task.schema.json"
 
 
 @dataclass(frozen=True)
@@ -132,33 +137,79 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None) -> list
 
     Args:
         names: folder names or instance ids to keep; all if empty. A task of which only instances are named has those.
+            What is wrong with tasks that were not named is no obstacle.
         benchmark: the folder that holds them; the installed one if None.
 
     Raises:
         InputError: a task is malformed, a duplicate instance id, or a name is unknown.
     """
     benchmark = benchmark or benchmark_folder()
-    folders = sorted(path.parent for path in benchmark.glob("*/task.yaml"))
-    if not folders:
-        raise InputError(f"{benchmark}: no task folders (NN-slug/task.yaml) in it")
-    tasks = [load_task(folder) for folder in folders]
-    owners: dict[str, Task] = {}
-    for task in tasks:
-        for item in task.implementations:
-            if owners.setdefault(item.instance_id, task) is not task:
-                taken = f"{item.instance_id!r} is taken by {owners[item.instance_id].name}"
-                raise InputError(f"{task.folder / 'task.yaml'}: instance_id: {taken}; choose another")
+    tasks, broken = read_tasks(benchmark)
     wanted = set(names)
-    if unknown := wanted - {task.name for task in tasks} - owners.keys():
-        raise InputError(f"unknown task or instance: {', '.join(sorted(unknown))}; see `lmrbench tasks list`")
+    for name, error in broken.items():
+        if not wanted or wanted & {name, *stated_ids(benchmark / name)}:
+            raise error
+    owners: dict[str, Task] = {}
+    for task in tasks.values():
+        for item in task.implementations:
+            taken = owners.setdefault(item.instance_id, task) is not task
+            if taken and (not wanted or wanted & {task.name, item.instance_id}):
+                owner = f"{item.instance_id!r} is taken by {owners[item.instance_id].name}"
+                raise InputError(f"{task.folder / 'task.yaml'}: instance_id: {owner}; choose another")
+    if unknown := wanted - tasks.keys() - owners.keys():
+        raise unknown_names(unknown, benchmark)
     if not wanted:
-        return tasks
+        return list(tasks.values())
     kept = []
-    for task in tasks:
+    for task in tasks.values():
         items = tuple(item for item in task.implementations if {task.name, item.instance_id} & wanted)
         if items:
             kept.append(dataclasses.replace(task, implementations=items))
     return kept
+
+
+def read_tasks(benchmark: Path) -> tuple[dict[str, Task], dict[str, InputError]]:
+    """(the tasks that can be read, why the others cannot), both by folder name.
+
+    Raises:
+        InputError: there is no task folder.
+    """
+    tasks: dict[str, Task] = {}
+    broken: dict[str, InputError] = {}
+    for folder in task_folders(benchmark):
+        try:
+            tasks[folder.name] = load_task(folder)
+        except InputError as error:
+            broken[folder.name] = error
+    return tasks, broken
+
+
+def task_folders(benchmark: Path) -> list[Path]:
+    """The folders that hold a task.yaml, sorted.
+
+    Raises:
+        InputError: there are none.
+    """
+    folders = sorted(path.parent for path in benchmark.glob("*/task.yaml"))
+    if not folders:
+        raise InputError(f"{benchmark}: no task folders (NN-slug/task.yaml) in it; `lmrbench tasks new` drafts one")
+    return folders
+
+
+def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
+    """The error on names that no task of a benchmark has."""
+    listed = f"see `lmrbench tasks list{benchmark_option(benchmark)}`"
+    return InputError(f"unknown task or instance: {', '.join(sorted(names))} (not in {benchmark}); {listed}")
+
+
+def stated_ids(folder: Path) -> set[str]:
+    """The instance ids that a task.yaml names, as far as it can be read."""
+    try:
+        items = read_yaml(folder / "task.yaml").get("implementations")
+    except InputError:
+        return set()
+    items = items if isinstance(items, list) else []
+    return {str(item.get("instance_id")) for item in items if isinstance(item, dict)}
 
 
 def load_task(folder: Path) -> Task:
@@ -169,15 +220,25 @@ def load_task(folder: Path) -> Task:
     """
     path = folder / "task.yaml"
     data = read_yaml(path)
-    check(data, "task.schema.json", path)
-    implementations = tuple(map(_implementation, data.pop("implementations")))
+    check(data, SCHEMA, path)
+    return task_of(folder, data)
+
+
+def task_of(folder: Path, data: dict[str, Any]) -> Task:
+    """The task of a folder whose task.yaml was read and has the form of the schema.
+
+    Raises:
+        InputError: naming file, key and fix.
+    """
+    path = folder / "task.yaml"
+    implementations = tuple(map(_implementation, data["implementations"]))
     task = Task(
         folder=folder,
         implementations=implementations,
         siblings=implementations,
         paper_text=_read_paper(folder / "paper.md"),
         repo=read_tree(folder / "repo"),
-        **data,
+        **{key: value for key, value in data.items() if key != "implementations"},
     )
     for index, item in enumerate(implementations):
         if any(item.instance_id == other.instance_id for other in implementations[:index]):

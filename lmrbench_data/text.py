@@ -23,6 +23,11 @@ def error_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
 
 
+def cut(text: str, width: int) -> str:
+    """A line of at most `width` characters; a longer one ends between two words, with dots."""
+    return text if len(text) <= width else f"{text[: width - 3].rpartition(' ')[0] or text[: width - 4]} ..."
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: "1 row", "2 rows"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

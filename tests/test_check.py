@@ -88,6 +88,32 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
     assert (seeds["varying_cases"], seeds["constant_cases"]) == (["random_values"], ["empty", "input_unchanged"])
 
 
+def test_a_wrong_variant_is_told_by_the_core_case_that_it_fails(toy_benchmark: Path) -> None:
+    """What it does to the contract, worse as it may be, proves nothing."""
+    code = "# Doubles.\ndef scale(v, f):\n    return [2 * f * x for x in v] if v else v[0]\n"
+    (toy_benchmark / WRONG / "doubles.py").write_text(code)
+    [line] = [line for line in command(toy_benchmark, "--verbose").stdout.splitlines() if "doubles.py" in line]
+    assert line.startswith("ok  toy-scale  wrong/doubles.py  failed  case_random_values seed 0: output[0]: got")
+
+
+def test_a_recording_of_the_local_sandbox_gives_way_to_one_of_docker(
+    toy_benchmark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not the other way round. The sandbox is a local one by another name: what counts is what it says it is."""
+
+    def record(name: str) -> tuple[str, str]:
+        monkeypatch.setattr(LocalSandbox, "name", name)
+        with LocalSandbox() as sandbox:
+            [done] = record_tasks(load_tasks(benchmark=toy_benchmark), sandbox)
+        facts = json.loads((toy_benchmark / TASK / "recorded" / "toy-scale.json").read_text())
+        return str(done.state), facts["sandbox"]
+
+    assert record("local") == ("recorded", "local")
+    assert record("local") == ("up to date", "local")
+    assert record("docker") == ("recorded", "docker")
+    assert record("local") == ("up to date", "docker")
+
+
 def test_cases_that_ignore_the_seed_are_named(toy_benchmark: Path) -> None:
     shutil.rmtree(toy_benchmark / TASK / "variants")
     lines = command(toy_benchmark, "--verbose").stdout.splitlines()
@@ -386,7 +412,7 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
     findings = list(check_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
     [stale] = [item for item in findings if item.instance_id == "toy-scale"]
     assert (stale.name, stale.ok) == ("recording", False)
-    assert "recorded before the task changed; run `lmrbench dataset record toy-scale`" in stale.message
+    assert f"task changed; run `lmrbench dataset record toy-scale --benchmark {toy_benchmark}`" in stale.message
     assert [item.name for item in findings if item.instance_id == "toy-copy" and item.ok] != []
 
 

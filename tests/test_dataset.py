@@ -112,7 +112,7 @@ def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, loca
 
 
 def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    with pytest.raises(InputError, match=r"toy-scale\.json: missing; run `lmrbench dataset record toy-scale`"):
+    with pytest.raises(InputError, match=r"\.json: missing; run `lmrbench dataset record toy-scale --benchmark .*`"):
         rows_of(toy_benchmark)
     assert record(toy_benchmark, local_sandbox) is State.RECORDED
     built = rows_of(toy_benchmark)
@@ -160,7 +160,7 @@ def test_a_damaged_recording_is_one_clear_line(
     built = rows_of(toy_benchmark)
     path = toy_benchmark / TASK / "recorded" / f"toy-scale.{suffix}"
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(InputError, match=r"run `lmrbench dataset record toy-scale`$"):
+    with pytest.raises(InputError, match=r"run `lmrbench dataset record toy-scale --benchmark .*`$"):
         rows_of(toy_benchmark)
     assert record(toy_benchmark, local_sandbox) is State.RECORDED
     assert rows_of(toy_benchmark) == built

@@ -129,3 +129,10 @@ def test_commands_on_the_page_do_what_it_says(folder_of_a_reader: Path) -> None:
     assert found["theirs"] == [("m", 0, "failed"), ("m", 1, "failed")]
     again = subprocess.run("lmrbench evaluate - < predictions.jsonl", shell=True, capture_output=True, text=True)
     assert "2 of 2 predictions were evaluated before" in again.stderr
+
+
+def test_the_categories_of_the_page_are_those_of_the_schema() -> None:
+    schema = json.loads((ROOT / "lmrbench_data" / "schema" / "task.schema.json").read_text())
+    known = schema["$defs"]["implementation"]["properties"]["category"]["enum"]
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text().split())
+    assert f"`category` is one of: {'; '.join(known)}." in text

@@ -58,6 +58,16 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "todo_in_yaml": (edit("task.yaml", "paper:\n", "paper: # TODO: check\n"), "task.yaml:1", "left to do: check"),
     "todo_in_paper": (append("paper.md", "\nTODO\n"), "paper.md:", "left to do"),
     "todo_in_cases": (append("unit_test/cases.py", "# TODO more\n"), "unit_test/cases.py:", "left to do: more"),
+    "instance_renamed": (
+        lambda task: shutil.copytree(task / WRONG.rpartition("/")[0], task / "variants" / "old") and None,
+        "variants/old",
+        "belongs to no instance; rename it to one of: nucleus-filter",
+    ),
+    "recording_of_another_name": (
+        lambda task: (task / "recorded").mkdir() or ((task / "recorded" / "old.json").write_text("{}") and None),
+        "recorded/old.json",
+        "belongs to no instance; delete it",
+    ),
     "unknown_category": (edit("task.yaml", "Decoding & Search", "Searching"), "task.yaml", "is not one of"),
     "missing_context_file": (edit("task.yaml", '["generate.py"]', '["gone.py"]'), "task.yaml", "no file 'gone.py'"),
     "goal_as_context": (edit("task.yaml", '["generate.py"]', '["decoding.py"]'), "context_files", "shown anyway"),
@@ -156,8 +166,29 @@ def test_a_broken_task_does_not_hide_another(benchmark: Path) -> None:
     problems = lint_tasks(benchmark=benchmark)[1]
     assert [problem.task for problem in problems] == [TASK]
     assert "unknown key nonsense" in problems[0].message
-    with pytest.raises(InputError, match="unknown task or instance: gone"):
+    assert "; more is checked then" in problems[0].message
+    with pytest.raises(InputError, match=r"unknown task or instance: gone \(not in .*/tasks\); see .* --benchmark "):
         lint_tasks(["gone"], benchmark)
+    count, problems = lint_tasks(["nucleus-filter"], benchmark)
+    assert count == 2, "the broken task is known by the id that its file states"
+
+
+def test_words_that_are_missing_do_not_hide_the_rest(benchmark: Path) -> None:
+    """Of a task whose category and year are open, repository, texts and variants are looked at all the same."""
+    edit("task.yaml", "category: Decoding & Search Strategies", "category: TODO")(benchmark / TASK)
+    edit("task.yaml", "year: 2020", "year: TODO")(benchmark / TASK)
+    append("repo/model.py", "import yaml\n")(benchmark / TASK)
+    remove(WRONG)(benchmark / TASK)
+    problems = lint_tasks(benchmark=benchmark)[1]
+    said = {problem.place.partition(":")[0]: problem.message for problem in problems}
+    assert (
+        said["repo/model.py"] == "imports yaml; the environment torch-cpu has numpy, pandas, scikit-learn, scipy, torch"
+    )
+    assert said["wrong"] == "0 wrong variants, at least 5 needed"
+    assert [problem.message.split(" ")[:3] for problem in problems if problem.place == "task.yaml"] == [
+        ["implementations[0].category:", "'TODO'", "is"]
+    ]
+    assert len(problems) == 5, problems
 
 
 def test_the_command(benchmark: Path) -> None:

@@ -21,6 +21,7 @@ from lmrbench_data.draft.task import new_task
 from lmrbench_data.errors import ArgumentError, InputError
 from lmrbench_data.evaluate.tasks.lint import lint_tasks
 from lmrbench_data.loader import File
+from lmrbench_data.text import cut
 
 GOOD = (
     "Implement `nucleus_filter` in `decoding.py`: the truncation of Section 3.1 (Eq. 2). Drawing is left to `sample`."
@@ -192,9 +193,42 @@ def test_cases_come_from_the_repositorys_own_calls() -> None:
     assert 'sys.path.insert(0, os.path.abspath("src"))' in source
     assert "from losses.focal import FocalLoss" in source
     assert "made = FocalLoss(gamma)  # TODO: as src/train.py makes it" in source
-    assert "labels = torch.randn(4, 8, generator=generator)  # TODO: src/train.py passes `y`" in source
+    assert "labels = torch.randint(0, 8, (4, 8), generator=generator)  # TODO: src/train.py passes `y`" in source
     assert "made.forward(logits, labels, scale=0.5)" in source
-    assert all("TODO" in line for line in source.splitlines() if "torch.randn" in line)
+    assert all("TODO" in line for line in source.splitlines() if "torch.rand" in line)
+
+
+def test_arguments_that_mean_the_same_in_a_case_are_copied() -> None:
+    smoke = """
+        import torch
+        from loss import smooth
+
+        def test_small():
+            logits = torch.tensor([[1.0, 2.0]])
+            smooth(logits, torch.tensor([1]), weights_of_all_the_classes_there_are(1), eps=0.1)
+        """
+    loss = """
+        import torch
+        from torch import Tensor
+
+        def smooth(logits: Tensor, y: Tensor, weights: Tensor, eps: float) -> Tensor:
+            '''The loss.
+
+            Args:
+                logits: (B, T, V).
+                y: (B, T) label ids.
+            '''
+            return logits
+        """
+    texts = {"loss.py": loss, "tests/test_smoke.py": smoke}
+    files = {name: File(textwrap.dedent(text).lstrip("\n").encode()) for name, text in texts.items()}
+    goal = Goal(files, "loss.py", "smooth")
+    source = cases_source(goal, "smooth", calls_of(goal))
+    assert "return smooth(torch.tensor([[1.0, 2.0]]), torch.tensor([1]), weights, eps=0.1)" in source
+    assert "y = torch.randint(0, 8, (4, 8), generator=generator)  # TODO" in cases_source(goal, "smooth", [])
+    assert "logits = torch.randn(4, 8, generator=generator)  # TODO" in cases_source(goal, "smooth", [])
+    assert max(map(len, source.splitlines())) <= 120
+    assert cut("# TODO: one two three", 20) == "# TODO: one two ...", "lines are cut between words"
 
 
 @pytest.fixture
@@ -255,14 +289,14 @@ def test_a_wrong_argument_is_one_line_and_writes_nothing(place: Path) -> None:
         ({"repo": place / "empty"}, "has no Python files"),
         ({"repo": place / "paper.pdf"}, "is no folder"),
         ({"benchmark": place / "empty"}, "has no benchmark.yaml; `lmrbench dataset init"),
-        ({"paper": place / "bad.pdf"}, "bad.pdf: "),
+        ({"paper": place / "bad.pdf"}, f"paper: {place / 'bad.pdf'}: "),
     ):
         with pytest.raises(InputError) as caught:
             new_task(**{**good, **change})  # type: ignore[arg-type]
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
     assert sorted((place / "tasks").rglob("*")) == before
-    with pytest.raises(ArgumentError, match="is a benchmark already"):
+    with pytest.raises(InputError, match="tasks: is a benchmark already"):
         new_benchmark(place / "tasks", title="Again")
     with pytest.raises(ArgumentError, match="choose one of your own"):
         new_benchmark(place / "other", title="X", name="lmr-bench")
@@ -283,5 +317,19 @@ def test_a_draft_lints_with_todos_alone(place: Path) -> None:
     count, problems = lint_tasks(benchmark=place / "tasks")
     assert count == 1
     others = [problem for problem in problems if not problem.message.startswith("left to do")]
-    assert [problem.place for problem in others] == ["task.yaml"]
     assert "category: 'TODO' is not one of: Data Augmentation" in others[0].message
+    # What nobody has written yet, and nothing else: the repository is in order.
+    left = {"task.yaml", "valid", "plain", "careless", "wrong"}
+    assert {problem.place for problem in others} == left
+
+
+def test_imports_that_the_environment_lacks_are_told_at_once(place: Path) -> None:
+    with (place / "nucleus" / "generate.py").open("a") as file:
+        file.write("import yaml\n")
+    drafted = new_task(
+        paper=place / "paper.pdf", repo=place / "nucleus", goal="decoding.py::nucleus_filter", benchmark=place / "tasks"
+    )
+    [note] = [note for note in drafted.notes if note.startswith("cannot be imported: yaml (generate.py, line ")]
+    assert note.endswith("; the environment torch-cpu has numpy, pandas, scikit-learn, scipy, torch")
+    _, problems = lint_tasks(benchmark=place / "tasks")
+    assert any(problem.message.startswith("imports yaml; ") for problem in problems)

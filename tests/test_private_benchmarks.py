@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,67 @@ def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     refused = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks", "--out", "tasks")
     assert refused.returncode == 1
     assert "tasks: holds the tasks themselves; give another folder for the dataset (--out)" in refused.stderr
+
+
+def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) -> None:
+    """It is left out with a warning, of the build as well; a task that was recorded once is never taken for one."""
+    follow_the_page(tmp_path)
+    option = ("--benchmark", "tasks")
+    draft = tmp_path / "tasks" / "02-draft"
+    shutil.copytree(tmp_path / "tasks" / "01-bleu", draft, ignore=shutil.ignore_patterns("recorded"))
+    text = (draft / "task.yaml").read_text().replace("bleu-brevity-penalty", "bleu-draft")
+    (draft / "task.yaml").write_text(text.replace("category: Evaluation Metrics", "category: TODO"))
+    warning = "warning: 1 draft is left out: 02-draft; `lmrbench tasks lint --benchmark tasks` says what is left to do"
+    for words in (("tasks", "list"), ("tasks", "page"), ("dataset", "build"), ("dataset", "record")):
+        done = lmrbench(tmp_path, *words, *option, *(("--sandbox", "local") if words[1] == "record" else ()))
+        assert done.returncode == 0, (words, done.stderr)
+        assert warning in done.stderr
+        assert "bleu-draft" not in done.stdout
+    built = json.loads(lmrbench(tmp_path, "dataset", "build", *option, "--json").stdout)
+    assert (built["rows"], built["drafts"], built["unproved"]) == (1, ["02-draft"], ["bleu-brevity-penalty"])
+    # With names, only those are read; a name of the draft tells what is wrong with it.
+    for verb, name, told in (
+        ("record", "01-bleu", ""),
+        ("record", "bleu-draft", "02-draft/task.yaml: implementations[0].category: 'TODO' is not one of"),
+        ("record", "02-other", "02-other (not in tasks); see `lmrbench tasks list --benchmark tasks`"),
+    ):
+        done = lmrbench(tmp_path, "dataset", verb, name, *option, "--sandbox", "local")
+        assert (done.returncode, told in done.stderr, "left out" in done.stderr) == (int(bool(told)), True, False)
+    # Once recorded it may be in somebody's dataset: what is wrong with it stops a build.
+    (draft / "recorded").mkdir()
+    (draft / "recorded" / "bleu-draft.json").write_text("{}")
+    refused = lmrbench(tmp_path, "dataset", "build", *option)
+    assert refused.returncode == 1
+    assert "02-draft/task.yaml: implementations[0].category: 'TODO' is not one of" in refused.stderr
+    shutil.rmtree(draft / "recorded")
+    shutil.rmtree(tmp_path / "tasks" / "01-bleu")
+    alone = lmrbench(tmp_path, "tasks", "list", *option)
+    assert alone.returncode == 1
+    assert (
+        "error: tasks: only drafts are in it (02-draft); `lmrbench tasks lint --benchmark tasks` says" in alone.stderr
+    )
+
+
+def test_what_is_suggested_works_in_a_benchmark_of_ones_own(tmp_path: Path) -> None:
+    printed = follow_the_page(tmp_path)
+    assert "LMR-Bench" not in printed["evaluate gold"]
+    report = (tmp_path / "runs" / "gold" / "report.md").read_text()
+    assert report.startswith("# Report on my-bench\n")
+    assert "LMR-Bench's repositories" not in report
+    cases = tmp_path / "tasks" / "01-bleu" / "unit_test" / "cases.py"
+    cases.write_text(cases.read_text() + "# Changed.\n")
+    refused = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
+    suggested = "run `lmrbench dataset record bleu-brevity-penalty --benchmark tasks`"
+    assert suggested in refused.stderr
+    words = shlex.split(suggested.removeprefix("run `lmrbench ").removesuffix("`"))
+    assert lmrbench(tmp_path, *words, "--sandbox", "local").returncode == 0
+    built = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
+    unproved = (
+        "not proved in Docker: bleu-brevity-penalty; run `lmrbench dataset check --benchmark tasks --sandbox docker`"
+    )
+    assert (built.returncode, unproved in built.stderr) == (0, True)
+    again = lmrbench(tmp_path, "dataset", "init", "tasks", "--title", "Again")
+    assert again.stderr == "error: tasks: is a benchmark already; nothing is overwritten\n"
 
 
 @pytest.fixture

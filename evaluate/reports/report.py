@@ -14,6 +14,7 @@ from ...files import write_atomically
 from ...text import counted
 from ..prediction_files import BadRow
 from ..runs.folder import read_facts
+from ..runs.standing import foreign_benchmark
 from .agreement import Agreement, measure_agreement
 from .annotations import Annotation
 from .calibration import Calibration, calibrations_of
@@ -45,6 +46,16 @@ class Report:
     """Of the judges whose judgements count, as far as the runs keep some."""
     familiarity: list[str] = field(default_factory=list)
     """What is known of how familiar the models are with the papers, as far as the runs keep it."""
+
+    @property
+    def benchmark(self) -> str:
+        """The name of the benchmark if it is somebody's own; empty for LMR-Bench."""
+        return foreign_benchmark(self.runs[0]) if self.runs else ""
+
+    @property
+    def title(self) -> str:
+        """What stands on top."""
+        return f"Report on {self.benchmark}" if self.benchmark else "LMR-Bench report"
 
     def to_markdown(self) -> str:
         """Tables and notes as Markdown."""

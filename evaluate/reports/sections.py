@@ -74,7 +74,7 @@ def notes(report: "Report") -> list[str]:
         "Models are ranked by reproduced in the paper track, where they see no contract; by robust in the contract "
         "track, where they do; and by robust where the track is unstated.",
     ]
-    if not others:
+    if not others and not report.benchmark:
         lines.append(COMPARABILITY)
     if any(score.overall.outcomes[Level.REPRODUCED] for score in scores):
         lines.append("Core only: reproduced and not robust. Other outcomes tell what happened in the core cases.")

@@ -24,7 +24,7 @@ MAX_REASONS = 100
 
 def render_markdown(report: "Report") -> str:
     """The report as Markdown."""
-    lines = ["# LMR-Bench report", ""]
+    lines = [f"# {_escape(report.title)}", ""]
     for facts in report.runs:
         lines.append(f"- run {_escape(facts['run_id'])}: {_run_line(facts)}")
         if bad := facts.get("bad_rows"):

@@ -33,7 +33,7 @@ from ..script import SCRIPT, check_scripts, is_script
 from ..verdict import Cause, Status, Verdict
 from ..workspace import rebuild
 from .folder import Entry, RunFolder
-from .standing import PROTOCOL
+from .standing import BENCHMARK, PROTOCOL, benchmark_of
 
 _log = logging.getLogger(__name__)
 
@@ -97,6 +97,7 @@ def evaluate(
     scripts = any(map(is_script, scope.values()))
     identity = {
         "dataset": settings.dataset,
+        BENCHMARK: benchmark_of(rows[0]["canary"]),
         "dataset_sha256": dataset_sha256(rows),
         "recordings_sha256": recordings_sha256(rows),
         "benchmark_version": rows[0]["benchmark_version"],

@@ -1,14 +1,35 @@
-"""What a run's numbers may stand for: who reached its verdicts, by which tests, in which sandbox."""
+"""What a run's numbers may stand for: whose tasks they are, who reached its verdicts, by which tests and where."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...build import LMR_BENCH
 from ..script import SCRIPT
 
 #: In run.json, of a run whose verdicts somebody else reached: where it is from, and by which rule (`original/`).
 IMPORTED = "imported"
 #: In run.json, of a run some of whose instances are tested by a script and its log: `evaluate/script.py`.
 PROTOCOL = "test_protocol"
+#: In run.json: the name of the benchmark whose tasks these are; empty if they do not tell.
+BENCHMARK = "benchmark"
+_CANARY = re.compile(r"([a-z0-9][a-z0-9._-]*) canary GUID ")
+
+
+def benchmark_of(canary: str) -> str:
+    """The name of a benchmark, with which the canary begins that `dataset init` makes; empty if it has another form."""
+    found = _CANARY.match(canary)
+    return found[1] if found else ""
+
+
+def foreign_benchmark(facts: Mapping[str, Any]) -> str:
+    """The name of the benchmark that a run is on if it is somebody's own; empty for LMR-Bench, and if nobody knows.
+
+    Args:
+        facts: run.json.
+    """
+    name = str(facts.get(BENCHMARK) or LMR_BENCH)
+    return "" if name == LMR_BENCH else name
 
 
 def is_imported(facts: Mapping[str, Any]) -> bool:

@@ -216,7 +216,9 @@ def _judge(probe: Probe, verdict: Verdict) -> Finding:
     """What a verdict says about the task."""
     if verdict.status is Status.INFRA_ERROR:
         raise InfraError(f"{probe.instance_id} {probe.name}: {verdict.detail}")
-    reason = verdict.reason()
+    # A wrong answer is told by the core case that it fails; that it breaks the contract as well proves nothing.
+    misread = probe.must is Must.MISREAD and verdict.core_status is not Status.PASSED
+    reason = verdict.reason(core=misread)
     fault = ""
     if verdict.status is Status.MALFORMED and probe.must in (Must.MISREAD, Must.BE_NOTICED):
         fault = f"cannot be applied, so it proves nothing: {reason}"

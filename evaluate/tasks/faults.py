@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from ...source import block_end, find_function, first_line, split_lines
-from ...tasks import Implementation, Task, load_tasks
+from ...tasks import Implementation, Task, read_tasks
 
 #: How many variants of a kind an instance needs.
 LEAST = {"valid": 2, "plain": 2, "careless": 1, "wrong": 5}
@@ -25,12 +25,8 @@ class Secrets:
 
     @classmethod
     def of(cls, benchmark: Path) -> Self:
-        """Those of the tasks in a folder.
-
-        Raises:
-            InputError: a task is malformed.
-        """
-        return cls.of_tasks(load_tasks(benchmark=benchmark))
+        """Those of the tasks in a folder that can be read."""
+        return cls.of_tasks(read_tasks(benchmark)[0].values())
 
     @classmethod
     def of_tasks(cls, tasks: Iterable[Task]) -> Self:

@@ -3,6 +3,7 @@
 A task without a problem here is in good form; that it is sound is proved by `dataset check` alone.
 """
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from ...build import load_benchmark
 from ...environments import load_environments
 from ...errors import InputError
 from ...paths import benchmark_folder
-from ...tasks import Implementation, Task, load_task
+from ...strict_yaml import faults, read_yaml
+from ...tasks import RECORDED, SCHEMA, Implementation, Task, read_tasks, stated_ids, task_folders, unknown_names
+from ...unfinished import load_draft, todo_marks
 from .faults import Secrets, read_faults
 from .lint_code import case_problems, repository_problems, variant_problems
 
@@ -22,7 +25,6 @@ MAX_SENTENCES = 4
 MAX_CONTRACT = 400
 #: Words of paper.md, which has one to two pages.
 PAPER_WORDS = (150, 1500)
-_TODO = re.compile(r"\bTODO\b")
 _ABBREVIATIONS = re.compile(
     r"\b(?:Eqs?|Secs?|Sect|Figs?|Tab|Apps?|Algs?|Thm|Defs?|Prop|et al|e\.g|i\.e|vs|cf|resp|approx|No|pp?)\."
 )
@@ -55,29 +57,24 @@ def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tu
         InputError: no tasks there, or a name is unknown.
     """
     folder = benchmark or benchmark_folder()
-    folders = sorted(path.parent for path in folder.glob("*/task.yaml"))
-    if not folders:
-        raise InputError(f"{folder}: no task folders (NN-slug/task.yaml) in it; `lmrbench tasks new` drafts one")
-    tasks: dict[str, Task] = {}
-    broken: dict[str, str] = {}
-    for path in folders:
-        try:
-            tasks[path.name] = load_task(path)
-        except InputError as error:
-            broken[path.name] = str(error)
-    ids = {item.instance_id: name for name, task in tasks.items() for item in task.implementations}
-    if unknown := set(names) - {path.name for path in folders} - ids.keys():
-        hint = f"; {', '.join(broken)} cannot be read" if broken else ""
-        raise InputError(f"unknown task or instance: {', '.join(sorted(unknown))}{hint}")
-    chosen = [path for path in folders if not names or path.name in {ids.get(name, name) for name in names}]
-    secrets = Secrets.of_tasks(tasks.values())
+    tasks, broken = read_tasks(folder)
+    known = {path.name: {path.name, *stated_ids(path)} for path in task_folders(folder)}
+    if unknown := set(names).difference(*known.values()):
+        raise unknown_names(unknown, folder)
+    chosen = [folder / name for name, called in known.items() if not names or called & set(names)]
+    drafts = {name: draft for name in broken if (draft := load_draft(folder / name))}
+    readable = {**tasks, **drafts}
+    secrets = Secrets.of_tasks(readable.values())
     problems = list(_benchmark_problems(folder))
     for path in chosen:
         problems += _todo_problems(path)
-        if path.name in broken:
-            problems.append(_load_problem(path, broken[path.name]))
-        else:
-            problems += _task_problems(tasks[path.name], tasks, secrets)
+        if path.name in drafts:
+            problems += _word_problems(path)
+        elif path.name in broken:
+            problem = _load_problem(path, str(broken[path.name]))
+            problems.append(dataclasses.replace(problem, message=f"{problem.message}; more is checked then"))
+        if path.name in readable:
+            problems += _task_problems(readable[path.name], readable, secrets)
     return len(chosen), problems
 
 
@@ -100,15 +97,16 @@ def instruction_problems(text: str, goal_file: str, goal_function: str) -> list[
 
 def _todo_problems(folder: Path) -> Iterator[Problem]:
     """Marks that `tasks new` has left."""
-    paths = [folder / "task.yaml", folder / "paper.md", *sorted(folder.glob("unit_test/**/*.py"))]
-    for path in [*paths, *sorted(folder.glob("variants/**/*.py"))]:
-        if not path.is_file():
-            continue
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-            if found := _TODO.search(line):
-                place = f"{path.relative_to(folder)}:{number}"
-                what = line[found.end() :].strip(" :#")[:100]
-                yield Problem(folder.name, place, f"left to do: {what}" if what else "left to do")
+    for path, number, what in todo_marks(folder):
+        place = f"{path.relative_to(folder)}:{number}"
+        yield Problem(folder.name, place, f"left to do: {what}" if what else "left to do")
+
+
+def _word_problems(folder: Path) -> Iterator[Problem]:
+    """Words in task.yaml that are not what they have to be; a TODO is told by its line, unless there is a choice."""
+    for fault in faults(read_yaml(folder / "task.yaml"), SCHEMA):
+        if "TODO" not in (fault.word or "") or " is not one of: " in fault.message:
+            yield Problem(folder.name, "task.yaml", f"{fault.place}: {fault.message}")
 
 
 def _load_problem(folder: Path, error: str) -> Problem:
@@ -142,12 +140,13 @@ def _task_problems(task: Task, others: dict[str, Task], secrets: Secrets) -> Ite
     except InputError as error:
         yield _load_problem(task.folder, str(error))
         tag = ""
-    if task.license.casefold() in _NO_LICENCE or not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", task.license):
+    unknown = task.license.casefold() in _NO_LICENCE or not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", task.license)
+    if unknown and "TODO" not in task.license:
         yield problem("license", f"{task.license!r} is no SPDX identifier in lower case, such as mit or apache-2.0")
     stated = re.search(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})", task.paper["url"])
     if stated and stated[1] != task.paper["arxiv_id"]:
         yield problem("paper.arxiv_id", f"is {task.paper['arxiv_id']}, the address says {stated[1]}")
-    for place, message in _paper_problems(task):
+    for place, message in (*_paper_problems(task), *_orphan_problems(task)):
         yield problem(place, message)
     environment = load_environments(task.folder.parent)[task.environment] if tag else None
     for place, message in repository_problems(task, environment):
@@ -161,7 +160,7 @@ def _task_problems(task: Task, others: dict[str, Task], secrets: Secrets) -> Ite
 def _paper_problems(task: Task) -> Iterator[tuple[str, str]]:
     words = len(task.paper_text.split())
     least, most = PAPER_WORDS
-    if not least <= words <= most:
+    if not least <= words <= most and "TODO" not in task.paper_text:
         yield "paper.md", f"{words} words; one to two pages have {least} to {most}"
     if re.search(r"^```(?:python|py)\b", task.paper_text, re.MULTILINE):
         yield "paper.md", "shows Python; say it in words and equations"
@@ -170,14 +169,26 @@ def _paper_problems(task: Task) -> Iterator[tuple[str, str]]:
             yield "paper.md", f"names {name}: it says what the paper says and nothing about the repository"
 
 
+def _orphan_problems(task: Task) -> Iterator[tuple[str, str]]:
+    """What belongs to an instance that has another name now, or none."""
+    known = {item.instance_id for item in task.siblings}
+    for path in sorted((task.folder / "variants").glob("[!._]*")):
+        if path.name not in known:
+            yield f"variants/{path.name}", f"belongs to no instance; rename it to one of: {', '.join(sorted(known))}"
+    for path in sorted((task.folder / RECORDED).glob("*")):
+        if path.name.partition(".")[0] not in known:
+            yield f"{RECORDED}/{path.name}", "belongs to no instance; delete it, and record again"
+
+
 def _instance_problems(
     task: Task, item: Implementation, others: dict[str, Task], secrets: Secrets
 ) -> Iterator[tuple[str, str]]:
     for other in others.values():
         if other.name != task.name and item.instance_id in {one.instance_id for one in other.implementations}:
             yield "instance_id", f"{item.instance_id!r} is taken by {other.name}; choose another"
-    for message in instruction_problems(item.instruction, item.goal_file, item.goal_function):
-        yield "instruction", message
+    if "TODO" not in item.instruction:
+        for message in instruction_problems(item.instruction, item.goal_file, item.goal_function):
+            yield "instruction", message
     words = len(item.contract.split())
     if words > MAX_CONTRACT:
         yield "contract", f"{words} words, at most {MAX_CONTRACT}: it states conventions and no steps"

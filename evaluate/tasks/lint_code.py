@@ -48,7 +48,7 @@ def repository_problems(task: Task, environment: Environment | None) -> Found:
     tests = {name: text for name, text in _python(task.repo) if re.fullmatch(r"tests/(?:\w+/)*test\w*\.py", name)}
     if not any("TestCase" in text and "def test" in text for text in tests.values()):
         yield "repo/tests", "no smoke tests: unittest.TestCase classes in tests/test_*.py"
-    yield from _import_problems(task, environment)
+    yield from _import_problems(task.repo, environment)
     for item in task.implementations:
         node = find_function(task.repo[item.goal_file].data.decode("utf-8"), item.goal_function).node
         if not ast.get_docstring(node):
@@ -131,16 +131,33 @@ def _script_of(command: str, repo: Mapping[str, File]) -> str:
     return "" if not script or str(PurePosixPath(script)) in repo else script
 
 
-def _import_problems(task: Task, environment: Environment | None) -> Found:
-    """Libraries that the environment does not have; what is tried and may be missing is left alone."""
-    own = {part.removesuffix(".py") for name in task.repo for part in PurePosixPath(name).parts}
-    packages = [line.partition("==")[0].lower() for line in environment.packages()] if environment else []
-    known = {*sys.stdlib_module_names, *own, *(_MODULES.get(name, name.replace("-", "_")) for name in packages)}
-    for name, text in _python(task.repo):
+def _import_problems(repo: Mapping[str, File], environment: Environment | None) -> Found:
+    """Files that cannot be parsed, and imports of what the environment does not have."""
+    for name, text in _python(repo):
         try:
-            tree = parse(text)
+            parse(text)
         except InputError as error:
             yield f"repo/{name}", str(error)
+    if environment:
+        for name, line, module in missing_imports(repo, environment):
+            yield f"repo/{name}:{line}", f"imports {module}; {contents(environment)}"
+
+
+def contents(environment: Environment) -> str:
+    """A clause on what code may import there."""
+    return f"the environment {environment.name} has {', '.join(_packages(environment))}"
+
+
+def missing_imports(repo: Mapping[str, File], environment: Environment) -> Iterator[tuple[str, int, str]]:
+    """(file, line, module) of libraries that the environment does not have; what is tried and may be missing is left
+    alone, and so is what cannot be parsed."""
+    own = {part.removesuffix(".py") for name in repo for part in PurePosixPath(name).parts}
+    packages = (_MODULES.get(name, name.replace("-", "_")) for name in _packages(environment))
+    known = {*sys.stdlib_module_names, *own, *packages}
+    for name, text in _python(repo):
+        try:
+            tree = parse(text)
+        except InputError:
             continue
         nodes = list(ast.walk(tree))
         for node in nodes:
@@ -151,9 +168,12 @@ def _import_problems(task: Task, environment: Environment | None) -> Found:
                 modules = [] if node.level else [node.module or ""]
             for module in sorted({module.partition(".")[0] for module in modules} - known):
                 tried = (inner for part in nodes if isinstance(part, ast.Try) for inner in ast.walk(part))
-                if environment and node not in tried:
-                    has = f"the environment {task.environment} has {', '.join(packages)}"
-                    yield f"repo/{name}:{node.lineno}", f"imports {module}; {has}"
+                if node not in tried:
+                    yield name, node.lineno, module
+
+
+def _packages(environment: Environment) -> list[str]:
+    return [line.partition("==")[0].lower() for line in environment.packages()]
 
 
 def _copies(task: Task, item: Implementation, node: FunctionNode) -> Found:

@@ -76,6 +76,12 @@ class Finding:
         """Whether something was proved; a note, which is always ok, only informs."""
         return self.name not in (SEEDS, BEFORE)
 
+    @property
+    def telling_status(self) -> str:
+        """The status that made it what it is: of a wrong variant that is in order, that of its core cases."""
+        core = self.ok and self.name.startswith("wrong/")
+        return str(self.facts["core_status"]) if core and "core_status" in self.facts else self.status
+
     def as_row(self) -> dict[str, Any]:
         """For --json."""
         return {

@@ -1,7 +1,8 @@
 """Record references: run each in the sandbox and keep what its cases return beside the task.
 
 A recording that still agrees within the tolerances of its cases is left as it is: last bits that another CPU gives do
-not rewrite files that nobody changed.
+not rewrite files that nobody changed. One from the local sandbox, which proves nothing for
+others, gives way to Docker's.
 """
 
 import concurrent.futures
@@ -58,7 +59,7 @@ def record_tasks(
     """
 
     def work(task: Task, implementation: Implementation) -> Recorded:
-        recording = None if force else _up_to_date(task, implementation)
+        recording = None if force else _up_to_date(task, implementation, sandbox)
         state = State.UP_TO_DATE
         if recording is None:
             state, recording = _refresh(task, implementation, sandbox, force)
@@ -82,11 +83,12 @@ def _refresh(task: Task, implementation: Implementation, sandbox: Sandbox, force
     return State.AGREES if agrees else State.RECORDED, kept
 
 
-def _up_to_date(task: Task, implementation: Implementation) -> Recording | None:
+def _up_to_date(task: Task, implementation: Implementation, sandbox: Sandbox) -> Recording | None:
     try:
-        return read_recording(task, implementation)
+        recording = read_recording(task, implementation)
     except InputError:  # missing, damaged or older than the task
         return None
+    return None if recording.sandbox == "local" != sandbox.name else recording
 
 
 def record(task: Task, implementation: Implementation, sandbox: Sandbox) -> Recording:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import BenchmarkFolder
+from .options import BenchmarkFolder, tasks_and_drafts
 from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
@@ -51,25 +51,44 @@ def build(
 ) -> None:
     """Build the dataset folder that `load_dataset` takes as it stands.
 
-    Nothing is run: the expected outputs are those that `lmrbench dataset record` has put beside each task.
+    Nothing is run: the expected outputs are those that `lmrbench dataset record` has put beside each task. A draft (a
+    task with a TODO in it that was never recorded) is left out with a warning; any other task that is not in order
+    stops the build.
 
     Example: lmrbench dataset build --out lmr-bench
     """
     from ..build import build_rows, load_benchmark, write_dataset
+    from ..checked import unchecked
+    from ..evaluate.tasks.proved import unproved
     from ..loader import recordings_sha256
-    from ..tasks import load_tasks
+    from ..paths import benchmark_folder, benchmark_option
     from ..text import counted
 
-    tasks, facts = load_tasks(benchmark=benchmark), load_benchmark(benchmark)
+    (tasks, drafts), facts = tasks_and_drafts(None, benchmark), load_benchmark(benchmark)
     out = out or Path(facts.name)
     with progress_bar("building", shown=not as_json) as progress:
         rows = build_rows(tasks, progress)
     sha256, recordings = write_dataset(rows, out, facts), recordings_sha256(rows)
+    missing = set(unchecked(rows))
+    open_ = [instance for instance in (unproved(tasks) if missing else ()) if instance in missing]
     if as_json:
-        print_json({"folder": str(out), "rows": len(rows), "sha256": sha256, "recordings": recordings})
+        print_json(
+            {
+                "folder": str(out),
+                "rows": len(rows),
+                "sha256": sha256,
+                "recordings": recordings,
+                "drafts": drafts,
+                "unproved": open_,
+            }
+        )
     else:
         put(f"{out}: {counted(len(rows), 'row')}, content {sha256[:12]}, recordings {recordings[:12]}")
         put(f"load it with load_dataset({str(out)!r}, split='test')")
+    if open_:
+        option = benchmark_option(benchmark or benchmark_folder())
+        shown = ", ".join(open_[:3]) + (f" and {len(open_) - 3} more" if len(open_) > 3 else "")
+        say(f"not proved in Docker: {shown}; run `lmrbench dataset check{option} --sandbox docker`")
 
 
 @app.command()
@@ -87,9 +106,8 @@ def record(
     """
     from ..evaluate.sandbox import open_sandbox
     from ..evaluate.tasks.record import record_tasks
-    from ..tasks import load_tasks
 
-    tasks = load_tasks(names or (), benchmark)
+    tasks, _ = tasks_and_drafts(names, benchmark)
     done = []
     with open_sandbox(sandbox, benchmark) as place, progress_bar("recording", shown=not as_json) as progress:
         progress.start(sum(len(task.implementations) for task in tasks))
@@ -134,9 +152,8 @@ def check(
     from ..evaluate.tasks.check import check_repositories, check_tasks
     from ..evaluate.tasks.proved import write_proofs
     from ..paths import benchmark_folder
-    from ..tasks import load_tasks
 
-    tasks = load_tasks(names or (), benchmark)
+    tasks, _ = tasks_and_drafts(names, benchmark)
     if lock and sandbox != "docker":
         raise ArgumentError("lock", "only a check in Docker proves a task; add --sandbox docker")
     if lock and demos:
@@ -161,7 +178,7 @@ def check(
         for finding in findings:
             if verbose or not finding.ok:
                 mark = "ok " if finding.ok else "BAD"
-                put(f"{mark} {finding.instance_id}  {finding.name}  {finding.status}  {finding.message}")
+                put(f"{mark} {finding.instance_id}  {finding.name}  {finding.telling_status}  {finding.message}")
         _print_counts(findings, mutants)
     bad = {finding.instance_id for finding in findings if not finding.ok}
     if lock:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import BenchmarkFolder, Track
+from .options import BenchmarkFolder, Track, tasks_and_drafts
 from .output import Json, print_json, print_lines, put
 
 app = typer.Typer(help="List and show tasks, draft a new one, lint it.", no_args_is_help=True)
@@ -17,14 +17,14 @@ Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instanc
 def list_tasks(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """List all instances, one a line: year, category, goal function, paper, size of the repository, files to know.
 
+    Drafts (tasks with a TODO in them that were never recorded) are left out; a warning names them.
     Columns that the terminal has no room for are left out; `tasks show ID` and --json tell everything.
 
     Example: lmrbench tasks list --json
     """
     from ..overview import task_facts
-    from ..tasks import load_tasks
 
-    rows = task_facts(load_tasks(benchmark=benchmark))
+    rows = task_facts(tasks_and_drafts(None, benchmark)[0])
     if as_json:
         print_json(rows)
         return
@@ -44,15 +44,14 @@ def page(
     """
     from ..errors import InputError
     from ..overview import PAGE, PICTURE, draw_picture, render_page
-    from ..paths import benchmark_folder
-    from ..tasks import load_tasks
+    from ..paths import benchmark_folder, benchmark_option
 
     folder = benchmark or benchmark_folder()
-    tasks = load_tasks(benchmark=benchmark)
+    tasks, _ = tasks_and_drafts(None, benchmark)
     path, text = folder / PAGE, render_page(tasks)
     if check:
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            raise InputError(f"{path}: is not up to date; run `lmrbench tasks page`")
+            raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{benchmark_option(folder)}`")
         return
     path.write_text(text, encoding="utf-8")
     draw_picture(tasks, folder / PICTURE)

@@ -7,7 +7,7 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, InputError
 from ..files import write_atomically
 from ..paths import benchmark_folder
 
@@ -22,10 +22,11 @@ def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
         name: of the dataset folder that is built; by default that of the folder.
 
     Raises:
-        ArgumentError: it is a benchmark already, or the name cannot be one.
+        InputError: it is a benchmark already.
+        ArgumentError: the name cannot be one.
     """
     if (folder / "benchmark.yaml").exists() or (folder / "environments").exists():
-        raise ArgumentError("folder", f"{folder} is a benchmark already; nothing is overwritten")
+        raise InputError(f"{folder}: is a benchmark already; nothing is overwritten")
     name = name or re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) or name == "lmr-bench":
         raise ArgumentError("name", f"{name!r}: choose one of your own, of the form my-bench")

@@ -3,11 +3,16 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..loader import File
 from ..source import FunctionNode, SourceError, find_function, first_line, parse, split_lines
+from ..text import cut
 
+#: What whole numbers are called that name something (classes, tokens, places): by parameters, and in docstrings, where
+#: labels and tokens may as well be what scores are of.
+_IDS = re.compile(r"\b(?:ids?|ind(?:ex|ices)|labels?|targets?|tokens?)\b", re.IGNORECASE)
+_SAID_IDS = re.compile(r"\b(?:ids|indices)\b", re.IGNORECASE)
 #: Calls that become a case each.
 MAX_CASES = 4
 #: How a case makes its numbers: with torch, NumPy or neither. For each, what stands for an argument until somebody
@@ -17,6 +22,11 @@ _STAND_INS = {
     "generator = torch.Generator().manual_seed(seed)": (("Tensor", "torch.randn(4, 8, generator=generator)"), *_PLAIN),
     "numbers = numpy.random.default_rng(seed)": (("ndarray", "numbers.standard_normal((4, 8))"), *_PLAIN),
     "numbers = random.Random(seed)": _PLAIN,
+}
+#: The same for arrays of ids.
+_ID_STAND_INS = {
+    "Tensor": "torch.randint(0, 8, (4, 8), generator=generator)",
+    "ndarray": "numbers.integers(0, 8, (4, 8))",
 }
 
 
@@ -31,6 +41,8 @@ class Call:
     node: ast.Call
     made: ast.Call | None = None
     """How the object was made whose method it is, where that can be seen."""
+    values: Mapping[str, ast.expr] = field(default_factory=dict)
+    """What the names around it stand for, as far as each was given one value there."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +88,14 @@ def calls_of(goal: Goal) -> list[Call]:
         except (SourceError, UnicodeDecodeError):
             continue
         instances = _instances(tree, goal.top) if method in ("forward", "__call__") else {}
-        for node, inside in _with_function(tree, ""):
+        nodes = list(_with_function(tree, ""))
+        for node, inside in nodes:
             if not isinstance(node, ast.Call) or (path == goal.path and node.lineno in own):
                 continue
             made = instances.get(ast.unparse(node.func))
             if made or _called(node) == method:
                 made = made or _constructed(node.func, goal.top)
-                found.append(Call(path, node.lineno, inside, node, made))
+                found.append(Call(path, node.lineno, inside, node, made, _values(nodes, inside)))
     return sorted(found, key=lambda call: (call.path.startswith("tests/"), call.path, call.line))
 
 
@@ -120,10 +133,12 @@ def cases_source(goal: Goal, instance_id: str, calls: Sequence[Call]) -> str:
 def _case(goal: Goal, call: Call | None, set_up: str, name: str) -> Iterator[str]:
     if call:
         line = split_lines(goal.files[call.path].data.decode("utf-8"))[call.line - 1].strip()
-        yield f"# {call.path}, line {call.line}: {line}"[:110]
+        yield cut(f"# {call.path}, line {call.line}: {line}", 110)
     yield "@core"
     yield f"def case_{name}(seed):"
     yield f"    {set_up}"
+    library = set_up.partition("= ")[2].partition(".")[0]
+    drawn = False
     caller = goal.name
     if "." in goal.name and not _is_static(goal.node):
         made = ast.unparse(call.made) if call and call.made else f"{goal.top}()"
@@ -131,15 +146,23 @@ def _case(goal: Goal, call: Call | None, set_up: str, name: str) -> Iterator[str
         caller = f"made.{goal.name.partition('.')[2]}"
     passed = []
     for keyword, parameter, value in _arguments(goal.node, call):
-        if value is not None and _is_literal(value):
+        if isinstance(value, ast.Name) and call and value.id in call.values:
+            value = call.values[value.id]
+        if value is not None and _is_self_contained(value, library):
             passed.append(f"{keyword}{ast.unparse(value)}")
             continue
+        drawn = True
         hint = ast.unparse(parameter.annotation) if parameter.annotation else ""
         known = (text for word, text in _STAND_INS[set_up] if re.search(rf"\b{word}\b", hint))
         stand_in = next(known, "None")
+        if _names_ids(goal.node, parameter.arg):
+            ids = (text for word, text in _ID_STAND_INS.items() if re.search(rf"\b{word}\b", hint))
+            stand_in = next(ids, stand_in)
         what = f"{call.path} passes `{ast.unparse(value)}`" if call and value else f"a {hint or 'value'}"
-        yield f"    {parameter.arg} = {stand_in}  # TODO: {what}"[:118]
+        yield cut(f"    {parameter.arg} = {stand_in}  # TODO: {what}", 118)
         passed.append(f"{keyword}{parameter.arg}")
+    if passed and not drawn:
+        yield "    # TODO: build the arguments from the seed; a core case has to vary with it"
     yield f"    return {caller}({', '.join(passed)})"
 
 
@@ -218,9 +241,35 @@ def _is_static(node: FunctionNode) -> bool:
     return any(isinstance(mark, ast.Name) and mark.id == "staticmethod" for mark in node.decorator_list)
 
 
-def _is_literal(value: ast.expr | None) -> bool:
-    if value is None:
-        return False
+def _values(nodes: Sequence[tuple[ast.AST, str]], inside: str) -> dict[str, ast.expr]:
+    """The values of the names that are given one, once, in a function of a file."""
+    found: dict[str, list[ast.expr]] = {}
+    for node, place in nodes:
+        if place == inside and isinstance(node, ast.Assign):
+            for target in node.targets:
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                for name in names:
+                    if isinstance(name, ast.Name):
+                        found.setdefault(name.id, []).append(node.value)
+    single = {name: values[0] for name, values in found.items() if len(values) == 1}
+    return {name: value for name, value in single.items() if not isinstance(value, ast.Tuple)}
+
+
+def _names_ids(function: FunctionNode, parameter: str) -> bool:
+    """Whether a parameter holds ids, by what the docstring says of it, else by its name."""
+    said = re.search(rf"^\s*{parameter}\b[^:\n]*:(.*)$", ast.get_docstring(function) or "", re.MULTILINE)
+    return bool(_SAID_IDS.search(said[1]) if said else _IDS.search(parameter.replace("_", " ")))
+
+
+def _is_self_contained(value: ast.expr, library: str) -> bool:
+    """Whether a value means the same in a case: literals, and what the library that cases import makes of them."""
+    if _is_literal(value):
+        return True
+    names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return library in ("torch", "numpy") and names == {library}
+
+
+def _is_literal(value: ast.expr) -> bool:
     try:
         ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ..chat.client import Endpoint, RequestFailed
-from ..environments import load_environments
-from ..errors import ArgumentError
+from ..environments import Environment, load_environments
+from ..errors import ArgumentError, InputError
 from ..evaluate.judge.definitions import used_definitions
 from ..evaluate.judge.reach import reached_files
+from ..evaluate.tasks.lint_code import contents, missing_imports
 from ..loader import write_files
 from ..masking import mask_function
 from ..paths import benchmark_folder
@@ -75,11 +76,14 @@ def new_task(
     folder = _benchmark(benchmark)
     repository = read_repository(repo)
     target = _goal(repository, goal)
-    facts = read_facts(paper)
-    environments = list(load_environments(folder))
+    try:
+        facts = read_facts(paper)
+    except InputError as error:
+        raise ArgumentError("paper", str(error)) from error
+    environments = load_environments(folder)
     if not environments:
         raise ArgumentError("benchmark", f"{folder / 'environments'} is empty; a task needs one to run in")
-    environment = ENVIRONMENT if ENVIRONMENT in environments else environments[0]
+    environment = environments.get(ENVIRONMENT) or next(iter(environments.values()))
     name = _slug(slug or repository.name)
     # `FocalLoss.forward` is known as focal-loss.
     function = _slug(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", re.sub(r"\.(?:forward|__call__)$", "", target.name)))
@@ -93,7 +97,7 @@ def new_task(
     try:
         write_files(repository.files, staging / "repo")
         texts = {
-            "task.yaml": _task_yaml(repository, facts, target, calls, instance, instruction, environment),
+            "task.yaml": _task_yaml(repository, facts, target, calls, instance, instruction, environment.name),
             "paper.md": _paper(facts),
             "unit_test/cases.py": cases_source(target, instance, calls),
         }
@@ -106,7 +110,7 @@ def new_task(
         os.rename(staging, task)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return Draft(task, instance, [*notes, *_notes(repository, target, calls)])
+    return Draft(task, instance, [*notes, *_notes(repository, target, calls, environment)])
 
 
 def _benchmark(folder: Path | None) -> Path:
@@ -247,8 +251,14 @@ def _paper(facts: Facts) -> str:
     )
 
 
-def _notes(repository: Repository, goal: Goal, calls: Sequence[Call]) -> list[str]:
-    notes = [f"repository: {counted(len(repository.files), 'file')} copied"]
+def _notes(repository: Repository, goal: Goal, calls: Sequence[Call], environment: Environment) -> list[str]:
+    copied = counted(len(repository.files), "file")
+    notes = [f"repository: {copied} copied to repo/, which is the one to edit from now on"]
+    foreign: dict[str, str] = {}
+    for path, line, module in missing_imports(repository.files, environment):
+        foreign.setdefault(module, f"{module} ({path}, line {line})")
+    if foreign:
+        notes.append(f"cannot be imported: {', '.join(foreign.values())}; {contents(environment)}")
     if repository.left_out:
         shown = ", ".join(repository.left_out[:8])
         more = len(repository.left_out) - 8
