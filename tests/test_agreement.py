@@ -165,6 +165,7 @@ def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> Non
     assert (by_pair["ann", "bob"].answers, by_pair["ann", "bob"].share) == (1, 1.0)
 
 
+@pytest.mark.slow
 def test_report_with_people_and_judge(tmp_path: Path) -> None:
     """Through the command line: tables, JSON, exit status for a bad row; a judge error is no category."""
     run = write_run(tmp_path / "run", [result(name, "passed") for name in ("a-one", "a-two", "b-one")])

@@ -282,6 +282,7 @@ def test_a_model_that_solves_nothing_and_what_is_not_there_say_nothing_of_struct
     assert "Left out: 19 answers that the runs do not have." in after.notes()
 
 
+@pytest.mark.slow
 def test_the_command_prints_json_draws_and_says_what_is_wrong(make_run: Any, tmp_path: Path) -> None:
     run = make_run()
     done = command("structure", run, "--json", "--out", tmp_path / "s.csv", "--figure", tmp_path / "f.svg")

@@ -319,6 +319,7 @@ def test_an_import_of_the_original_is_counted_in_place_of_the_facts(tmp_path: Pa
             original_answers(tmp_path / damage)
 
 
+@pytest.mark.slow
 def test_bad_input_is_one_line(judged_run: Path, tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("annotator,instance,model,category\nann,a-one,m,3\n")
     cases = {

@@ -37,6 +37,7 @@ def judging(tmp_path: Path, toy_row: dict[str, Any], server: Server, monkeypatch
 # --- variants -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """This judge sees one fault of five; everything else is right to it."""
     recorded_rows(toy_benchmark, local_sandbox)

@@ -232,6 +232,7 @@ def test_closed_streams_are_no_error(closing: str, place: Path) -> None:
             assert json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_any_encoding_and_any_file_name_can_be_printed(place: Path) -> None:
     odd = b"run-\xff\xc3\xa9"
     for variables in ({"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
@@ -248,6 +249,7 @@ def test_any_encoding_and_any_file_name_can_be_printed(place: Path) -> None:
             assert done.stdout
 
 
+@pytest.mark.slow
 def test_json_output_is_json_and_nothing_else(place: Path) -> None:
     for command in (
         "report run",

@@ -287,6 +287,7 @@ LOAD = """
 """
 
 
+@pytest.mark.slow
 def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
     dataset: Path, toy_row: Row, benchmark: Benchmark, tmp_path: Path
 ) -> None:

@@ -141,6 +141,7 @@ def gold(row: DatasetRow, source: str) -> Prediction:
     return Prediction(row["instance_id"], "m", "goal_file", source)
 
 
+@pytest.mark.slow
 def test_a_reference_has_recall_one_and_an_answer_without_names_has_none(rows: list[DatasetRow]) -> None:
     for row in rows:
         wanted = reference_names(row)

@@ -86,6 +86,7 @@ def test_the_demo_takes_a_scripted_model_from_nothing_to_a_report(tmp_path: Path
     assert "tokens out" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_scripted_model_says_what_its_script_has_and_nothing_else(tmp_path: Path) -> None:
     """In whatever setting it is asked: it reads the request, not what stands around it."""
     out = tmp_path / "answers.jsonl"

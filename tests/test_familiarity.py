@@ -162,6 +162,7 @@ def run_probe(server: NgramServer, out: Path, probes: list[Probe]) -> ProbeSumma
     return probe(settings, lambda: probes)
 
 
+@pytest.mark.slow
 def test_who_knows_the_references_by_heart_is_found_out(probes: list[Probe], tmp_path: Path) -> None:
     found = {}
     for kind in ("reference", VARIANT):
@@ -283,6 +284,7 @@ def lmrbench(*arguments: str) -> tuple[int, str, str]:
     return status, out.getvalue(), err.getvalue()
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_they_found_and_where(
     probes: list[Probe], rows: list[DatasetRow], crawl: Path, tmp_path: Path
 ) -> None:

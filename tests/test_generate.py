@@ -199,6 +199,7 @@ def test_a_limit_of_costs_stops_and_needs_prices(server: Server, toy: Path, tmp_
     assert "0.0040 USD are spent, of 0.003 allowed" in stopped.stopped
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on(server: Server, toy: Path, tmp_path: Path) -> None:
     def slow(request: Request) -> Reply:
         return Reply(body=completion(TOY_ANSWER), delay_s=0.15)
@@ -224,6 +225,7 @@ def test_killed_in_the_middle_it_goes_on(server: Server, toy: Path, tmp_path: Pa
     }
 
 
+@pytest.mark.slow
 def test_from_nothing_to_a_report_in_one_command(server: Server, toy: Path, tmp_path: Path) -> None:
     server.judge = lambda request: TOY_ANSWER if "toy" in request.user else "?"
     line = [LMRBENCH, "run", "-m", "org/m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local"]

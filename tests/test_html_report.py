@@ -232,6 +232,7 @@ return [(a + 0.05) / (b + 0.05), back];
 """
 
 
+@pytest.mark.slow
 def test_what_a_model_writes_is_text(browser: "Chrome", page: Callable[..., str]) -> None:
     answers = [
         {
@@ -414,6 +415,7 @@ def test_the_change_comes_first_and_without_the_docstring(toy_row: Any) -> None:
     assert broken.lines[1].text == "no code"
 
 
+@pytest.mark.slow
 def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> None:
     page([*SAMPLES, *ANSWERS])
     run = str(tmp_path / "run")

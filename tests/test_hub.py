@@ -74,6 +74,7 @@ def client(tmp_path: Path) -> Callable[..., Any]:
     return run
 
 
+@pytest.mark.slow
 def test_each_revision_gives_its_own_rows(hub: Hub, built: Callable[..., Files], client: Callable[..., Any]) -> None:
     first = hub.commit(REPO, built("1.0.0"), "main", "v1.0.0")
     assert client(hub, REPO) == {REPO: "1.0.0 first"}
@@ -130,6 +131,7 @@ def test_what_does_not_fit_together_is_refused(
         assert "\n" not in found[spec]
 
 
+@pytest.mark.slow
 def test_a_dead_endpoint_is_one_clear_line_and_only_what_cannot_change_comes_from_the_cache(
     hub: Hub, built: Callable[..., Files], client: Callable[..., Any], tmp_path: Path
 ) -> None:

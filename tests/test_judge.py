@@ -472,6 +472,7 @@ USELESS = {
 
 @pytest.mark.parametrize("said", USELESS)
 @pytest.mark.sampled(3)
+@pytest.mark.slow
 def test_a_useless_judge_is_left(said: str, judging: Judging, server: Server) -> None:
     """At three requests a vote, a judge that never gives a judgement is asked for ten votes, not for all."""
     judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(14)))
@@ -564,6 +565,7 @@ def test_no_address(url: str) -> None:
     assert "word" not in str(failed.value)
 
 
+@pytest.mark.slow
 def test_one_process_judges_a_run(judging: Judging, server: Server) -> None:
     judging.evaluate(TOY_ANSWER)
     server.judge = lambda request: Reply(body=completion(verdict(request)), delay_s=3)

@@ -140,6 +140,7 @@ def test_other_files_of_a_patch_are_shown_and_harmless(toy_row: dict[str, Any], 
     assert asyncio.run(ask(server, messages)) is Category.LI
 
 
+@pytest.mark.slow
 def test_the_function_is_whole_and_its_surroundings_are_bounded(toy_row: dict[str, Any]) -> None:
     body = "".join(f"    step_{number} = {number}\n" for number in range(3000))
     around = "".join(f"NAME_{number} = {number}\n" for number in range(5000))

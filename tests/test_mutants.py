@@ -75,6 +75,7 @@ def test_helpers_that_are_masked_too_are_mutated() -> None:
     }
 
 
+@pytest.mark.slow
 def test_survivors_are_reported_and_equivalents_are_left_out(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     def survivors() -> list[str]:
         tasks = load_tasks(benchmark=toy_benchmark)

@@ -79,6 +79,7 @@ def follow_the_page(folder: Path, sandbox: str, verbs: set[str]) -> None:
     assert "results on it cannot be compared with LMR-Bench's" in card
 
 
+@pytest.mark.slow
 def test_the_page_leads_from_a_pdf_to_an_evaluated_dataset(tmp_path: Path) -> None:
     follow_the_page(tmp_path, "local", {"init", "record", "build"})
 

@@ -497,6 +497,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> ImportSummary:
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
+@pytest.mark.slow
 def test_whatever_is_broken_in_a_clone_is_told_and_nothing_crashes(small: ImportSummary, data: st.DataObject) -> None:
     root = small.out.parent / "clone"
     paths = sorted(path for path in root.rglob("*") if path.is_file() and "event_cache" not in path.parts)

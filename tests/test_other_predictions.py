@@ -207,6 +207,7 @@ def test_piped_rows_are_a_run_like_any_other(toy: Path, tmp_path: Path) -> None:
     assert sorted(statuses) == ["malformed", "passed"]
 
 
+@pytest.mark.slow
 def test_a_pipe_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def evaluate(data: bytes) -> str:
         line = [LMRBENCH, "evaluate", "-", "--sandbox", "local"]

@@ -105,6 +105,7 @@ def test_what_cannot_be_read_is_one_line(name: str, form: str, tmp_path: Path) -
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_three_hundred_pages(tmp_path: Path) -> None:
     path = tmp_path / "long.pdf"
     path.write_bytes(paper_pdf(300))
@@ -238,6 +239,7 @@ def test_a_pdf_goes_from_a_file_into_a_prompt(
     assert "Part 2" in paper_text(toy_row, "pdf-json")
 
 
+@pytest.mark.slow
 def test_the_commands(pdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
 

@@ -35,6 +35,7 @@ def follow_the_page(folder: Path) -> dict[str, str]:
     return printed
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     printed = follow_the_page(tmp_path)
     assert "bleu-brevity-penalty" in printed["tasks list"]
@@ -67,6 +68,7 @@ def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     assert "tasks: holds the tasks themselves; give another folder for the dataset (--out)" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) -> None:
     """It is left out with a warning, of the build as well; a task that was recorded once is never taken for one."""
     follow_the_page(tmp_path)
@@ -106,6 +108,7 @@ def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) ->
     )
 
 
+@pytest.mark.slow
 def test_what_is_suggested_works_in_a_benchmark_of_ones_own(tmp_path: Path) -> None:
     printed = follow_the_page(tmp_path)
     assert "LMR-Bench" not in printed["evaluate gold"]

@@ -145,6 +145,7 @@ def test_check_push_and_load(tmp_path: Path, hub: Hub, lmrbench: Command) -> Non
     assert len(commits(hub)) == 2, "pushing again changes nothing"
 
 
+@pytest.mark.slow
 def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: Command, built: Path) -> None:
     assert push(lmrbench, built)[0] == 0
     hub.commit(REPO, {**hub.files(REPO), "notes.txt": b"left behind"}, "main")
@@ -172,6 +173,7 @@ def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: 
     assert (code, "v0.2.0 is newer than v0.1.9" in said) == (1, True)
 
 
+@pytest.mark.slow
 def test_what_is_not_a_clean_build_is_refused(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path) -> None:
     folder = tmp_path / "lmr-bench"
     card = (folder / "README.md").read_text()
@@ -214,6 +216,7 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.sampled(3)
+@pytest.mark.slow
 def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, built: Path) -> None:
     hub.faults, expected, message = FAULTS[fault]
     code, said = push(lmrbench, built)
@@ -234,6 +237,7 @@ def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, bui
     ],
 )
 @pytest.mark.sampled(2)
+@pytest.mark.slow
 def test_tokens_that_may_not(token: str, reason: str, hub: Hub, lmrbench: Command, built: Path) -> None:
     for option in ("--dry-run", "--private"):
         code, said = push(lmrbench, built, option, token=token)
