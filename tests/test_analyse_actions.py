@@ -306,6 +306,7 @@ def test_a_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server
 # --- command and figure -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_prints_json_and_draws_a_figure(tmp_path: Path) -> None:
     done = command("actions", "--json", "--figure", tmp_path / "f.png", "--out", tmp_path / "a.csv")
     assert done.returncode == 0, done.stderr

@@ -285,6 +285,7 @@ def test_samples_of_one_instance_do_not_narrow_an_interval(tmp_path: Path) -> No
 # --- command ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_prints_json_and_writes_the_same_numbers_in_all_forms(judged_run: Path, tmp_path: Path) -> None:
     done = command("tables", judged_run, "--json", "--out", tmp_path / "t.json")
     assert done.returncode == 0, done.stderr

@@ -416,6 +416,7 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
     assert [item.name for item in findings if item.instance_id == "toy-copy" and item.ok] != []
 
 
+@pytest.mark.slow
 def test_a_stopped_check_goes_on_where_it_was(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """What is done is recorded at once, and stands until the content of the row or a variant changes."""
     (toy_benchmark / TASK / "paper.md").write_text("# A Toy\n\nEach number is multiplied, and a check is stopped.\n")
@@ -489,6 +490,7 @@ def test_a_repository_that_does_not_do_what_it_says_is_reported(
     assert "\n" not in bad.message
 
 
+@pytest.mark.slow
 def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
     toy_benchmark: Path, local_sandbox: Sandbox
 ) -> None:
@@ -510,6 +512,7 @@ def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
     ]
 
 
+@pytest.mark.slow
 def test_each_finished_task_is_a_line_also_when_piped(toy_benchmark: Path) -> None:
     done = command(toy_benchmark, "--json")
     [line] = [line for line in done.stderr.splitlines() if line.startswith("[1/1] toy-scale: ")]

@@ -87,6 +87,7 @@ def folder_of_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_rows_and_mapping_on_the_page_are_read(folder_of_a_reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {row["instance_id"]: row for row in load_rows()}
     ours = [block for block in examples("json") if "completion" not in block]

@@ -141,6 +141,7 @@ def requests(browser: "Chrome") -> set[str]:
     return {url for url in urls if not url.startswith(("data:", "file:"))}
 
 
+@pytest.mark.slow
 def test_a_reader_filters_and_opens(browser: "Chrome", page: Callable[..., str]) -> None:
     browser.get(page(ANSWERS))
     names = ["toy-one", "toy-three", "toy-two"]

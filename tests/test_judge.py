@@ -406,6 +406,7 @@ def test_mistakes_are_said_in_one_line(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_a_stopped_run_goes_on(number: signal.Signals, judging: Judging, server: Server) -> None:
     judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
     server.judge = lambda request: Reply(body=completion(verdict(request)), delay_s=0.3)

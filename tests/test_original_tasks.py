@@ -252,6 +252,7 @@ def test_a_log_counts_by_its_words() -> None:
     assert {text: log_verdict(text)[0] for text in verdicts} == verdicts
 
 
+@pytest.mark.slow
 def test_answers_are_judged_by_the_script(clone: Clone) -> None:
     clone.task("01-Sums")
     summary = imported(clone)

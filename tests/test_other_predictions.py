@@ -175,6 +175,7 @@ def toy(toy_row: DatasetRow, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_piped_rows_are_a_run_like_any_other(toy: Path, tmp_path: Path) -> None:
     """The same rows go on in their folder, also gzipped ones; others have another folder, or take one over."""
     row = {"task": "toy-scale", "answer": TOY_ANSWER, "model": "m", "try": 0}

@@ -397,6 +397,7 @@ def test_compressed_files_are_read_and_wrong_names_are_told(tmp_path: Path) -> N
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_compressed_bomb_is_refused_under_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction_files, "MAX_UNPACKED_BYTES", 64 * 2**20)
     stream = zlib.compressobj(wbits=31)

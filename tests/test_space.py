@@ -34,6 +34,8 @@ from lmrbench_data.evaluate.reports.stats import wilson
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
+pytestmark = pytest.mark.slow  # a browser and a leaderboard
+
 REPO = "org/lmr-bench-results"
 #: Two categories; no verified run answers `beta-two`.
 INSTANCES = {"alpha-one": "Data Augmentation", "alpha-two": "Data Augmentation", "beta-one": "Evaluation Metrics"}
@@ -224,7 +226,6 @@ def board(hub: Hub, address: str, browser: "Chrome") -> Leaderboard:
 # --- tests ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_an_empty_dataset_is_a_page_and_a_new_run_appears_on_reload(board: Leaderboard) -> None:
     board.show()
     assert "No verified runs yet" in board.text("#empty")
@@ -238,7 +239,6 @@ def test_an_empty_dataset_is_a_page_and_a_new_run_appears_on_reload(board: Leade
     assert board.models() == ["model-a"]
 
 
-@pytest.mark.slow
 def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: Leaderboard) -> None:
     passed, failed = "passed", "failed"
     good = run_rows("run-good", "good", [passed, failed, passed])
@@ -331,7 +331,6 @@ def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: 
     assert board.models() == ["veteran"]
 
 
-@pytest.mark.slow
 def test_models_are_searched_and_ordered_and_tracks_are_tabs(board: Leaderboard) -> None:
     runs = [
         ("run-a", "zeta/alpha", ["passed", "passed", "failed"], "2026-02-03", 9.0),
@@ -472,7 +471,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.slow
 def test_nothing_that_a_submitter_wrote_runs(board: Leaderboard) -> None:
     rows = [
         {
@@ -515,7 +513,6 @@ def test_the_page_loads_nothing_from_elsewhere(board: Leaderboard) -> None:
     assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
 
 
-@pytest.mark.slow
 def test_without_the_hub_the_last_state_stays_and_says_so(board: Leaderboard) -> None:
     board.show(run_files(run_rows("run-a", "steady", ["passed"] * 3)))
     board.hub.drops = True

@@ -120,6 +120,7 @@ def test_whatever_an_agent_leaves_its_answer_is_taken(
     assert not Path("/tmp/lmrbench-was-run").exists()
 
 
+@pytest.mark.slow
 def test_rows_are_collected(toy_row: dict[str, Any], tmp_path: Path, toy_dataset: Path) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         line = [LMRBENCH, "agent", *arguments, "--dataset", str(toy_dataset)]
