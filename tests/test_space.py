@@ -34,14 +34,12 @@ from lmrbench_data.evaluate.reports.stats import wilson
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
-pytestmark = pytest.mark.slow  # a browser and a leaderboard
-
 REPO = "org/lmr-bench-results"
 #: Two categories; no verified run answers `beta-two`.
 INSTANCES = {"alpha-one": "Data Augmentation", "alpha-two": "Data Augmentation", "beta-one": "Evaluation Metrics"}
 SCOPE_SIZE = 4
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 
 
 # --- what lies in the dataset -----------------------------------------------------------------------------------------
