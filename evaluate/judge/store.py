@@ -4,21 +4,18 @@ A judged row counts for its key (answer, judge, vote) whatever else is there; a 
 has nothing better, as an error and never as a category. `not_judged` is final: it is the answer's own doing.
 """
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
-
-from filelock import FileLock, Timeout
+from typing import Any, NamedTuple
 
 from ...chat.prices import Price
 from ...errors import InputError
 from ...times import now
 from ..predictions import UNSTATED
-from ..runs.jsonl import Line, cut_tail, parse_row, read_log
+from ..runs.jsonl import Line, locked, parse_row, read_log, resume_log
 from .category import Category
 from .parse import Opinion
 
@@ -160,7 +157,7 @@ class JudgementFile:
     statuses: dict[VoteKey, str] = field(default_factory=dict)
     spent: defaultdict[str, Spent] = field(default_factory=lambda: defaultdict(Spent))
     """By judge model."""
-    _file: IO[bytes] | None = None
+    _append: Callable[[dict[str, Any]], None] | None = None
 
     @classmethod
     @contextmanager
@@ -171,18 +168,10 @@ class JudgementFile:
             InputError: another process judges this run, or the file is damaged.
         """
         path = run_folder / FILE
-        lock = FileLock(run_folder / ".judgements.lock")
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            raise InputError(f"{run_folder}: another process is judging this run; wait for it") from None
-        with lock, path.open("ab") as file:
-            opened = cls(_file=file)
-            end = 0
-            for line in _lines(path):
-                opened._count(line.row)
-                end = line.end
-            cut_tail(path, end)
+        busy = f"{run_folder}: another process is judging this run; wait for it"
+        with locked(run_folder / ".judgements.lock", busy), path.open("ab") as file:
+            opened = cls()
+            opened._append = resume_log(file, path, _lines(path), opened._count)
             yield opened
 
     def append(self, key: VoteKey, vote: Vote) -> None:
@@ -214,10 +203,8 @@ class JudgementFile:
             "judged_at": vote.judged_at,
             "cached": vote.cached,
         }
-        assert self._file is not None
-        self._file.write(json.dumps(row).encode("ascii") + b"\n")
-        self._file.flush()
-        self._count(row)
+        assert self._append is not None
+        self._append(row)
 
     def _count(self, row: dict[str, Any]) -> None:
         key = _key(row)

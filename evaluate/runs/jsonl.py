@@ -2,9 +2,12 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
+
+from filelock import FileLock, Timeout
 
 from ...errors import InputError
 
@@ -45,6 +48,50 @@ def cut_tail(path: Path, end: int) -> None:
     """Remove what stands after the last whole row, which ends at byte `end`."""
     if path.exists() and path.stat().st_size > end:
         os.truncate(path, end)
+
+
+@contextmanager
+def locked(lock: Path, busy: str) -> Iterator[None]:
+    """Hold a lock; `busy` says what is the matter if another process has it.
+
+    Raises:
+        InputError: another process has it.
+    """
+    held = FileLock(lock)
+    try:
+        held.acquire(blocking=False)
+    except Timeout:
+        raise InputError(busy) from None
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def resume_log(
+    file: IO[bytes], path: Path, lines: Iterable[Line], count: Callable[[dict[str, Any]], None]
+) -> Callable[[dict[str, Any]], None]:
+    """Count the rows that are there and remove one that was cut short; what appends a row and counts it, too.
+
+    A row is on its way to the disk when that returns.
+
+    Args:
+        file: the log, open for appending.
+        lines: its rows, from `read_log`.
+        count: told of each row.
+    """
+    end = 0
+    for line in lines:
+        count(line.row)
+        end = line.end
+    cut_tail(path, end)
+
+    def append(row: dict[str, Any]) -> None:
+        file.write(json.dumps(row).encode("ascii") + b"\n")
+        file.flush()
+        count(row)
+
+    return append
 
 
 def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:

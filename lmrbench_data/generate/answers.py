@@ -1,17 +1,16 @@
 """What sampling and agents share: the file that rows are appended to, whose they are, and what it came to."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from ..errors import ArgumentError
 from ..evaluate.predictions import UNSTATED, PredictionKey
-from ..evaluate.runs.jsonl import cut_tail, parse_row, read_log
+from ..evaluate.runs.jsonl import parse_row, read_log, resume_log
 from ..names import clean_name
 from ..rows import DatasetRow
 
@@ -71,7 +70,7 @@ class AnswerFile:
     """Rows that are there."""
     cost_usd: float = 0.0
     """Of all rows that say what they cost."""
-    _file: IO[bytes] | None = None
+    _append: Callable[[dict[str, Any]], None] | None = None
 
     @classmethod
     @contextmanager
@@ -92,19 +91,14 @@ class AnswerFile:
         except OSError as error:
             raise ArgumentError("out", f"{path}: cannot be written ({error.strerror}); give another place") from error
         with lock, file:
-            opened, end = cls(_file=file), 0
-            for line in read_log(path, _parse, "remove that line, or give another file"):
-                opened._count(line.row)
-                end = line.end
-            cut_tail(path, end)
+            opened, lines = cls(), read_log(path, _parse, "remove that line, or give another file")
+            opened._append = resume_log(file, path, lines, opened._count)
             yield opened
 
-    def append(self, row: Mapping[str, Any]) -> None:
+    def append(self, row: dict[str, Any]) -> None:
         """Write one row; it is on its way to the disk when this returns."""
-        assert self._file is not None
-        self._file.write(json.dumps(row).encode("ascii") + b"\n")
-        self._file.flush()
-        self._count(row)
+        assert self._append is not None
+        self._append(row)
 
     def _count(self, row: Mapping[str, Any]) -> None:
         names = row["instance_id"], row["model_name_or_path"], row.get("setting") or "", row.get("track") or UNSTATED

@@ -4,19 +4,15 @@ A row with a diagnosis counts for its answer and model whatever else is there; `
 own doing; an `error` is asked for again.
 """
 
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from filelock import FileLock, Timeout
-
-from ...errors import InputError
 from ...evaluate.judge.store import AnswerId, Judge, Spent, answer_id
-from ...evaluate.runs.jsonl import Line, cut_tail, parse_row, read_log
+from ...evaluate.runs.jsonl import Line, locked, parse_row, read_log, resume_log
 from ...times import now
 from .classes import Classes, ErrorClass
 from .prompt import SOURCES, Diagnosis, Evidence
@@ -86,7 +82,7 @@ class ErrorFile:
     statuses: dict[tuple[AnswerId, Judge], str] = field(default_factory=dict)
     spent: defaultdict[str, Spent] = field(default_factory=lambda: defaultdict(Spent))
     """By model."""
-    _file: IO[bytes] | None = None
+    _append: Callable[[dict[str, Any]], None] | None = None
 
     @classmethod
     @contextmanager
@@ -96,18 +92,10 @@ class ErrorFile:
         Raises:
             InputError: another process has it open, or the file is damaged.
         """
-        path, lock = run / FILE, FileLock(run / ".errors.lock")
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            raise InputError(f"{run}: another process is analysing its errors; wait for it") from None
-        with lock, path.open("ab") as file:
-            opened = cls(_file=file)
-            end = 0
-            for line in _lines(path):
-                opened._count(line.row)
-                end = line.end
-            cut_tail(path, end)
+        path, busy = run / FILE, f"{run}: another process is analysing its errors; wait for it"
+        with locked(run / ".errors.lock", busy), path.open("ab") as file:
+            opened = cls()
+            opened._append = resume_log(file, path, _lines(path), opened._count)
             yield opened
 
     def append(self, answer: AnswerId, asked: Judge, outcome: Outcome) -> None:
@@ -134,10 +122,8 @@ class ErrorFile:
             "asked_at": outcome.asked_at,
             "cached": outcome.cached,
         }
-        assert self._file is not None
-        self._file.write(json.dumps(row).encode("ascii") + b"\n")
-        self._file.flush()
-        self._count(row)
+        assert self._append is not None
+        self._append(row)
 
     def _count(self, row: Mapping[str, Any]) -> None:
         key = answer_id(row), _asked(row)

@@ -7,22 +7,19 @@ probes.jsonl one by one, and the same call again asks only for what is missing.
 
 import asyncio
 import difflib
-import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
-
-from filelock import FileLock, Timeout
+from typing import Any, NamedTuple
 
 from ...chat.client import Endpoint, Message, RequestFailed
 from ...chat.logprobs import ECHO, TEXT, LogprobClient, Token, Unsupported, Written
 from ...chat.loop import run_to_end, share_out
-from ...errors import ArgumentError, InputError
-from ...evaluate.runs.jsonl import Line, cut_tail, parse_row, read_log
+from ...errors import ArgumentError
+from ...evaluate.runs.jsonl import locked, parse_row, read_log, resume_log
 from ...progress import Progress
 from ...rows import DatasetRow
 from ...tasks import Task
@@ -279,8 +276,9 @@ def _of_body(tokens: Sequence[Token], start: int) -> list[float]:
 class _ProbeFile:
     """An open probes.jsonl."""
 
-    rows: list[dict[str, Any]]
-    file: IO[bytes]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """Those that were there when it was opened, and those since."""
+    _append: Callable[[dict[str, Any]], None] | None = None
 
     @classmethod
     @contextmanager
@@ -291,18 +289,15 @@ class _ProbeFile:
             InputError: another process has it open, or it is damaged.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        path, lock = folder / FILE, FileLock(folder / ".probes.lock")
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            raise InputError(f"{folder}: another process is probing into it; wait for it") from None
-        with lock, path.open("ab") as file:
-            lines: list[Line] = list(read_log(path, lambda line: parse_row(line, _ROW), "remove that line"))
-            cut_tail(path, lines[-1].end if lines else 0)
-            yield cls([line.row for line in lines], file)
+        path, busy = folder / FILE, f"{folder}: another process is probing into it; wait for it"
+        with locked(folder / ".probes.lock", busy), path.open("ab") as file:
+            lines = read_log(path, lambda line: parse_row(line, _ROW), "remove that line")
+            opened = cls()
+            opened._append = resume_log(file, path, lines, opened.rows.append)
+            yield opened
 
     def append(self, row: dict[str, Any]) -> dict[str, Any]:
         """Write one row; it is on its way to the disk when this returns."""
-        self.file.write(json.dumps(row).encode("ascii") + b"\n")
-        self.file.flush()
+        assert self._append is not None
+        self._append(row)
         return row
