@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api import Run, evaluate, generate, judge, open_run, report
+    from .api import Run, evaluate, generate, judge, open_run, report, run_agent
     from .errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
     from .evaluate.reports.report import Report
     from .loader import load, unpack
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Where each public name lives.
 _HOMES = {
-    **dict.fromkeys(("Run", "judge", "open_run", "report"), ".api"),
+    **dict.fromkeys(("Run", "judge", "open_run", "report", "run_agent"), ".api"),
     **dict.fromkeys(("ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"), ".errors"),
     "Report": ".evaluate.reports.report",
     **dict.fromkeys(("load", "unpack"), ".loader"),
@@ -46,6 +46,7 @@ __all__ = [
     "load",
     "open_run",
     "report",
+    "run_agent",
     "unpack",
 ]
 

@@ -18,6 +18,7 @@ import pytest
 import warm_cli
 from openai_server import Reply, Request, Server, completion
 
+import lmrbench_data as lmr
 from lmrbench_data.build import load_benchmark, write_dataset
 from lmrbench_data.chat.prices import Price
 from lmrbench_data.errors import ArgumentError, InfraError, InputError
@@ -75,8 +76,11 @@ def run(
         files = tmp_path / "files"
         files.mkdir(exist_ok=True)
         (files / "agent.py").write_text(textwrap.dedent(text))
-        chosen = {"agent": "python agent.py", "agent_files": files, "base_url": server.base_url, **settings}
-        summary = run_agent(AgentSettings(model=MODEL, out=tmp_path / "out", **chosen), [toy_row])
+        if not (tmp_path / "lmr-bench").exists():
+            write_dataset([toy_row], tmp_path / "lmr-bench", load_benchmark())
+        places = {"dataset": str(tmp_path / "lmr-bench"), "base_url": server.base_url, "agent_files": files}
+        agent = settings.pop("agent", "python agent.py")
+        summary = lmr.run_agent(agent, MODEL, tmp_path / "out", **{**places, **settings})
         assert not settings.get("timeout_s") or summary.complete, summary
         path = tmp_path / "out" / "predictions.jsonl"
         return summary, [json.loads(line) for line in path.read_text().splitlines()]

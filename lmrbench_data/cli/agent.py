@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .generate import BaseUrl, Instances, MaxCost, Model, Name, Prices, Samples
+from .generate import MaxCost, Name, Samples
+from .model_options import BaseUrl, Instances, Model, Prices
 from .options import DatasetSpec, Track, chosen_row
 from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
@@ -67,29 +68,31 @@ def run(
     """
     import sys
 
-    from ..generate.agents.run import PREDICTIONS, AgentSettings, run_agent
-    from ..loader import load_rows
+    from .. import api
+    from ..generate.agents.run import PREDICTIONS
 
-    settings = AgentSettings(
-        agent,
-        model,
-        out,
-        agent_files,
-        name,
-        base_url,
-        track,
-        samples,
-        workers,
-        max_steps,
-        timeout,
-        prices,
-        max_cost,
-        instance or (),
-    )
     answers = out / PREDICTIONS
     watched = sys.stderr.isatty() and not as_json
     with interruptible(f"rows so far are in {answers}"), progress_bar("agents", shown=not as_json) as progress:
-        summary = run_agent(settings, load_rows(dataset), progress, (lambda line: None) if watched else say)
+        summary = api.run_agent(
+            agent,
+            model,
+            out,
+            agent_files=agent_files,
+            name=name,
+            base_url=base_url,
+            track=track,
+            samples=samples,
+            workers=workers,
+            max_steps=max_steps,
+            timeout_s=timeout,
+            prices=prices,
+            max_cost=max_cost,
+            instances=instance or (),
+            dataset=dataset,
+            progress=progress,
+            tell=(lambda line: None) if watched else say,
+        )
     if as_json:
         print_json({"out": str(answers), **vars(summary), "complete": summary.complete})
     else:

@@ -7,22 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .judge import (
-    BaseUrl,
-    Instances,
-    MaxCost,
-    MaxTokens,
-    Model,
-    NoCache,
-    Prices,
-    Questions,
-    Retries,
-    Rpm,
-    Timeout,
-    Votes,
-    print_costs,
-    say_what_is_missing,
-)
+from .judge import MaxCost, Model, Votes, print_costs, say_what_is_missing
+from .model_options import BaseUrl, Instances, MaxTokens, NoCache, Prices, Questions, Retries, Rpm, Timeout
+from .options import MovedDataset
 from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
@@ -42,9 +29,7 @@ def labels(
     judge_model: Annotated[
         str | None, typer.Option("--judge-model", help="Which judge, if there are several; the last one by default.")
     ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Where the runs' dataset is now, if it has moved.")
-    ] = None,
+    dataset: MovedDataset = None,
     as_json: Json = False,
 ) -> None:
     """Compare a run's judge with people: agreement, kappa, confusion, and bias by length and by similarity.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .model_options import BaseUrl, Instances, MaxTokens, Model, Prices, Retries, Rpm, Timeout
 from .options import DatasetSpec, Track, chosen_row
 from .output import Json, Workers, interruptible, print_json, print_table, progress_bar, put, say
 
@@ -13,11 +14,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Model = Annotated[str, typer.Option("--model", "-m", help="The model, as its server calls it.")]
 Name = Annotated[str, typer.Option("--name", help="Of the model in the rows; by default as its server calls it.")]
-BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", help="OpenAI-compatible server; OPENAI_BASE_URL, else OpenAI.")
-]
 Setting = Annotated[
     str, typer.Option("--setting", "-s", help="What the model sees: standard, paper-only, paper+goal-file, full-repo.")
 ]
@@ -28,22 +25,12 @@ Pages = Annotated[str, typer.Option("--paper-pages", help="Of the PDF, such as 1
 Samples = Annotated[int, typer.Option("--samples", "-k", min=1, max=1000, help="Answers for each instance.")]
 Temperature = Annotated[float | None, typer.Option("--temperature", min=0, max=2, help="The server's own by default.")]
 Requests = Annotated[int, typer.Option("--requests", "-r", min=1, max=256, help="Requests at a time.")]
-Prices = Annotated[
-    Path | None, typer.Option("--prices", help="YAML: model -> {input_per_mtok, output_per_mtok} in US dollars.")
-]
 MaxCost = Annotated[
     float | None, typer.Option("--max-cost", min=0, help="Stop when the answers have cost this much, in US dollars.")
 ]
-Rpm = Annotated[float | None, typer.Option("--rpm", min=0.1, help="Limit on requests started in a minute.")]
-Retries = Annotated[
-    int, typer.Option("--retries", min=0, max=100, help="For each request that meets a busy or broken server.")
-]
-Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for one request.")]
-MaxTokens = Annotated[int | None, typer.Option("--max-tokens", min=1, help="Limit of an answer, reasoning included.")]
 MaxPrompt = Annotated[
     int | None, typer.Option("--max-prompt-tokens", min=100, help="Cut longer prompts (an estimate of tokens counts).")
 ]
-Instances = Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")]
 
 
 @app.callback(invoke_without_command=True)

@@ -10,6 +10,18 @@ import typer
 
 from ..errors import LMRBenchError
 from ..text import one_line
+from .model_options import (
+    BaseUrl,
+    Instances,
+    MaxTokens,
+    NoCache,
+    Prices,
+    Questions,
+    Retries,
+    Rpm,
+    Timeout,
+)
+from .options import MovedDataset
 from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
@@ -18,30 +30,13 @@ if TYPE_CHECKING:
 
 
 Model = Annotated[str, typer.Option("--model", "-m", help="The judge, as its server calls it.")]
-BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", help="OpenAI-compatible server; OPENAI_BASE_URL, else OpenAI.")
-]
 Votes = Annotated[int, typer.Option("--votes", min=1, max=99, help="Judgements an answer; most votes win.")]
-Prices = Annotated[
-    Path | None, typer.Option("--prices", help="YAML: model -> {input_per_mtok, output_per_mtok} in US dollars.")
-]
 MaxCost = Annotated[
     float | None,
     typer.Option(
         "--max-cost", min=0, help="Stop when the judgements of the folder have cost this much, in US dollars."
     ),
 ]
-Questions = Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Questions at a time.")]
-Rpm = Annotated[float | None, typer.Option("--rpm", min=0.1, help="Limit on requests started in a minute.")]
-Retries = Annotated[
-    int, typer.Option("--retries", min=0, max=100, help="For each request that meets a busy or broken server.")
-]
-Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for one request.")]
-MaxTokens = Annotated[
-    int | None, typer.Option("--max-tokens", min=1, help="Limit of an answer, its reasoning included.")
-]
-Instances = Annotated[list[str] | None, typer.Option("--instance", "-i", help="Only these (repeatable).")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not use what other runs have paid for.")]
 
 
 def judge(
@@ -57,9 +52,7 @@ def judge(
     timeout: Timeout = 300.0,
     max_tokens: MaxTokens = None,
     instance: Instances = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Where the run's dataset is now, if it has moved.")
-    ] = None,
+    dataset: MovedDataset = None,
     no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:

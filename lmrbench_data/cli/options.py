@@ -17,6 +17,9 @@ BenchmarkFolder = Annotated[
     typer.Option("--benchmark", help="Folder of tasks; the installed one by default.", exists=True, file_okay=False),
 ]
 DatasetSpec = Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")]
+MovedDataset = Annotated[
+    str | None, typer.Option("--dataset", help="Where the dataset is now, if it has moved since the evaluation.")
+]
 
 
 def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[list[Task], list[str]]":

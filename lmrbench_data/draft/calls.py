@@ -73,6 +73,17 @@ class Goal:
         """What is imported: the function, or its class."""
         return self.name.partition(".")[0]
 
+    def modules(self) -> Iterator[tuple[str, ast.Module]]:
+        """(path, tree) of each file of the repository that is Python of this release."""
+        for path, file in self.files.items():
+            if not path.endswith(".py"):
+                continue
+            try:
+                tree = parse(file.data.decode("utf-8"))
+            except (SourceError, UnicodeDecodeError):
+                continue
+            yield path, tree
+
 
 def calls_of(goal: Goal) -> list[Call]:
     """Calls of the goal function by its name, those outside of `tests/` first; its own recursion is left out."""
@@ -80,13 +91,7 @@ def calls_of(goal: Goal) -> list[Call]:
     own = range(first_line(function), (function.end_lineno or 0) + 1)
     method = goal.name.rpartition(".")[2]
     found = []
-    for path, file in goal.files.items():
-        if not path.endswith(".py"):
-            continue
-        try:
-            tree = parse(file.data.decode("utf-8"))
-        except (SourceError, UnicodeDecodeError):
-            continue
+    for path, tree in goal.modules():
         instances = _instances(tree, goal.top) if method in ("forward", "__call__") else {}
         nodes = list(_with_function(tree, ""))
         for node, inside in nodes:
@@ -189,13 +194,7 @@ def _arguments(node: FunctionNode, call: Call | None) -> Iterator[tuple[str, ast
 def _module(goal: Goal) -> tuple[str, str]:
     """(module, folder that has to be on the path) by which the repository imports the goal."""
     dotted = goal.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    for path, file in goal.files.items():
-        if not path.endswith(".py"):
-            continue
-        try:
-            tree = parse(file.data.decode("utf-8"))
-        except (SourceError, UnicodeDecodeError):
-            continue
+    for _, tree in goal.modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names = {alias.name for alias in node.names}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..options import MovedDataset
 from ..output import Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
@@ -13,9 +14,7 @@ if TYPE_CHECKING:
 
 def dependencies(
     runs: Annotated[list[Path], typer.Argument(help="Run folders of `lmrbench evaluate`.", metavar="RUN...")],
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Where the runs' dataset is now, if it has moved.")
-    ] = None,
+    dataset: MovedDataset = None,
     labels: Annotated[
         Path | None, typer.Option("--labels", help="People's error classes, as for `lmrbench analyse errors`.")
     ] = None,

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..judge import BaseUrl, Instances, MaxTokens, NoCache, Prices, Questions, Retries, Rpm, Timeout, print_tokens
+from ..judge import print_tokens
+from ..model_options import (
+    BaseUrl,
+    Instances,
+    MaxTokens,
+    NoCache,
+    Prices,
+    Questions,
+    Retries,
+    Rpm,
+    Timeout,
+)
+from ..options import MovedDataset
 from ..output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
@@ -36,9 +48,7 @@ def errors(
     timeout: Timeout = 300.0,
     max_tokens: MaxTokens = None,
     instance: Instances = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Where the run's dataset is now, if it has moved.")
-    ] = None,
+    dataset: MovedDataset = None,
     no_cache: NoCache = False,
     as_json: Json = False,
 ) -> None:

@@ -7,15 +7,14 @@ from typing import Annotated
 
 import typer
 
-from ..judge import BaseUrl, Instances, Questions, Retries, Rpm, Timeout
-from ..options import DatasetSpec
+from ..model_options import BaseUrl, Instances, Model, Questions, Retries, Rpm, Timeout
+from ..options import DatasetSpec, MovedDataset
 from ..output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
 app = typer.Typer(
     no_args_is_help=True, help="What a model may have known beforehand: dates, probabilities, the canary."
 )
 
-Model = Annotated[str, typer.Option("--model", "-m", help="The model, as its server calls it.")]
 Runs = Annotated[
     list[Path] | None, typer.Option("--run", help="Runs of this model whose reports are to say it (repeatable).")
 ]
@@ -27,9 +26,7 @@ def cutoff(
     cutoffs: Annotated[
         list[str], typer.Option("--cutoff", help="YYYY-MM for all models, MODEL=YYYY-MM for one (repeatable).")
     ],
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Where the runs' dataset is now, if it has moved.")
-    ] = None,
+    dataset: MovedDataset = None,
     as_json: Json = False,
 ) -> None:
     """Score runs on papers up to a model's knowledge cut-off and after it.

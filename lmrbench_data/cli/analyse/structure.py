@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ..options import MovedDataset
 from ..output import Json
 from .show import Figure, JudgeModel, Out, Runs, check_names, imported, present
 
@@ -22,9 +23,7 @@ def structure(
         Path | None, typer.Option("--labels", help="People's labels (.csv, .jsonl) of the runs' answers.")
     ] = None,
     judge_model: JudgeModel = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Where the runs' dataset is now, if it has moved.")
-    ] = None,
+    dataset: MovedDataset = None,
     figure: Figure = None,
     out: Out = None,
     as_json: Json = False,

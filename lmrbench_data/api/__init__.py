@@ -1,0 +1,13 @@
+"""The Python API: evaluate, judge and report without writing a file by hand; the command line calls the same functions.
+
+import lmrbench_data as lmr
+
+run = lmr.evaluate([{"instance_id": "dpo-preference-loss", "model_name_or_path": "me", "function": answer}])
+run.to_pandas()
+"""
+
+from .evaluation import evaluate
+from .models import generate, judge, run_agent
+from .run import Run, open_run, report, write_report
+
+__all__ = ["Run", "evaluate", "generate", "judge", "open_run", "report", "run_agent", "write_report"]
