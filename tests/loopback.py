@@ -14,6 +14,8 @@ class LoopbackServer:
     """
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        # Head and body are two writes: the second would wait until the client has said that it has the first.
+        handler.disable_nagle_algorithm = True
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"

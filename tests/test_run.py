@@ -26,7 +26,7 @@ from lmrbench_data.errors import InputError, LoadError
 from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.evaluate.reports.scores import score_runs
 from lmrbench_data.evaluate.runs.evaluate import RunSettings, evaluate
-from lmrbench_data.evaluate.runs.folder import log_path, read_facts, read_results
+from lmrbench_data.evaluate.runs.results import log_path, read_facts, read_results
 from lmrbench_data.evaluate.sandbox.base import Limits, Outcome, Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox

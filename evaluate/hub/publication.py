@@ -17,7 +17,7 @@ from ...times import now
 from ...version import __version__
 from ..judge.category import Category
 from ..predictions import PredictionFile
-from ..runs.folder import read_facts, read_results
+from ..runs.results import read_facts, read_results
 from ..verdict import Status, worst
 from .claim import Claim
 from .submission import PUBLISHED_FACTS, case_type, packed_logs, parquet_bytes, row_key

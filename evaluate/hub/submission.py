@@ -21,7 +21,7 @@ from ...text import one_line
 from ...untrusted import UnreadableError, read_parquet_rows
 from ..judge.store import answer_id, read_judgements
 from ..predictions import TRACKS
-from ..runs.folder import read_facts, read_results
+from ..runs.results import read_facts, read_results
 from ..runs.standing import why_unofficial
 from ..verdict import Status
 

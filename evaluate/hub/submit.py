@@ -12,7 +12,7 @@ from ...errors import ArgumentError, InputError
 from ...hub import Committed, additions, check_rights, commit_once, hub_errors
 from ...loader import load_rows
 from ...text import one_line
-from ..runs.folder import read_facts
+from ..runs.results import read_facts
 from .claim import list_files
 from .model_scores import model_results, submit_to_model, verified_rows
 from .publication import belongs

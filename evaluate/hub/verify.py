@@ -13,7 +13,7 @@ from ...loader import dataset_sha256, load_rows
 from ...progress import Progress
 from ...rows import DatasetRow
 from ..runs.evaluate import RunSettings, RunSummary, evaluate
-from ..runs.folder import read_facts, read_results
+from ..runs.results import read_facts, read_results
 from ..sandbox import open_sandbox
 from .claim import Claim
 from .publication import is_memorised, published_status

@@ -21,7 +21,7 @@ from ...rows import DatasetRow
 from ...text import error_line
 from ..extract import MalformedAnswer
 from ..predictions import PredictionFile
-from ..runs.folder import read_facts
+from ..runs.results import read_facts
 from ..runs.standing import is_imported
 from .cache import cache_key
 from .category import Category

@@ -12,7 +12,7 @@ from ...text import error_line
 from ..judge.store import AnswerId, Judgement, answer_id, read_judgements
 from ..levels import MISSING, outcome
 from ..predictions import Prediction, PredictionFile, PredictionKey
-from ..runs.folder import log_path, read_results
+from ..runs.results import log_path, read_results
 from ..runs.standing import has_scripts, is_imported
 from ..verdict import Status
 from .changes import Part, changes

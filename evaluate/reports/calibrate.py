@@ -16,7 +16,7 @@ from ..judge.settings import JudgeSettings, JudgeSummary
 from ..judge.store import BY_MODEL, Judge, Judgement, judges, read_judgements
 from ..judge.variants import Variant, write_variants
 from ..predictions import Prediction, PredictionFile, PredictionKey
-from ..runs.folder import read_facts
+from ..runs.results import read_facts
 from .agreement import majorities, match_labels
 from .annotations import Annotation
 from .calibration import CC, NOT_CC, Calibration, Rated, judge_of

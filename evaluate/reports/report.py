@@ -13,7 +13,7 @@ from ...errors import ArgumentError, InputError
 from ...files import write_atomically
 from ...text import counted
 from ..prediction_files import BadRow
-from ..runs.folder import read_facts
+from ..runs.results import read_facts
 from ..runs.standing import foreign_benchmark
 from .agreement import Agreement, measure_agreement
 from .annotations import Annotation

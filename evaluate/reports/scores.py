@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..judge.category import BEST_FIRST
 from ..judge.store import Judgement, answer_id, read_judgements
 from ..levels import MISSING, OUTCOMES, TRACK_ORDER, Level, headline, outcome
-from ..runs.folder import read_facts, read_results
+from ..runs.results import read_facts, read_results
 from ..verdict import Status
 from .spending import Spending, read_spending
 from .stats import pass_at_k, wilson

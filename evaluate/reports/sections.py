@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...rows import ResultRow
 from ...text import counted
 from ..levels import Level, outcome
-from ..runs.folder import read_results
+from ..runs.results import read_results
 from ..runs.standing import has_scripts, is_imported
 from ..verdict import Status
 from .calibration_tables import calibration_table

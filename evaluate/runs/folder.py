@@ -6,54 +6,27 @@ count any more move to results-removed.jsonl. Totals are never stored here: repo
 """
 
 import contextlib
-import hashlib
 import json
 import logging
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from ...errors import ArgumentError, InputError
+from ...errors import ArgumentError
 from ...files import write_atomically
-from ...loader import PLAIN_NAME, check_instance_id
-from ...rows import ResultRow
+from ...loader import check_instance_id
 from ...times import now
-from ..predictions import UNSTATED, Prediction, PredictionFile, PredictionKey
+from ..predictions import Prediction, PredictionFile
 from ..verdict import Status
-from .jsonl import Line, cut_tail, parse_row, read_log, wrong_key
+from .jsonl import cut_tail
+from .results import Key, log_path, read_facts, result_lines, row_key
 
 _log = logging.getLogger(__name__)
 
-#: What run.json and each row of results.jsonl always have, and what that is.
-_FACTS: dict[str, Any] = {
-    "run_id": str,
-    "dataset": str,
-    "dataset_sha256": str,
-    "benchmark_version": str,
-    "harness_version": str,
-    "sandbox": str,
-    "official_sandbox": bool,
-    "timeout_scale": (int, float),
-    "fresh_seed_count": int,
-    "scope": dict,
-    "started_at": str,
-}
-_FIRST_ROW: dict[str, Any] = {
-    "instance_id": str,
-    "model_name_or_path": str,
-    "setting": str,
-    "sample": int,
-    "prediction_sha256": str,
-    "status": str,
-    "detail": str,
-    "cases": list,
-}
-_ROW: dict[str, Any] = {**_FIRST_ROW, "track": str, "core_status": str}
-_CASE = {"name": str, "seed": int, "core": bool, "status": str, "detail": str}
 #: What must agree for results of one folder to be comparable with each other.
 _IDENTITY = (
     "dataset_sha256",
@@ -82,9 +55,6 @@ class Entry(NamedTuple):
         """What tells rows of one instance apart, under the names of a result row."""
         names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
         return {**names, "sample": self.sample, "prediction_sha256": self.sha256}
-
-
-Key = tuple[str, str, str, str, int, str]
 
 
 class RunFolder:
@@ -220,14 +190,14 @@ class RunFolder:
 
     def _read_results(self) -> None:
         end = 0
-        for line in _result_lines(self._rows):
-            self._known[_row_key(line.row)] = (Status(line.row["status"]), line.start)
+        for line in result_lines(self._rows):
+            self._known[row_key(line.row)] = (Status(line.row["status"]), line.start)
             end = line.end
         cut_tail(self._rows, end)  # a row that was cut short is evaluated again
 
     def _read_removed(self) -> None:
         end = 0
-        for line in _result_lines(self._removed_rows):
+        for line in result_lines(self._removed_rows):
             if line.row["status"] != Status.INFRA_ERROR:
                 self._removed[line.row["instance_id"], line.row["prediction_sha256"]] = line.start
             end = line.end
@@ -240,12 +210,12 @@ class RunFolder:
         """
         wanted = {_key(entry) for entry in self.entries}
         counted = {position for key, (_, position) in self._known.items() if key in wanted}
-        removed = sum(line.start not in counted for line in _result_lines(self._rows))
+        removed = sum(line.start not in counted for line in result_lines(self._rows))
         if not removed:
             return
         temporary = self.path / ".results.jsonl"
         with self._rows.open("rb") as old, temporary.open("wb") as kept, self._removed_rows.open("ab") as away:
-            for line in _result_lines(self._rows):
+            for line in result_lines(self._rows):
                 old.seek(line.start)
                 (kept if line.start in counted else away).write(old.read(line.end - line.start))
             for file in (away, kept):
@@ -256,61 +226,6 @@ class RunFolder:
         self._read_results()
         self._read_removed()
         _log.info("%s: %d results that do not count any more moved to %s", self.path, removed, self._removed_rows.name)
-
-
-def log_path(run: Path, instance_id: str, prediction_sha256: str) -> Path:
-    """Where a run folder keeps what the code of an answer printed; there is no file if it printed nothing.
-
-    Names that lead elsewhere, from rows or results of a stranger, are replaced by their hash.
-    """
-    return run / "logs" / _plain(instance_id) / f"{_plain(prediction_sha256)[:16]}.log"
-
-
-def _plain(name: str) -> str:
-    return name if PLAIN_NAME.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def read_results(path: Path) -> Iterator[ResultRow]:
-    """The rows of a run folder's results.jsonl that count, in order: for each prediction of the run its last one.
-
-    Rows of predictions that are not (or no longer) in predictions.jsonl do not count; without that file all do.
-
-    Raises:
-        InputError: no run folder there, or a damaged file.
-    """
-    read_facts(path)
-    predictions, results = PredictionFile(path / "predictions.jsonl"), path / "results.jsonl"
-    wanted = {(*item.key, item.sha256) for item in predictions} if predictions.path.exists() else None
-    last: dict[PredictionKey, int] = {}
-    for line in _result_lines(results):
-        key = _row_key(line.row)
-        if wanted is None or key in wanted:
-            last[key[:5]] = line.start
-    counted = set(last.values())
-    yield from (cast(ResultRow, line.row) for line in _result_lines(results) if line.start in counted)
-
-
-def read_facts(path: Path) -> dict[str, Any]:
-    """run.json of a run folder.
-
-    Raises:
-        InputError: missing or damaged.
-    """
-    stored = path / "run.json"
-    try:
-        facts = json.loads(stored.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"{path}: no run.json ({error.strerror}); give a folder that `lmrbench evaluate` has written"
-        ) from error
-    except (ValueError, RecursionError):
-        facts = None
-    wrong = wrong_key(facts, _FACTS)
-    if wrong is None and not all(isinstance(category, str) for category in facts["scope"].values()):
-        wrong = "scope"
-    if wrong is not None:
-        raise InputError(f"{stored}: damaged ({wrong}); move the folder away and evaluate again")
-    return dict(facts)
 
 
 def _facts(path: Path, stored: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -328,27 +243,3 @@ def _facts(path: Path, stored: Path, identity: Mapping[str, Any]) -> dict[str, A
 
 def _key(entry: Entry) -> Key:
     return entry[:-1]
-
-
-def _row_key(row: Mapping[str, Any]) -> Key:
-    names = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"]
-    return *names, row["sample"], row["prediction_sha256"]
-
-
-def _result_lines(path: Path) -> Iterator[Line]:
-    return read_log(path, _parse, "move the file away to evaluate again")
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    """A result row, None for anything else."""
-    row = parse_row(line, _FIRST_ROW)
-    if row is None or not all(isinstance(case, dict) for case in row["cases"]):
-        return None
-    # Rows of before there were levels and tracks: then every case counted.
-    row = {"track": UNSTATED, "core_status": row["status"], **row}
-    row["cases"] = [{"core": True, **case} for case in row["cases"]]
-    if wrong_key(row, _ROW) is not None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
-        return None
-    if row["status"] == Status.PASSED and row["core_status"] != Status.PASSED:
-        return None  # the core cases are some of all
-    return row if {row["status"], row["core_status"]} <= set(Status) else None

@@ -15,7 +15,7 @@ from ..evaluate.reports.report import make_report
 from ..evaluate.reports.scores import NOT_JUDGED, ModelScore
 from ..evaluate.reports.stats import wilson
 from ..evaluate.reports.tables import column
-from ..evaluate.runs.folder import read_facts
+from ..evaluate.runs.results import read_facts
 from ..evaluate.verdict import Status
 from ..loader import dataset_sha256, load_rows
 from ..original import facts

@@ -16,7 +16,7 @@ from ..evaluate.levels import Level, outcome, reaches
 from ..evaluate.predictions import Prediction, PredictionFile, PredictionKey
 from ..evaluate.reports.annotations import Annotation
 from ..evaluate.reports.association import Mean, mean_by_cluster
-from ..evaluate.runs.folder import read_facts, read_results
+from ..evaluate.runs.results import read_facts, read_results
 from ..evaluate.verdict import Status
 from ..evaluate.workspace import rebuild
 from ..loader import File, dataset_sha256, load_rows, read_archive

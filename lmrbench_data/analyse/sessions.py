@@ -9,7 +9,7 @@ from ..errors import ArgumentError, InputError
 from ..evaluate.levels import Level, outcome, reaches
 from ..evaluate.prediction_files import raw_rows
 from ..evaluate.predictions import UNSTATED, PredictionKey
-from ..evaluate.runs.folder import read_facts, read_results
+from ..evaluate.runs.results import read_facts, read_results
 from ..evaluate.verdict import Status
 from ..generate.agents.run import PREDICTIONS, TRAJECTORIES
 from ..original import facts

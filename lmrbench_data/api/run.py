@@ -15,7 +15,7 @@ from ..evaluate.reports.annotations import read_annotations
 from ..evaluate.reports.report import Report, make_report
 from ..evaluate.reports.scores import ModelScore, score_runs
 from ..evaluate.runs.evaluate import RunSummary
-from ..evaluate.runs.folder import read_facts, read_results
+from ..evaluate.runs.results import read_facts, read_results
 from ..rows import ResultRow
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def variants(
     from ..evaluate.judge.settings import JudgeSettings
     from ..evaluate.judge.variants import variants as find_variants
     from ..evaluate.reports.calibrate import calibrate_on_variants
-    from ..evaluate.runs.folder import read_facts
+    from ..evaluate.runs.results import read_facts
     from ..tasks import load_tasks
 
     for folder in run or ():

@@ -18,7 +18,7 @@ from ...evaluate.judge.settings import JudgeSettings, JudgeSummary
 from ...evaluate.judge.store import AnswerId, Judge, answer_id
 from ...evaluate.levels import headline, outcome, reaches
 from ...evaluate.predictions import Prediction, PredictionFile
-from ...evaluate.runs.folder import read_facts, read_results
+from ...evaluate.runs.results import read_facts, read_results
 from ...evaluate.verdict import Status
 from ...loader import dataset_sha256, load_rows
 from ...progress import Progress

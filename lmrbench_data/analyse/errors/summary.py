@@ -16,7 +16,7 @@ from ...evaluate.reports.agreement import match_labels
 from ...evaluate.reports.annotations import Annotation
 from ...evaluate.reports.association import Kappa, cohen
 from ...evaluate.reports.stats import wilson
-from ...evaluate.runs.folder import read_results
+from ...evaluate.runs.results import read_results
 from ...rows import ResultRow
 from .ask import has_failed
 from .classes import Classes, ErrorClass, read_classes

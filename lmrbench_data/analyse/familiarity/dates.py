@@ -12,7 +12,7 @@ from pathlib import Path
 from ...errors import ArgumentError
 from ...evaluate.reports.familiarity import Part, parts_of
 from ...evaluate.reports.scores import ModelScore, Tally, score_runs
-from ...evaluate.runs.folder import read_facts
+from ...evaluate.runs.results import read_facts
 from ...loader import dataset_sha256, load_rows
 from ...rows import DatasetRow
 

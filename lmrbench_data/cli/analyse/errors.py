@@ -70,7 +70,7 @@ def errors(
     from ...evaluate.judge.cache import Cache
     from ...evaluate.judge.settings import JudgeSettings
     from ...evaluate.reports.annotations import read_annotations
-    from ...evaluate.runs.folder import read_facts
+    from ...evaluate.runs.results import read_facts
 
     read_facts(run)
     annotations, bad = read_annotations(labels, COLUMN) if labels else ([], [])
