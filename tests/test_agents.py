@@ -214,13 +214,13 @@ def test_a_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any
         try:
             os.fork()
         except OSError:
-            time.sleep(0.1)
+            time.sleep(1)
     """,
-        timeout_s=15.0,
+        timeout_s=12.0,
     )
     facts = rows[0]["metadata"]
     assert facts["exit_status"] == "time_limit"
-    assert 14 < facts["duration_s"] < 60
+    assert 11 < facts["duration_s"] < 60
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
     assert not containers()
 

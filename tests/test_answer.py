@@ -367,6 +367,7 @@ HUNGRY = {
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::Warning:.*parsed")
 @pytest.mark.parametrize("name", HUNGRY)
+@pytest.mark.sampled(8)
 def test_no_answer_keeps_the_harness_busy(name: str) -> None:
     started = time.process_time()
     with contextlib.suppress(MalformedAnswer):

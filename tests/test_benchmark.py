@@ -37,11 +37,13 @@ def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.timeout(1200)
-def test_every_reference_is_robust(tmp_path: Path) -> None:
-    """Of all tasks, those that have not changed too, on the path that a user's answers take."""
-    run = lmr.evaluate("gold", tmp_path / "gold", sandbox="docker", workers=2)
-    assert {row["instance_id"]: row["status"] for row in run.results()} == dict.fromkeys(INSTANCES, "passed")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("instance", INSTANCES)
+@pytest.mark.sampled(7)
+def test_a_reference_is_robust(instance: str, tmp_path: Path) -> None:
+    """Of tasks that have not changed, too, on the path that a user's answers take."""
+    run = lmr.evaluate("gold", tmp_path / "gold", sandbox="docker", instances=[instance])
+    assert {row["instance_id"]: row["status"] for row in run.results()} == {instance: "passed"}
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)

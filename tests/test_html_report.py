@@ -255,14 +255,16 @@ def test_what_a_model_writes_is_text(browser: "Chrome", page: Callable[..., str]
     assert browser.title == "LMR-Bench report"
     assert len(browser.find_elements(By.TAG_NAME, "script")) == 1
     assert browser.find_elements(By.CSS_SELECTOR, "img, iframe, a[href^='javascript']") == []
+    headings, added, why = (shown(browser, where) for where in ("section.answer h4", ".diff .add", ".why td"))
+    points = shown(browser, ".rationale li")
     for text in HOSTILE[:-1]:
-        assert any(heading == text for heading in shown(browser, "section.answer h4")), text
-        assert any(text in line for line in shown(browser, ".diff .add")), text
-        assert any(text in cell for cell in shown(browser, ".why td")), text
+        assert text in headings
+        assert any(text in line for line in added), text
+        assert any(text in cell for cell in why), text
         point = text if "$" not in text else "_hidden ]]>"  # the rest of it is a formula
-        assert any(point in shown_point for shown_point in shown(browser, ".rationale li")), text
+        assert any(point in shown_point for shown_point in points), text
     assert browser.find_elements(By.CSS_SELECTOR, ".rationale math mfrac")
-    assert "\ufffd[31mred\ufffdleft\ufffd" in shown(browser, ".why td")
+    assert "\ufffd[31mred\ufffdleft\ufffd" in why
     assert complaints(browser) == []
     assert requests(browser) == set()
 

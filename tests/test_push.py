@@ -13,6 +13,7 @@ import pytest
 import warm_cli
 from conftest import write_toy_benchmark
 from hub_server import Fault, Hub
+from hub_world import PASS_FOR_CHECKED
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 REPO = "org/lmr-bench"
@@ -94,9 +95,7 @@ def build(lmrbench: Command, benchmark: Path, *, version: str = "0.1.0", checked
         done = lmrbench("dataset", verb, "--benchmark", benchmark, *options)
         assert done.returncode == 0, done.stderr
     if checked:
-        code = "from lmrbench_data.checked import *; from lmrbench_data.loader import *;"
-        code += "[record_checked(row, 'docker') for row in load_rows('lmr-bench')]"
-        assert lmrbench(program=code).returncode == 0
+        assert lmrbench(program=PASS_FOR_CHECKED).returncode == 0
 
 
 def push(lmrbench: Command, benchmark: Path, *options: str, token: str = "writer") -> tuple[int, str]:

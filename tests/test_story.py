@@ -27,7 +27,7 @@ def judge(request: Request) -> str:
 @pytest.mark.timeout(900)
 def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> None:
     with Hub() as hub, Server() as judges:
-        world = World(tmp_path, hub, cold=True)  # every command starts as it does for a user
+        world = World(tmp_path, hub)
 
         def insist(*arguments: str, token: str = "ann", tries: int = 3) -> str:
             """What a user does whose command meets a broken network: give it again."""
@@ -45,7 +45,7 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
             Fault("POST .*/commit/main", "lose"),
             Fault("POST .*/tag/", "drop"),
         ]
-        world.publish()
+        world.publish(check=True)
         assert list(hub.repo(DATASET).refs) == ["main", "tags/v0.1.0"]
         assert len(hub.repo(DATASET).commits) == 2
 
