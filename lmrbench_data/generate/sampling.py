@@ -112,6 +112,17 @@ class _Job:
     sample: int
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """One that was had."""
+
+    prompt: Prompt
+    completion: Completion
+    duration_s: float
+    cost_usd: float | None
+    """None if the price or the tokens are not known."""
+
+
 class _Sampling:
     """One pass over the answers that are missing."""
 
@@ -131,8 +142,12 @@ class _Sampling:
         self.name = model_name(settings.name, settings.endpoint.model)
         self._failures = 0
         self._prompts: dict[str, Prompt] = {}
+        #: So many questions at a time; while an answer is looked at, its place is another's.
+        self._asking = asyncio.Semaphore(settings.workers)
         #: No more at a time than there are processes kept for it.
         self._looking = asyncio.Semaphore(MAX_IDLE)
+        #: US dollars, of answers that are not written yet.
+        self._unwritten = 0.0
 
     def plan(self) -> Iterator[_Job]:
         """The answers that are missing: first samples of all instances first."""
@@ -147,16 +162,18 @@ class _Sampling:
     async def run(self, jobs: Sequence[_Job]) -> None:
         """Have the answers; whatever ends this early, nothing is left under way."""
         async with self.client:
-            await share_out(jobs, self.settings.workers, self._work)
+            await share_out(jobs, self.settings.workers + MAX_IDLE, self._work)
 
     async def _work(self, queue: Iterator[_Job]) -> None:
         for job in queue:
-            if self.summary.stopped or self._spent_all():
-                return
-            self.progress.step(await self._answer(job))
+            async with self._asking:
+                if self.summary.stopped or self._spent_all():
+                    return
+                answer = await self._ask(job)
+            self.progress.step("error" if answer is None else await self._write(job, answer))
 
-    async def _answer(self, job: _Job) -> str:
-        """Have one answer and write it down; what it came to."""
+    async def _ask(self, job: _Job) -> _Answer | None:
+        """Have one answer; None if the server has none."""
         instance, started = job.row["instance_id"], time.monotonic()
         prompt = self._prompt(job.row)  # takes a millisecond, once for an instance: a thread would take longer
         while True:
@@ -167,21 +184,28 @@ class _Sampling:
                 # What the server finds too long is cut by the rule of `prompt`, once for all samples.
                 fitting = self._shorter(job.row, prompt) if error.too_long else None
                 if fitting is None:
-                    return self._failed(f"{instance}: {error}", reached=error.reached)
+                    self._fail(f"{instance}: {error}", reached=error.reached)
+                    return None
                 prompt = fitting
         self._failures = 0
         self.summary.asked += 1
-        async with self._looking:
-            usable, notes = await asyncio.to_thread(_look_at, completion, job.row["goal_function"])
-        self.file.append(self._row(job, prompt, completion, notes, time.monotonic() - started))
-        self.summary.unusable += not usable
         if self.settings.max_cost is not None and completion.tokens is None:
             self.summary.stopped = "the server does not say how many tokens it used, so max_cost cannot be kept"
+        cost = self.price.cost(*completion.tokens) if self.price and completion.tokens else None
+        self._unwritten += cost or 0.0
+        return _Answer(prompt, completion, time.monotonic() - started, cost)
+
+    async def _write(self, job: _Job, answer: _Answer) -> str:
+        """Look at an answer and write it down; what it came to."""
+        async with self._looking:
+            usable, notes = await asyncio.to_thread(_look_at, answer.completion, job.row["goal_function"])
+        self.file.append(self._row(job, answer, notes))
+        self._unwritten -= answer.cost_usd or 0.0
+        self.summary.unusable += not usable
         return "answered" if usable else "unusable"
 
-    def _row(
-        self, job: _Job, prompt: Prompt, completion: Completion, notes: Mapping[str, Any], duration: float
-    ) -> dict[str, Any]:
+    def _row(self, job: _Job, answer: _Answer, notes: Mapping[str, Any]) -> dict[str, Any]:
+        prompt, completion = answer.prompt, answer.completion
         tokens = completion.tokens
         self.summary.input_tokens += tokens[0] if tokens else 0
         self.summary.output_tokens += tokens[1] if tokens else 0
@@ -196,8 +220,8 @@ class _Sampling:
             "finish_reason": completion.finish_reason,
             "input_tokens": tokens[0] if tokens else None,
             "output_tokens": tokens[1] if tokens else None,
-            "cost_usd": self.price.cost(*tokens) if self.price and tokens else None,
-            "duration_s": round(duration, 3),
+            "cost_usd": answer.cost_usd,
+            "duration_s": round(answer.duration_s, 3),
             "answered_at": now(),
             **notes,
         }
@@ -233,18 +257,17 @@ class _Sampling:
             self._prompts[row["instance_id"]] = found
         return found
 
-    def _failed(self, reason: str, *, reached: bool) -> str:
+    def _fail(self, reason: str, *, reached: bool) -> None:
         self.summary.errors += 1
         self.summary.first_error = self.summary.first_error or reason
         self._failures = 0 if reached else self._failures + 1
         if self._failures >= GIVE_UP_AFTER:
             self.summary.stopped = f"the server keeps failing ({reason})"
-        return "error"
 
     def _spent_all(self) -> bool:
-        limit = self.settings.max_cost
-        if limit is not None and self.file.cost_usd >= limit:
-            self.summary.stopped = f"{self.file.cost_usd:.4f} USD are spent, of {limit:g} allowed"
+        limit, spent = self.settings.max_cost, self.file.cost_usd + self._unwritten
+        if limit is not None and spent >= limit:
+            self.summary.stopped = f"{spent:.4f} USD are spent, of {limit:g} allowed"
         return bool(self.summary.stopped)
 
 
