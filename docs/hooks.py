@@ -180,8 +180,8 @@ def _parameter(item: Any) -> tuple[str, str]:
 
 
 def _columns() -> str:
-    from lmrbench_data.build import schema
     from lmrbench_data.croissant import COLUMNS
+    from lmrbench_data.rows import schema
 
     def rows(fields: Any, above: str) -> Iterator[tuple[str, ...]]:
         for field in fields:

@@ -4,14 +4,11 @@ Two builds of the same tree are byte-identical. The card's header carries the co
 the `datasets` cache, so a changed build is never served from a stale one.
 """
 
-import dataclasses
 import hashlib
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -29,11 +26,10 @@ from .loader import (
     recordings_sha256,
     row_sha256,
 )
-from .paths import benchmark_folder
+from .manifest import Benchmark, load_benchmark
 from .progress import Progress
 from .recordings import Recording, read_recording
-from .rows import DatasetRow, DeclaredCase
-from .strict_yaml import read_yaml
+from .rows import DatasetRow, DeclaredCase, schema
 from .tasks import Implementation, Task, load_tasks
 
 if TYPE_CHECKING:
@@ -41,86 +37,7 @@ if TYPE_CHECKING:
 
 #: All that a dataset folder holds.
 FILES = ("README.md", "croissant.json", "eval.yaml", "loader.py", DATA_FILE)
-#: The name of the benchmark that this project publishes.
-LMR_BENCH = "lmr-bench"
 _LOADER = Path(__file__).resolve().parent / "loader.py"
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """`benchmark/benchmark.yaml`: what all rows share."""
-
-    name: str
-    title: str
-    version: str
-    canary: str
-    date: str
-    """When this version was made, YYYY-MM-DD."""
-
-    @property
-    def is_lmr_bench(self) -> bool:
-        """False for a benchmark of somebody else's, of which we know neither makers nor sources."""
-        return self.name == LMR_BENCH
-
-
-def load_benchmark(folder: Path | None = None) -> Benchmark:
-    """Read `benchmark.yaml`.
-
-    Raises:
-        InputError: missing or malformed.
-    """
-    path = (folder or benchmark_folder()) / "benchmark.yaml"
-    data = read_yaml(path)
-    keys = [item.name for item in dataclasses.fields(Benchmark)]
-    if data.keys() != set(keys) or not all(isinstance(value, str) for value in data.values()):
-        raise InputError(f"{path}: needs {', '.join(keys)}, each text, and nothing else")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", data["name"]):
-        raise InputError(f"{path}: name {data['name']!r} is not of the form my-bench: it names a folder")
-    if not re.fullmatch(r"\d+\.\d+\.\d+", data["version"]):
-        raise InputError(f"{path}: version {data['version']!r} is not of the form 1.2.3")
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d", data["date"]):
-        raise InputError(f"{path}: date {data['date']!r} is not of the form 2026-01-31; put it in quotes")
-    return Benchmark(**data)
-
-
-def schema() -> "pyarrow.Schema":
-    """The columns of the dataset."""
-    import pyarrow as pa
-
-    text, number, binary = pa.string(), pa.int64(), pa.binary()
-    case = {
-        "name": text,
-        "core": pa.bool_(),
-        "varies": pa.bool_(),
-        "rtol": pa.float64(),
-        "atol": pa.float64(),
-        "exact": pa.bool_(),
-        "unordered": pa.bool_(),
-        "sign_invariant": pa.bool_(),
-        "checker": text,
-    }
-    tests = {
-        "seeds": pa.list_(number),
-        "timeout_s": number,
-        "memory_mb": number,
-        "cases": pa.list_(pa.struct(list(case.items()))),
-    }
-    columns = {
-        **dict.fromkeys(("instance_id", "category", "paper_title", "paper_url", "arxiv_id", "venue"), text),
-        "year": number,
-        **dict.fromkeys(("upstream_repo", "instruction", "contract", "paper_text", "repo_name"), text),
-        "repo_archive": binary,
-        **dict.fromkeys(("repo_sha256", "goal_file", "goal_function", "class_name"), text),
-        "context_files": pa.list_(text),
-        "golden_file": text,
-        "tests_archive": binary,
-        "expected": binary,
-        "recording": pa.struct([(name, text) for name in ("sha256", "image", "sandbox", "cpu")]),
-        "tests": pa.struct(list(tests.items())),
-        **dict.fromkeys(("test_protocol", "docker_image", "benchmark_version", "license", "canary"), text),
-        "row_sha256": text,
-    }
-    return pa.schema(list(columns.items()))
 
 
 def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[DatasetRow]:

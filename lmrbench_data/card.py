@@ -6,19 +6,17 @@ Every number and table in a card is computed from the rows; nothing is typed by 
 import json
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .loader import CARD_KEY, SPLIT
+from .manifest import Benchmark
 from .paths import cards_folder
 from .rows import DatasetRow
-
-if TYPE_CHECKING:
-    from .build import Benchmark
 
 
 def render_card(
     rows: Sequence[DatasetRow],
-    benchmark: "Benchmark",
+    benchmark: Benchmark,
     *,
     sha256: str,
     recordings: str,
@@ -77,7 +75,7 @@ def render_card(
     return str(card).rstrip() + "\n"
 
 
-def render_eval_yaml(benchmark: "Benchmark") -> str:
+def render_eval_yaml(benchmark: Benchmark) -> str:
     """The Hub's benchmark registration."""
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
     return template.replace("{{ title }}", json.dumps(benchmark.title)).replace("{{ split }}", SPLIT)

@@ -8,11 +8,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .loader import DATA_FILE, SPLIT
+from .manifest import Benchmark
 
 if TYPE_CHECKING:
     import pyarrow
-
-    from .build import Benchmark
 
 FILE = "croissant.json"
 HOME = "https://github.com/lmr-bench/lmr-bench"
@@ -138,7 +137,7 @@ _RESPONSIBLE_AI = {
 
 
 def render_croissant(
-    benchmark: "Benchmark",
+    benchmark: Benchmark,
     schema: "pyarrow.Schema",
     *,
     parquet_sha256: str,

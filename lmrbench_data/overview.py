@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .build import Benchmark, load_benchmark
 from .errors import InputError
 from .extras import need
+from .manifest import Benchmark, load_benchmark
 from .strict_yaml import read_yaml
 from .tasks import Task
 

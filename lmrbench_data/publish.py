@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .build import FILES, Benchmark, write_dataset
+from .build import FILES, write_dataset
 from .checked import unchecked
 from .diff import Change, diff_rows
 from .errors import InputError
 from .hub import check_rights, commit_once, ensure_repo, hub_errors, tag_once, tags
 from .loader import DATA_FILE, LoadError, dataset_sha256, load_rows
+from .manifest import Benchmark
 from .rows import DatasetRow
 
 if TYPE_CHECKING:

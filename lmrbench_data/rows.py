@@ -1,7 +1,10 @@
 """The rows that parts hand to each other, as types: of the dataset, of predictions, of results."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 class DeclaredCase(TypedDict):
@@ -126,3 +129,43 @@ class ResultRow(TypedDict):
     recordings_sha256: str
     harness_version: str
     started_at: str
+
+
+def schema() -> "pyarrow.Schema":
+    """The columns of the dataset, as Arrow types: what a `DatasetRow` becomes."""
+    import pyarrow as pa
+
+    text, number, binary = pa.string(), pa.int64(), pa.binary()
+    case = {
+        "name": text,
+        "core": pa.bool_(),
+        "varies": pa.bool_(),
+        "rtol": pa.float64(),
+        "atol": pa.float64(),
+        "exact": pa.bool_(),
+        "unordered": pa.bool_(),
+        "sign_invariant": pa.bool_(),
+        "checker": text,
+    }
+    tests = {
+        "seeds": pa.list_(number),
+        "timeout_s": number,
+        "memory_mb": number,
+        "cases": pa.list_(pa.struct(list(case.items()))),
+    }
+    columns = {
+        **dict.fromkeys(("instance_id", "category", "paper_title", "paper_url", "arxiv_id", "venue"), text),
+        "year": number,
+        **dict.fromkeys(("upstream_repo", "instruction", "contract", "paper_text", "repo_name"), text),
+        "repo_archive": binary,
+        **dict.fromkeys(("repo_sha256", "goal_file", "goal_function", "class_name"), text),
+        "context_files": pa.list_(text),
+        "golden_file": text,
+        "tests_archive": binary,
+        "expected": binary,
+        "recording": pa.struct([(name, text) for name in ("sha256", "image", "sandbox", "cpu")]),
+        "tests": pa.struct(list(tests.items())),
+        **dict.fromkeys(("test_protocol", "docker_image", "benchmark_version", "license", "canary"), text),
+        "row_sha256": text,
+    }
+    return pa.schema(list(columns.items()))

@@ -19,7 +19,7 @@ import warm_cli
 from openai_server import Reply, Request, Server, completion
 
 import lmrbench_data as lmr
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.chat.prices import Price
 from lmrbench_data.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.evaluate.evaluator import evaluate_prediction
@@ -31,6 +31,7 @@ from lmrbench_data.generate.agents.agent_image import agent_image, find_agent_im
 from lmrbench_data.generate.agents.box import open_box
 from lmrbench_data.generate.agents.relay import Budget, Relay
 from lmrbench_data.generate.agents.run import AgentSettings, open_agent, run_agent
+from lmrbench_data.manifest import load_benchmark
 
 LMRBENCH = [sys.executable, "-c", "import sys; from lmrbench_data.cli import main; sys.exit(main())"]
 KEY = "sk-the-real-key"

@@ -13,7 +13,8 @@ from conftest import TOY_ANSWER
 from openai_server import Server, opinion
 
 import lmrbench_data as lmr
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
+from lmrbench_data.manifest import load_benchmark
 
 WRONG = TOY_ANSWER.replace("*", "+")
 ROWS = [

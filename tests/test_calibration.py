@@ -15,10 +15,11 @@ from openai_server import Reply, Server, completion, opinion
 from sklearn.metrics import cohen_kappa_score
 from test_judge import SUBTLE, WRONG, Judging, candidate, verdict
 
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.evaluate.reports.association import MIN_CLUSTERS, cohen, partial_gamma
 from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.evaluate.sandbox import Sandbox
+from lmrbench_data.manifest import load_benchmark
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ import pytest
 import warm_cli
 from conftest import recorded_rows, write_toy_benchmark
 
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.evaluate.sandbox.base import Sandbox
+from lmrbench_data.manifest import load_benchmark
 
 PROGRAM = [sys.executable, "-c", "from lmrbench_data.cli import main; main()"]
 HEAVY = [

@@ -10,10 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lmrbench_data.build import load_benchmark, schema, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.croissant import render_croissant
 from lmrbench_data.loader import DATA_FILE, load_rows
-from lmrbench_data.rows import DatasetRow
+from lmrbench_data.manifest import load_benchmark
+from lmrbench_data.rows import DatasetRow, schema
 
 Column = tuple[tuple[str, ...], bool, str]
 """Where a column or a part of one is, whether it is a list, and its type if nothing is nested in it."""

@@ -17,7 +17,7 @@ import yaml
 from datasets import Features
 
 from lmrbench_data.archive import pack
-from lmrbench_data.build import FILES, Benchmark, build_rows, load_benchmark, schema, write_dataset
+from lmrbench_data.build import FILES, build_rows, write_dataset
 from lmrbench_data.diff import diff_rows
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.sandbox.base import Sandbox
@@ -33,6 +33,8 @@ from lmrbench_data.loader import (
     row_sha256,
     unpack,
 )
+from lmrbench_data.manifest import Benchmark, load_benchmark
+from lmrbench_data.rows import schema
 from lmrbench_data.tasks import load_tasks
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
@@ -307,7 +309,8 @@ def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
         import sys
         from pathlib import Path
         from datasets import load_dataset
-        from lmrbench_data.build import FILES, Benchmark, write_dataset
+        from lmrbench_data.build import FILES, write_dataset
+        from lmrbench_data.manifest import Benchmark
         from lmrbench_data.loader import load, load_rows, row_sha256
         seen = []
         for year in (2001, 2002):

@@ -24,10 +24,11 @@ from lmrbench_data.analyse.errors.classes import Classes, ErrorClass
 from lmrbench_data.analyse.errors.prompt import Diagnosis, Evidence
 from lmrbench_data.analyse.errors.store import ErrorFile, Outcome
 from lmrbench_data.analyse.names import Kind, Repository
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.evaluate.judge.store import Judge
 from lmrbench_data.evaluate.predictions import Prediction
 from lmrbench_data.loader import File, load_rows
+from lmrbench_data.manifest import load_benchmark
 from lmrbench_data.rows import DatasetRow
 from lmrbench_data.source import find_function
 

@@ -19,9 +19,10 @@ from openai_server import Reply, Request, Server
 import lmrbench_data as lmr
 from lmrbench_data.analyse.errors.classes import ErrorClass, read_class, read_classes
 from lmrbench_data.analyse.errors.prompt import parse_diagnosis, prompt_version
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.cli import main
 from lmrbench_data.evaluate.judge.parse import Unreadable
+from lmrbench_data.manifest import load_benchmark
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 #: Its error speaks to whoever reads the report, and so do its remarks.

@@ -87,8 +87,9 @@ def test_the_month_of_the_cut_off_counts_as_before() -> None:
 
 
 def test_scores_on_both_sides_and_a_line_in_the_report(rows: list[DatasetRow], tmp_path: Path) -> None:
-    from lmrbench_data.build import load_benchmark, write_dataset
+    from lmrbench_data.build import write_dataset
     from lmrbench_data.loader import read_archive
+    from lmrbench_data.manifest import load_benchmark
 
     # Rebuilding suffices: what is malformed never reaches a sandbox.
     write_dataset([dict(row) for row in rows], tmp_path / "data", load_benchmark())

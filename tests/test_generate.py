@@ -18,10 +18,11 @@ from conftest import TOY_ANSWER
 from openai_server import Reply, Request, Server, completion
 
 from lmrbench_data import api
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.errors import ArgumentError, InputError
 from lmrbench_data.generate.prompt import SETTINGS, build_prompt
 from lmrbench_data.loader import read_archive
+from lmrbench_data.manifest import load_benchmark
 from lmrbench_data.rows import DatasetRow
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))

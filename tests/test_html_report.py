@@ -16,13 +16,14 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 from test_report import result, write_run
 
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.evaluate.predictions import Prediction, PredictionFile
 from lmrbench_data.evaluate.reports.changes import changes
 from lmrbench_data.evaluate.reports.html import render_html
 from lmrbench_data.evaluate.reports.html.markup import prose
 from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.loader import dataset_sha256, load_rows, row_sha256
+from lmrbench_data.manifest import load_benchmark
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome

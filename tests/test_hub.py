@@ -12,8 +12,9 @@ import pytest
 import warm_cli
 from hub_server import Files, Hub
 
-from lmrbench_data.build import Benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.loader import DATA_FILE, row_sha256
+from lmrbench_data.manifest import Benchmark
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 REPO = "org/lmr-bench"

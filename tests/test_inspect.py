@@ -11,9 +11,10 @@ import pytest
 from conftest import TOY_ANSWER
 from openai_server import Reply, Request, Server, completion
 
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.generate.prompt import build_prompt
 from lmrbench_data.loader import row_sha256
+from lmrbench_data.manifest import load_benchmark
 from lmrbench_data.rows import DatasetRow
 
 pytestmark = pytest.mark.agents

@@ -21,7 +21,7 @@ import pytest
 from conftest import TOY_ANSWER, patch_that_writes
 from openai_server import Reply, Request, Server, completion, opinion
 
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.chat.address import server_name
 from lmrbench_data.chat.client import Endpoint
 from lmrbench_data.cli import main
@@ -37,6 +37,7 @@ from lmrbench_data.evaluate.judge.store import judges, read_judgements
 from lmrbench_data.evaluate.judge.summary import summarise
 from lmrbench_data.evaluate.reports.scores import Tally, score_runs
 from lmrbench_data.evaluate.reports.tables import judge_table
+from lmrbench_data.manifest import load_benchmark
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 SUBTLE = "def scale(values, factor):\n    return [value * factor for value in values] or None\n"

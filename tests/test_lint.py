@@ -151,7 +151,7 @@ def test_what_is_forgotten_is_named(name: str, benchmark: Path) -> None:
 
 
 def test_a_canary_and_a_name_of_lmr_bench_are_its_own(benchmark: Path) -> None:
-    from lmrbench_data.build import load_benchmark
+    from lmrbench_data.manifest import load_benchmark
 
     path = benchmark / "benchmark.yaml"
     path.write_text(re.sub(r"canary: .*", f"canary: {json.dumps(load_benchmark().canary)}", path.read_text()))

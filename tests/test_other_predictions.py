@@ -18,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data import api
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.errors import ArgumentError, InputError
 from lmrbench_data.evaluate import standard_input
 from lmrbench_data.evaluate.columns import KEYS
 from lmrbench_data.evaluate.prediction_files import BadRow
 from lmrbench_data.evaluate.predictions import Prediction, read_predictions
+from lmrbench_data.manifest import load_benchmark
 from lmrbench_data.rows import DatasetRow
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))

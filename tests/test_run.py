@@ -21,7 +21,7 @@ import warm_cli
 from conftest import TOY_ANSWER, recorded_rows, write_toy_benchmark
 
 import lmrbench_data as lmr
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.errors import InputError, LoadError
 from lmrbench_data.evaluate.reports.report import make_report
 from lmrbench_data.evaluate.reports.scores import score_runs
@@ -30,6 +30,7 @@ from lmrbench_data.evaluate.runs.results import log_path, read_facts, read_resul
 from lmrbench_data.evaluate.sandbox.base import Limits, Outcome, Sandbox
 from lmrbench_data.evaluate.sandbox.docker import LABEL, connect
 from lmrbench_data.evaluate.sandbox.local import LocalSandbox
+from lmrbench_data.manifest import load_benchmark
 
 pytestmark = pytest.mark.docker
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from lmrbench_data.build import load_benchmark
 from lmrbench_data.environments import load_environments
 from lmrbench_data.errors import InputError
+from lmrbench_data.manifest import load_benchmark
 from lmrbench_data.masking import mask_function
 from lmrbench_data.paths import benchmark_folder
 from lmrbench_data.tasks import load_task, load_tasks

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import warm_cli
 
-from lmrbench_data.build import load_benchmark, write_dataset
+from lmrbench_data.build import write_dataset
 from lmrbench_data.errors import InputError
 from lmrbench_data.evaluate.evaluator import evaluate_prediction
 from lmrbench_data.evaluate.predictions import Prediction
@@ -19,6 +19,7 @@ from lmrbench_data.evaluate.verdict import Status
 from lmrbench_data.evaluate.workspace import rebuild
 from lmrbench_data.generate.workspace import collect_patch, read_marker, write_workspace
 from lmrbench_data.loader import LoadError, read_archive
+from lmrbench_data.manifest import load_benchmark
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 GOAL = "scale.py"

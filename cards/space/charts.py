@@ -8,7 +8,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from board import Line, Ranked
+from board import Ranked
+from lines import Line
 
 #: Models in a chart; the first ones of the ranking.
 MAX_POINTS, MAX_PROFILES = 12, 6

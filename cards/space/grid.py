@@ -3,12 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from lines import Line, Task
 from submissions import JUDGED, Instance, Paper
-
-if TYPE_CHECKING:
-    from board import Line, Task
 
 #: The grid has a column for each of the first so many models.
 MAX_COLUMNS = 25
@@ -38,7 +35,7 @@ class Row:
     """An instance with a cell for each column."""
 
     instance: str
-    task: "Task"
+    task: Task
     cells: list[Cell]
 
 
@@ -46,11 +43,11 @@ class Row:
 class Grid:
     """The best lines of the first models, and what they came to on each instance."""
 
-    columns: "Sequence[Line]"
+    columns: Sequence[Line]
     rows: list[Row]
 
 
-def make_grid(lines: "Sequence[Line]", tasks: "Mapping[str, Task]") -> Grid:
+def make_grid(lines: Sequence[Line], tasks: Mapping[str, Task]) -> Grid:
     """The grid of the first lines, by category."""
     columns = lines[:MAX_COLUMNS]
     in_order = sorted(tasks.items(), key=lambda item: (item[1].category, item[0]))

@@ -16,10 +16,10 @@ from ..runs.results import log_path, read_results
 from ..runs.standing import has_scripts, is_imported
 from ..verdict import Status
 from .changes import Part, changes
+from .content import Content
 from .spending import read_numbers
 
 if TYPE_CHECKING:
-    from .report import Report
     from .scores import ModelScore
 
 MAX_LOG_CHARACTERS = 6000
@@ -76,7 +76,7 @@ class Instance:
 
 
 def collect(
-    report: "Report", only: Collection[str] | None = None, score: int | None = None
+    report: Content, only: Collection[str] | None = None, score: int | None = None
 ) -> tuple[list[Instance], list[str]]:
     """The instances of a report in order of their names, and what a reader must be warned of.
 

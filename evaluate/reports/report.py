@@ -5,7 +5,6 @@ Everything is computed from the rows of the run folders; nothing is read from an
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,13 @@ from ...files import write_atomically
 from ...text import counted
 from ..prediction_files import BadRow
 from ..runs.results import read_facts
-from ..runs.standing import foreign_benchmark
-from .agreement import Agreement, measure_agreement
+from .agreement import measure_agreement
 from .annotations import Annotation
-from .calibration import Calibration, calibrations_of
+from .calibration import calibrations_of
+from .content import Content
 from .familiarity import familiarity_lines
-from .paired import Pair, compare_pairs
-from .scores import ModelScore, score_runs
+from .paired import compare_pairs
+from .scores import score_runs
 from .tables import column
 
 #: What a report is saved as, told by the end of the name.
@@ -29,33 +28,8 @@ FORMS = (".md", ".json", ".csv", ".html")
 MAX_COMPARED = 12
 
 
-@dataclass(frozen=True)
-class Report:
-    """What a report says, whatever it is written as."""
-
-    paths: Sequence[Path]
-    runs: list[dict[str, Any]]
-    """run.json of each."""
-    scores: list[ModelScore]
-    pairs: list[Pair]
-    judge_model: str | None = None
-    """Whose judgements count; the last one's if None."""
-    agreement: Agreement | None = None
-    bad_annotations: list[BadRow] = field(default_factory=list)
-    calibrations: list[Calibration] = field(default_factory=list)
-    """Of the judges whose judgements count, as far as the runs keep some."""
-    familiarity: list[str] = field(default_factory=list)
-    """What is known of how familiar the models are with the papers, as far as the runs keep it."""
-
-    @property
-    def benchmark(self) -> str:
-        """The name of the benchmark if it is somebody's own; empty for LMR-Bench."""
-        return foreign_benchmark(self.runs[0]) if self.runs else ""
-
-    @property
-    def title(self) -> str:
-        """What stands on top."""
-        return f"Report on {self.benchmark}" if self.benchmark else "LMR-Bench report"
+class Report(Content):
+    """What a report says, and writes itself as: Markdown, JSON, CSV, HTML."""
 
     def to_markdown(self) -> str:
         """Tables and notes as Markdown."""

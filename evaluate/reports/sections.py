@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...rows import ResultRow
 from ...text import counted
@@ -11,6 +10,7 @@ from ..runs.results import read_results
 from ..runs.standing import has_scripts, is_imported
 from ..verdict import Status
 from .calibration_tables import calibration_table
+from .content import Content
 from .paired import MCNEMAR, PERMUTATION
 from .scores import ModelScore
 from .tables import (
@@ -29,9 +29,6 @@ from .tables import (
     summary_table,
 )
 
-if TYPE_CHECKING:
-    from .report import Report
-
 #: So many names stand in one note.
 MAX_NAMED = 10
 #: Said wherever scores on our own tasks are.
@@ -41,7 +38,7 @@ COMPARABILITY = (
 )
 
 
-def tables(report: "Report") -> list[tuple[str, Table]]:
+def tables(report: Content) -> list[tuple[str, Table]]:
     """Titles and tables of the report, those with nothing to say left out."""
     scores = report.scores
     found = [
@@ -64,7 +61,7 @@ def tables(report: "Report") -> list[tuple[str, Table]]:
     return [(title, table) for title, table in found if table[1]]
 
 
-def notes(report: "Report") -> list[str]:
+def notes(report: Content) -> list[str]:
     """What a reader has to know to read the tables."""
     scores, others = report.scores, list(_about_others(report))
     lines = [
@@ -126,7 +123,7 @@ def notes(report: "Report") -> list[str]:
     return [*lines, *report.familiarity, *_about_people(report)]
 
 
-def _about_others(report: "Report") -> Iterator[str]:
+def _about_others(report: Content) -> Iterator[str]:
     """What verdicts stand for that were not reached by comparing outputs."""
     if any(map(is_imported, report.runs)):
         yield (
@@ -146,7 +143,7 @@ def _answered(scores: Sequence[ModelScore], instance: str) -> bool:
     return any(instance in score.answers for score in scores)
 
 
-def _about_people(report: "Report") -> Iterator[str]:
+def _about_people(report: Content) -> Iterator[str]:
     """What became of people's labels."""
     agreement = report.agreement
     if agreement and agreement.without_majority:

@@ -5,24 +5,22 @@ import dataclasses
 import io
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...text import counted
 from ..levels import Level, reaches
 from ..runs.standing import has_scripts, is_imported
 from .agreement import Agreement
+from .content import Content
 from .plain import csv_cell, markdown_table
 from .plain import escape as _escape
 from .sections import failures, notes, tables
-
-if TYPE_CHECKING:
-    from .report import Report
 
 #: Rows of the table of failures in Markdown.
 MAX_REASONS = 100
 
 
-def render_markdown(report: "Report") -> str:
+def render_markdown(report: Content) -> str:
     """The report as Markdown."""
     lines = [f"# {_escape(report.title)}", ""]
     for facts in report.runs:
@@ -62,7 +60,7 @@ def _run_line(facts: Mapping[str, Any]) -> str:
     )
 
 
-def report_dict(report: "Report") -> dict[str, Any]:
+def report_dict(report: Content) -> dict[str, Any]:
     """The same numbers for machines."""
     agreement = report.agreement
     return {
@@ -81,7 +79,7 @@ def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
     return {**vars(agreement), "pairs": [vars(pair) for pair in agreement.pairs], "confusion": confusion}
 
 
-def render_csv(report: "Report") -> str:
+def render_csv(report: Content) -> str:
     """One row for each answer, for a spreadsheet or a data frame."""
     header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category", "sample"]
     header += [*map(str, Level), "status", "core_status", "judge"]

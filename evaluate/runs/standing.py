@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ...build import LMR_BENCH
+from ...manifest import LMR_BENCH
 from ..script import SCRIPT
 
 #: In run.json, of a run whose verdicts somebody else reached: where it is from, and by which rule (`original/`).

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...build import load_benchmark
 from ...environments import load_environments
 from ...errors import InputError
+from ...manifest import load_benchmark
 from ...paths import benchmark_folder
 from ...strict_yaml import faults, read_yaml
 from ...tasks import RECORDED, SCHEMA, Implementation, Task, read_tasks, stated_ids, task_folders, unknown_names

@@ -14,6 +14,7 @@ from ..evaluate.reports.tables import Table
 from ..text import counted
 from .result import Analysis, percent
 from .sessions import Session, Sessions
+from .shares import Share
 from .trajectories import EXCLUDED, KINDS
 
 if TYPE_CHECKING:
@@ -23,27 +24,6 @@ if TYPE_CHECKING:
 ALL = "all"
 PASSED, NOT_PASSED = "passed", "not passed"
 _OUTCOMES = {PASSED: True, NOT_PASSED: False}
-
-
-@dataclass(frozen=True)
-class Share:
-    """How much of what the sessions of a group did is of one kind."""
-
-    model: str
-    outcome: str
-    """`passed`, `not passed` or `all`."""
-    kind: str
-    sessions: int
-    actions: int
-    """Of this kind."""
-    total: int
-    interval: tuple[float, float] | None
-    """95 %; None of fewer than five sessions."""
-
-    @property
-    def share(self) -> float:
-        """From 0 to 1."""
-        return self.actions / self.total
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import InputError
 from ..extras import need
 from ..files import write_atomically
 from ..text import counted
-
-if TYPE_CHECKING:
-    from .actions import Share
+from .shares import Share
 
 _INK, _GRID = "#24292f", "#d0d7de"
 #: Told apart by most kinds of colour vision, and in grey (Okabe and Ito).
@@ -24,7 +22,7 @@ _NAME = 40
 _WIDEST = 1e-3, 1e3
 
 
-def draw_shares(panels: Mapping[str, Mapping[str, Mapping[str, "Share"]]], kinds: Sequence[str], path: Path) -> None:
+def draw_shares(panels: Mapping[str, Mapping[str, Mapping[str, Share]]], kinds: Sequence[str], path: Path) -> None:
     """Bars of shares, one panel below the other, groups side by side, whiskers for intervals.
 
     Args:

@@ -134,6 +134,11 @@ class Walk:
         elif node is not None and not member:
             Scopes(self, module, "").visit(node)
 
+    def method(self, name: str) -> None:
+        """Take in an attribute of what nobody knows the type of, if one class alone has such a method."""
+        if found := self.repository.only_method(name):
+            self.definition(*found, name)
+
     def chain(self, module: Module, parts: tuple[str, ...], hops: int = 0) -> Sequence[str]:
         """Take in a name of a file with the attributes behind it; return those that nobody knows the owner of."""
         head, rest = parts[0], parts[1:]

@@ -2,13 +2,10 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from ..source import FunctionNode
 from .modules import Module, imported, parts_of, stored
-
-if TYPE_CHECKING:
-    from .names import Walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -23,11 +20,27 @@ class Local(NamedTuple):
     """The class whose `self` or `cls` it is."""
 
 
+class Reader(Protocol):
+    """Whoever wants to know what is read; returned are attributes of what nobody knows the type of."""
+
+    def chain(self, module: Module, parts: tuple[str, ...]) -> Sequence[str]:
+        """A name of a file, with the attributes behind it."""
+
+    def dotted(self, parts: tuple[str, ...]) -> Sequence[str]:
+        """An absolute dotted name."""
+
+    def member(self, module: Module, of_class: str, name: str, *, above: bool = False) -> None:
+        """`self.name` in a class; of one above it if it stands behind `super()`."""
+
+    def method(self, name: str) -> None:
+        """An attribute of what nobody knows the type of."""
+
+
 class Scopes(ast.NodeVisitor):
     """Tells the names that a piece of code reads from those that it binds itself."""
 
-    def __init__(self, walk: "Walk", module: Module, of_class: str) -> None:
-        self._walk, self._module, self._class = walk, module, of_class
+    def __init__(self, reader: Reader, module: Module, of_class: str) -> None:
+        self._reader, self._module, self._class = reader, module, of_class
         self._bound: list[dict[str, Local]] = []
 
     def outside(self, node: FunctionNode | ast.Lambda) -> None:
@@ -98,7 +111,7 @@ class Scopes(ast.NodeVisitor):
             return
         match node.value:
             case ast.Call(func=ast.Name(id="super")) if self._class:
-                self._walk.member(self._module, self._class, node.attr, above=True)
+                self._reader.member(self._module, self._class, node.attr, above=True)
                 return
         self.visit(node.value)
         if isinstance(node.ctx, ast.Load):
@@ -107,11 +120,11 @@ class Scopes(ast.NodeVisitor):
     def _read(self, parts: tuple[str, ...]) -> None:
         local = next((scope[parts[0]] for scope in reversed(self._bound) if parts[0] in scope), None)
         if local is None:
-            self._attributes(self._walk.chain(self._module, parts))
+            self._attributes(self._reader.chain(self._module, parts))
         elif local.imported:
-            self._attributes(self._walk.dotted((*local.imported, *parts[1:])))
+            self._attributes(self._reader.dotted((*local.imported, *parts[1:])))
         elif local.of_class and len(parts) > 1:
-            self._walk.member(self._module, local.of_class, parts[1])
+            self._reader.member(self._module, local.of_class, parts[1])
             self._attributes(parts[2:])
         else:
             self._attributes(parts[1:])
@@ -119,8 +132,7 @@ class Scopes(ast.NodeVisitor):
     def _attributes(self, names: Sequence[str]) -> None:
         """Attributes of what nobody knows the type of."""
         for name in names:
-            if found := self._walk.repository.only_method(name):
-                self._walk.definition(*found, name)
+            self._reader.method(name)
 
     def _within(self, bound: dict[str, Local], parts: Sequence[ast.AST]) -> None:
         self._bound.append(bound)

@@ -57,10 +57,11 @@ def build(
 
     Example: lmrbench dataset build --out lmr-bench
     """
-    from ..build import build_rows, load_benchmark, write_dataset
+    from ..build import build_rows, write_dataset
     from ..checked import unchecked
     from ..evaluate.tasks.proved import unproved
     from ..loader import recordings_sha256
+    from ..manifest import load_benchmark
     from ..paths import benchmark_folder, benchmark_option
     from ..text import counted
 
@@ -260,8 +261,8 @@ def push(
 
     Example: lmrbench dataset push org/lmr-bench --dry-run
     """
-    from ..build import load_benchmark
     from ..hub import open_hub
+    from ..manifest import load_benchmark
     from ..publish import plan_push
     from ..publish import push as carry_out
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..archive import gzip_bytes, pack, tar_bytes
-from ..build import FILES, Benchmark, write_dataset
+from ..build import FILES, write_dataset
 from ..environments import ORIGINAL_PREFIX
 from ..evaluate.script import SCRIPT, SCRIPT_NAME, TESTS
 from ..loader import File, archive_sha256, row_sha256
+from ..manifest import Benchmark
 from ..progress import Progress
 from ..rows import DatasetRow
 from ..source import FunctionNode, SourceError, find_function, first_line, parse

@@ -17,6 +17,7 @@ from ...judge.category import BEST_FIRST
 from ...levels import OUTCOMES, Level
 from ..answers import collect
 from ..changes import Part
+from ..content import Content
 from ..sections import notes, tables
 from ..spending import in_words
 from ..tables import WORDS, column, mark
@@ -24,14 +25,13 @@ from ..tables import WORDS, column, mark
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from ..report import Report
 
 _HERE = Path(__file__).parent
 #: Where the project keeps its tasks.
 TASKS_URL = "https://github.com/lmr-bench/lmr-bench/tree/main/benchmark"
 
 
-def render_html(report: "Report") -> str:
+def render_html(report: Content) -> str:
     """The page.
 
     Raises:
