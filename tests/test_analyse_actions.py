@@ -13,7 +13,7 @@ from conftest import TOY_ANSWER
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.image import imread
-from test_agents import DONE, EDIT, READ, TRY, calls, mini, run, server  # noqa: F401
+from test_agents import DONE, EDIT, READ, TRY, bash, calls, mini, run, server  # noqa: F401
 from test_analyse_tables import LABELS, command
 from test_api import evaluate  # noqa: F401
 
@@ -296,7 +296,7 @@ def test_another_model_s_trajectories_are_not_taken(evaluate: Callable[..., lmr.
 @pytest.mark.agents
 @pytest.mark.docker
 def test_a_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: Any, tmp_path: Path) -> None:  # noqa: F811
-    server.judge = calls(READ, EDIT, TRY, READ, DONE)
+    server.judge = calls(*map(bash, (READ, EDIT, TRY, READ, DONE)))
     run(agent=mini)
     [session] = run_sessions([tmp_path / "out"]).rows
     assert dict(session.actions) == {"read": 2, "edit": 1, "run": 1, "finish": 1}
