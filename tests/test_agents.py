@@ -4,6 +4,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -345,6 +346,22 @@ def test_mini_swe_agent_reads_edits_runs_and_finishes(
     assert "[3.0, 6.0]" in seen[2]
     assert KEY not in text
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("python typing_error.py", "exit 2: python: can't open file '/work/typing_error.py'"),
+        ("no-such-program", "exit 126: .*no-such-program"),
+        ("python agent.py", "exit 1: ModuleNotFoundError: No module named 'my_library'"),
+    ],
+)
+def test_a_command_that_cannot_start_is_no_answer(run: Any, command: str, said: str) -> None:
+    """A slip of the user's must not become a malformed row of every instance."""
+    summary, rows = run("import my_library", agent=command)
+    assert (rows, summary.errors, summary.complete) == ([], 1, False)
+    assert re.search(f"{command.split()[-1]}.* did not start .{said}", summary.first_error), summary.first_error
 
 
 @pytest.mark.docker

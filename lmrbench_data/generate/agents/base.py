@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ...errors import InfraError
 from ...evaluate.sandbox.docker import DockerSandbox
+from ...text import one_line
 from .box import Box
 from .relay import Relay
 
 TIME_LIMIT = "time_limit"
+#: The file among the records of an agent that has what it printed.
+OUTPUT = "output.log"
 #: How often whoever waits looks whether the run was called off.
 LOOK_S = 0.2
 
@@ -37,6 +41,21 @@ class Job:
     def asked_nothing(self) -> bool:
         """Whether the agent did not come as far as a first question to the model."""
         return not (self.relay.steps or self.relay.limit or self.relay.failure)
+
+    def check_start(self, name: str, status: int, output: bytes) -> None:
+        """See that a process that failed had come as far as a question: else the slip may be the user's.
+
+        Args:
+            name: what the process is to the user.
+            output: what it printed; its last line says why it failed.
+
+        Raises:
+            InfraError: it had not.
+        """
+        if status and self.asked_nothing():
+            last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])
+            log = self.trajectory / OUTPUT
+            raise InfraError(f"{name} did not start (exit {status}: {last[:300]}); see {log}")
 
 
 class Agent(Protocol):

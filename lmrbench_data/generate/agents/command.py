@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ...errors import ArgumentError
 from ...names import clean_name
-from .base import TIME_LIMIT, Agent, Job
+from .base import OUTPUT, TIME_LIMIT, Agent, Job
 from .box import AGENT
 from .doors import inner_door
 
@@ -52,5 +52,8 @@ class CommandAgent(Agent):
                 "PYTHONUNBUFFERED": "1",
             }
             done = job.box.execute(self._words, time_s=job.rest(), output_bytes=_LOG_BYTES, environment=environment)
-        (job.trajectory / "output.log").write_bytes(done.output)
-        return TIME_LIMIT if done.status is None else f"exit {done.status}"
+        (job.trajectory / OUTPUT).write_bytes(done.output)
+        if done.status is None:
+            return TIME_LIMIT
+        job.check_start(shlex.join(self._words), done.status, done.output)
+        return f"exit {done.status}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import InfraError, InputError
 from ...extras import need
-from .base import LOOK_S, TIME_LIMIT, Agent, Job
+from .base import LOOK_S, OUTPUT, TIME_LIMIT, Agent, Job
 from .doors import outer_door
 from .relay import STEP_LIMIT
 
@@ -42,7 +42,7 @@ class MiniSweAgent(Agent):
 
     def work(self, job: Job) -> str:
         """Run it in a process that can be killed, whatever it waits for."""
-        log = job.trajectory / "output.log"
+        log = job.trajectory / OUTPUT
         with outer_door(job.relay) as (url, key), tempfile.TemporaryDirectory(prefix="lmrbench-mini-") as home:
             environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
             path = [*self._path, *filter(None, [environment.get("PYTHONPATH")])]

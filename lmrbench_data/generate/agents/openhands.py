@@ -3,10 +3,9 @@
 import json
 from pathlib import Path
 
-from ...errors import InfraError
 from ...evaluate.sandbox.docker import DockerSandbox, connect
 from .agent_image import find_agent_image
-from .base import TIME_LIMIT, Agent, Job
+from .base import OUTPUT, TIME_LIMIT, Agent, Job
 from .box import AGENT
 from .doors import inner_door
 from .relay import STEP_LIMIT
@@ -57,11 +56,8 @@ class OpenHandsAgent(Agent):
                 environment=_ENVIRONMENT,
                 stdout=events,
             )
-        log = job.trajectory / "output.log"
-        log.write_bytes(done.output)
+        (job.trajectory / OUTPUT).write_bytes(done.output)
         if done.status is None:
             return TIME_LIMIT
-        if done.status != 0 and job.asked_nothing():
-            last = done.output.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise InfraError(f"{NAME} did not start (exit {done.status}: {last[:300]}); see {log}")
+        job.check_start(NAME, done.status, done.output)
         return _ENDINGS.get(done.status, f"exit {done.status}")
