@@ -72,14 +72,18 @@ def test_wheel_sdist_and_checkout_hold_the_same_dataset(checkout: Path, built: d
 
 
 @pytest.mark.slow
-def test_the_wheel_puts_one_package_into_site_packages(built: dict[str, Path], tmp_path: Path) -> None:
-    """Nothing generic: `evaluate` is another library's name there."""
+def test_the_wheel_puts_one_package_into_site_packages(checkout: Path, built: dict[str, Path], tmp_path: Path) -> None:
+    """All of it, and nothing generic: `evaluate` is another library's name there."""
     shutil.unpack_archive(built["whl"], tmp_path, "zip")
     assert {path.name.partition(".dist-info")[0] for path in tmp_path.iterdir()} == {
         "lmrbench_data",
         f"lmrbench_data-{lmr.__version__}",
     }
     assert (tmp_path / "lmrbench_data" / "loader.py").read_bytes() == (ROOT / "loader.py").read_bytes()
+    listed = run("git", "ls-files", "lmrbench_data", "evaluate", "benchmark", "cards", cwd=checkout).stdout.splitlines()
+    inside = [name if name.startswith("lmrbench_data/") else f"lmrbench_data/{name}" for name in listed]
+    missing = [name for name in inside if not (tmp_path / name).exists()]
+    assert missing == [], "pyproject.toml names the packages and their data"
 
 
 def test_a_checkout_without_symbolic_links_is_one_clear_line(checkout: Path, tmp_path: Path) -> None:
