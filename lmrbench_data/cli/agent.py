@@ -105,7 +105,8 @@ def run(
             ["cost", cost],
         ]
         print_table(("rows", "number"), table)
-        put(f"predictions: {answers}; evaluate them with `lmrbench evaluate {answers}`")
+        if summary.done or summary.kept:
+            put(f"predictions: {answers}; evaluate them with `lmrbench evaluate {answers}`")
     if summary.stopped:
         say(f"incomplete: {summary.stopped}; rows so far are in {answers}")
     if summary.errors:

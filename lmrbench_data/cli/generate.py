@@ -103,7 +103,8 @@ def generate(
         print_json({"out": str(out), **_as_dict(summary)})
     else:
         _print(summary)
-        put(f"predictions: {out}; evaluate them with `lmrbench evaluate {out}`")
+        if summary.asked or summary.kept:
+            put(f"predictions: {out}; evaluate them with `lmrbench evaluate {out}`")
     _end(summary, out)
 
 
