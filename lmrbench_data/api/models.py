@@ -135,8 +135,9 @@ def run_agent(
         tell: told a line about each row; by default the line is logged.
 
     Raises:
-        InputError: a choice that does not exist, an agent that is not installed, or `out` holds rows of another.
-        InfraError: there is no Docker, or no image of the agent.
+        InputError: a choice that does not exist, an agent that is not installed or has no image, or `out` holds rows of
+            another.
+        InfraError: there is no Docker, or no image of the tasks.
     """
     settings = AgentSettings(
         agent,

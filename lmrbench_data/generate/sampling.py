@@ -146,8 +146,8 @@ class _Sampling:
         self._asking = asyncio.Semaphore(settings.workers)
         #: No more at a time than there are processes kept for it.
         self._looking = asyncio.Semaphore(MAX_IDLE)
-        #: US dollars, of answers that are not written yet.
-        self._unwritten = 0.0
+        #: US dollars, of the file's answers and of those that are not written yet.
+        self._spent = file.cost_usd
 
     def plan(self) -> Iterator[_Job]:
         """The answers that are missing: first samples of all instances first."""
@@ -192,7 +192,7 @@ class _Sampling:
         if self.settings.max_cost is not None and completion.tokens is None:
             self.summary.stopped = "the server does not say how many tokens it used, so max_cost cannot be kept"
         cost = self.price.cost(*completion.tokens) if self.price and completion.tokens else None
-        self._unwritten += cost or 0.0
+        self._spent += cost or 0.0
         return _Answer(prompt, completion, time.monotonic() - started, cost)
 
     async def _write(self, job: _Job, answer: _Answer) -> str:
@@ -200,7 +200,6 @@ class _Sampling:
         async with self._looking:
             usable, notes = await asyncio.to_thread(_look_at, answer.completion, job.row["goal_function"])
         self.file.append(self._row(job, answer, notes))
-        self._unwritten -= answer.cost_usd or 0.0
         self.summary.unusable += not usable
         return "answered" if usable else "unusable"
 
@@ -265,9 +264,9 @@ class _Sampling:
             self.summary.stopped = f"the server keeps failing ({reason})"
 
     def _spent_all(self) -> bool:
-        limit, spent = self.settings.max_cost, self.file.cost_usd + self._unwritten
-        if limit is not None and spent >= limit:
-            self.summary.stopped = f"{spent:.4f} USD are spent, of {limit:g} allowed"
+        limit = self.settings.max_cost
+        if limit is not None and self._spent >= limit:
+            self.summary.stopped = f"{self._spent:.4f} USD are spent, of {limit:g} allowed"
         return bool(self.summary.stopped)
 
 

@@ -53,9 +53,12 @@ class Job:
             InfraError: it had not.
         """
         if status and self.asked_nothing():
-            last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])
-            log = self.trajectory / OUTPUT
-            raise InfraError(f"{name} did not start (exit {status}: {last[:300]}); see {log}")
+            raise self.failed_start(name, f"exit {status}", output)
+
+    def failed_start(self, name: str, ending: str, output: bytes) -> InfraError:
+        """What there is to say of an agent that did not start."""
+        last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])
+        return InfraError(f"{name} did not start ({ending}: {last[:300]}); see {self.trajectory / OUTPUT}")
 
 
 class Agent(Protocol):

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ...errors import InfraError, InputError
+from ...errors import InputError
 from ...extras import need
 from .base import LOOK_S, OUTPUT, TIME_LIMIT, Agent, Job
 from .doors import outer_door
@@ -93,6 +93,5 @@ def _ending(job: Job, status: int, log: Path) -> str:
     except (OSError, ValueError, LookupError, TypeError):
         said = ""
     if not said or job.asked_nothing():
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() or [""]
-        raise InfraError(f"{NAME} did not start ({said or f'exit {status}'}: {lines[-1][:300]}); see {log}")
+        raise job.failed_start(NAME, said or f"exit {status}", log.read_bytes())
     return STEP_LIMIT if said == "LimitsExceeded" else said
