@@ -59,10 +59,8 @@ lint: $(VENV)/dev.installed layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The linter of layers follows no links: it reads the package as a wheel lays it out.
 layers: $(VENV)/dev.installed
-	@rm -rf build/layout && mkdir -p build/layout && cp -RL lmrbench_data build/layout/
-	cd build/layout && PYTHONPATH=. ../../$(BIN)/lint-imports --config ../../pyproject.toml --no-cache --no-logo
+	PYTHONPATH=.:evaluate $(BIN)/lint-imports --no-cache --no-logo
 
 docs: $(VENV)/docs.installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site

@@ -1,27 +1,31 @@
-"""Parts of the documentation that are made from the project's own files, so that no text stands twice.
+"""Parts of the site that are made from the project's own files, so that no text stands twice.
 
-A page asks for one with a comment on a line of its own:
+Whoever reads a page as a file sees a line with a link; a comment at its end says what the site has in place of it:
 
-    <!-- include FILE -->                a Markdown file without its title
-    <!-- include FILE "Heading" -->      one section of it, without the heading
-    <!-- code FILE -->                   a file as it is
-    <!-- notebook FILE -->               cells and outputs of an executed notebook
-    <!-- commands -->                    every command with its options
-    <!-- columns -->                     the columns of the dataset
-    <!-- counts -->                      how large the benchmark is
-    <!-- limits -->                      what a sandbox run may use by default
+    [...](...) <!-- include FILE -->              a Markdown file without its title
+    [...](...) <!-- include FILE "Heading" -->    one section of it, without the heading
+    [...](...) <!-- code FILE -->                 a file as it is
+    [...](...) <!-- notebook FILE -->             cells and outputs of an executed notebook
+    ... <!-- commands -->                         every command with its options
+    ... <!-- columns -->                          the columns of the dataset
+    ... <!-- limits -->                           what a sandbox run may use by default
+    - ... <!-- api NAME -->                       the documentation of a public name; "option" switches one on
+      - ... <!-- member -->                       nothing: `api` has it
 
-What cannot be made fails the build.
+What cannot be made fails the build. Signatures and summaries in the lines of `api` are written by
+
+    python docs/hooks.py
 """
 
+import dataclasses
 import html
+import importlib
+import inspect
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-from mkdocs.exceptions import PluginError
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = "https://github.com/lmr-bench/lmr-bench/blob/main"
@@ -32,7 +36,7 @@ PAGES = {
     "SECURITY.md": "security.md",
     "docs/adding-a-task.md": "adding-a-task.md",
 }
-_DIRECTIVE = re.compile(r'^<!-- (\w+)(?: ([\w./-]+))?(?: "([^"]+)")? -->$', re.M)
+DIRECTIVE = re.compile(r'^(.*)<!-- (\w+)(?: ([\w./-]+))?(?: "([^"]+)")? -->$', re.M)
 _FENCE = re.compile(r"^(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
@@ -40,7 +44,7 @@ _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """The page with its directives carried out."""
-    return _DIRECTIVE.sub(lambda found: _made(found[1], found[2] or "", found[3] or ""), markdown)
+    return DIRECTIVE.sub(lambda found: _made(found[2], found[3] or "", found[4] or ""), markdown)
 
 
 def _made(kind: str, name: str, part: str) -> str:
@@ -55,17 +59,21 @@ def _made(kind: str, name: str, part: str) -> str:
             return "\n\n".join(_commands())
         case "columns":
             return _columns()
-        case "counts":
-            return _counts()
         case "limits":
             return _limits()
-    raise PluginError(f"documentation: nothing is called {kind!r}")
+        case "api":
+            if made_from_settings := _function_of_settings(name):
+                return made_from_settings
+            return f"\n::: {name}" + (f"\n    options:\n      {part}: true" if part else "") + "\n"
+        case "member":
+            return ""
+    raise ValueError(f"documentation: nothing is called {kind!r}")
 
 
 def _read(name: str) -> str:
     path = ROOT / name
     if not path.is_file():
-        raise PluginError(f"documentation: {name} is not there")
+        raise ValueError(f"documentation: {name} is not there")
     return path.read_text(encoding="utf-8")
 
 
@@ -84,7 +92,7 @@ def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def _include(name: str, heading: str) -> str:
     lines = list(_section(_read(name).splitlines(), heading))
     if not lines:
-        raise PluginError(f"documentation: {name} has no section {heading!r}")
+        raise ValueError(f"documentation: {name} has no section {heading!r}")
     return _LINK.sub(lambda link: _target(name, link[1], link[2] or ""), "\n".join(lines))
 
 
@@ -106,7 +114,7 @@ def _target(name: str, path: str, anchor: str) -> str:
     """Where a relative link of an included file leads from a page."""
     target = ((ROOT / name).parent / path).resolve()
     if not target.exists() or not target.is_relative_to(ROOT):
-        raise PluginError(f"documentation: {name} links to {path}, which is not there")
+        raise ValueError(f"documentation: {name} links to {path}, which is not there")
     inside = str(target.relative_to(ROOT))
     return PAGES.get(inside, f"{SOURCE}/{inside}") + anchor
 
@@ -180,8 +188,8 @@ def _parameter(item: Any) -> tuple[str, str]:
 
 
 def _columns() -> str:
-    from lmrbench_data.croissant import COLUMNS
-    from lmrbench_data.rows import schema
+    from lmrbench_data.dataset.columns import COLUMNS
+    from lmrbench_data.dataset.rows import schema
 
     def rows(fields: Any, above: str) -> Iterator[tuple[str, ...]]:
         for field in fields:
@@ -196,16 +204,87 @@ def _columns() -> str:
     return _table(("column", "type", "meaning"), list(rows(schema(), "")))
 
 
-def _counts() -> str:
-    from lmrbench_data.tasks import load_tasks
-
-    tasks = load_tasks()
-    instances = [implementation for task in tasks for implementation in task.implementations]
-    categories = {implementation.category for implementation in instances}
-    return f"{len(instances)} instances from {len(tasks)} papers in {len(categories)} categories."
-
-
 def _limits() -> str:
-    from lmrbench_data.evaluate.sandbox.base import Limits
+    from lmrbench_evaluate.sandbox.base import Limits
 
     return _table(("limit", "value"), [(f"`{name}`", str(value)) for name, value in Limits(0, 0).as_row().items()])
+
+
+# --- functions whose arguments come from settings ---------------------------------------------------------------------
+
+
+def _function_of_settings(path: str) -> str:
+    """Heading, signature and docstring of such a function, which a reader of its source cannot see; else nothing."""
+    found = _found(path)
+    if not hasattr(found, "__signature__"):
+        return ""
+    name = path.rpartition(".")[2]
+    signature = inspect.signature(found)
+    shown = "".join(f"    {item},\n" for item in str(_plain(signature))[1:-1].split(", "))
+    parts = [f"### {name}", _code(f"{name}(\n{shown})", "python")]
+    for block in inspect.getdoc(found).split("\n\n"):
+        heading, _, body = block.partition(":\n")
+        parts.append(block if heading not in ("Args", "Raises") else f"**{heading}**\n\n" + "\n".join(_items(body)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _items(body: str) -> Iterator[str]:
+    """The entries of a section of a docstring as a list."""
+    for entry in re.split(r"^    (?=\S)", body, flags=re.M)[1:]:
+        name, _, text = " ".join(entry.split()).partition(": ")
+        yield f"- `{name}`: {html.escape(text, quote=False)}"
+
+
+def _found(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
+
+
+# --- the Python API, for readers of the file --------------------------------------------------------------------------
+
+
+def with_current_api(markdown: str) -> str:
+    """A page with each line of `api`, and the lines of its members below it, as the code is now."""
+    lines: list[str] = []
+    for line in markdown.splitlines():
+        found = DIRECTIVE.match(line)
+        if found and found[2] == "api":
+            lines += _api(found[3], line[found.end(1) :])
+        elif not (found and found[2] == "member"):
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _api(path: str, comment: str) -> Iterator[str]:
+    import lmrbench_data
+
+    found, name = _found(path), path.rpartition(".")[2]
+    file = Path(inspect.getsourcefile(inspect.unwrap(found)) or "").resolve().relative_to(ROOT)
+    shown = f"lmr.{name}" if name in lmrbench_data.__all__ else path
+    if not inspect.isclass(found) or dataclasses.is_dataclass(found):
+        shown += _signature(found)
+    yield f"- [`{shown}`](../{file}): {_summary(found)} {comment}"
+    members = vars(found).items() if inspect.isclass(found) else ()
+    for part, value in members:
+        is_method = inspect.isfunction(value)
+        if not part.startswith("_") and (is_method or isinstance(value, property)) and inspect.getdoc(value):
+            yield f"    - `{part}{_signature(value) if is_method else ''}`: {_summary(value)} <!-- member -->"
+
+
+def _signature(function: Any) -> str:
+    """Names and defaults; the site has the types."""
+    return str(_plain(inspect.signature(function))).replace("<factory>", "...")
+
+
+def _plain(signature: inspect.Signature) -> inspect.Signature:
+    plain = [item.replace(annotation=item.empty) for name, item in signature.parameters.items() if name != "self"]
+    return signature.replace(parameters=plain, return_annotation=signature.empty)
+
+
+def _summary(found: Any) -> str:
+    return " ".join((inspect.getdoc(found) or "").partition("\n\n")[0].split())
+
+
+if __name__ == "__main__":
+    page = ROOT / "docs" / "python-api.md"
+    page.write_text(with_current_api(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -13,21 +13,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lmrbench_evaluate.reports.report import Report
+
     from .api import Run, evaluate, generate, judge, open_run, report, run_agent
-    from .errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
-    from .evaluate.reports.report import Report
+    from .base.errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
+    from .base.progress import Progress
+    from .base.version import __version__
     from .loader import load, unpack
-    from .progress import Progress
-    from .version import __version__
 
 #: Where each public name lives.
 _HOMES = {
-    **dict.fromkeys(("Run", "judge", "open_run", "report", "run_agent"), ".api"),
-    **dict.fromkeys(("ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"), ".errors"),
-    "Report": ".evaluate.reports.report",
+    **dict.fromkeys(("Run", "evaluate", "generate", "judge", "open_run", "report", "run_agent"), ".api"),
+    **dict.fromkeys(("ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"), ".base.errors"),
+    "Report": "lmrbench_evaluate.reports.report",
     **dict.fromkeys(("load", "unpack"), ".loader"),
-    "Progress": ".progress",
-    "__version__": ".version",
+    "Progress": ".base.progress",
+    "__version__": ".base.version",
 }
 
 __all__ = [
@@ -52,8 +53,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("evaluate", "generate"):  # packages that can be called
-        return importlib.import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name], __name__), name)

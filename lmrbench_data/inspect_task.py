@@ -5,8 +5,9 @@ inspect eval lmrbench_data/lmr_bench --model openai/gpt-4.1 -T setting=full-repo
 
 import asyncio
 import atexit
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -15,18 +16,18 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 from inspect_ai.util import concurrency
 
-from .errors import InfraError
-from .evaluate.evaluator import evaluate_prediction
-from .evaluate.levels import Level, outcome, reaches
-from .evaluate.predictions import Prediction, check_track, read_predictions
-from .evaluate.sandbox import open_sandbox
-from .evaluate.sandbox.base import Sandbox
-from .evaluate.verdict import Status, Verdict
-from .generate.answers import chosen_rows
-from .generate.papers import paper_text
-from .generate.prompt import build_prompt, prompt_version
+from lmrbench_evaluate.predictions.prediction import Prediction, check_track, read_predictions
+from lmrbench_evaluate.sandbox import open_sandbox
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
+from lmrbench_evaluate.verdict.verdict import Status, Verdict
+
+from .base.errors import InfraError, LMRBenchError
+from .dataset.rows import DatasetRow, choose_rows
+from .generation.paper_texts import paper_text
+from .generation.prompt import build_prompt, prompt_version
 from .loader import dataset_sha256, load_rows
-from .rows import DatasetRow
 
 
 @task
@@ -53,14 +54,18 @@ def lmr_bench(
         workers: how many sandboxes run at a time.
 
     Raises:
-        InputError: a choice or an instance that does not exist, or a PDF that is not there.
+        PrerequisiteError: a choice or an instance does not exist, or a PDF is missing; Inspect prints it as one line.
     """
-    check_track(track)
-    names = instances.split(",") if isinstance(instances, str) else instances
-    rows = chosen_rows(load_rows(dataset), [name.strip() for name in names if name.strip()])
+    with _errors_in_one_line():
+        check_track(track)
+        names = instances.split(",") if isinstance(instances, str) else instances
+        rows = choose_rows(load_rows(dataset), [name.strip() for name in names if name.strip()])
+        texts = [paper_text(row, paper, paper_pages) for row in rows]
+        prompts = [
+            build_prompt(row, setting=setting, track=track, paper=text) for row, text in zip(rows, texts, strict=True)
+        ]
     samples = []
-    for row in rows:
-        prompt = build_prompt(row, setting=setting, track=track, paper=paper_text(row, paper, paper_pages))
+    for row, prompt in zip(rows, prompts, strict=True):
         messages: list[ChatMessage] = [
             ChatMessageSystem(content=message["content"])
             if message["role"] == "system"
@@ -110,7 +115,7 @@ def verdict(
         return Score(
             value={str(level): float(reaches(reached, level)) for level in Level},
             answer=state.output.completion,
-            explanation=result.detail or "every case passed",
+            explanation=result.reason(core=True) or result.reason() or "every case passed",
             metadata={
                 "status": str(result.status),
                 "core_status": str(result.core_status),
@@ -121,6 +126,19 @@ def verdict(
         )
 
     return score
+
+
+@contextlib.contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """Raise errors about arguments as the one kind of error that Inspect prints without a traceback."""
+    try:
+        yield
+    except LMRBenchError as error:
+        # Inspect has no public name for it; imported here, so that a move of it spoils nothing but this message.
+        from inspect_ai._util.error import PrerequisiteError
+        from rich.markup import escape
+
+        raise PrerequisiteError(escape(str(error))) from error
 
 
 class _Tester:

@@ -19,11 +19,11 @@ from typing import Any
 
 from bench_sampling import sampling_ratio
 
-from lmrbench_data.evaluate.expected import read_expected, row_cases
-from lmrbench_data.evaluate.predictions import Prediction
-from lmrbench_data.evaluate.runner import bootstrap
-from lmrbench_data.evaluate.workspace import rebuild, workspace_tar
 from lmrbench_data.loader import load_rows
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.rebuild.workspace import rebuild, workspace_tar
+from lmrbench_evaluate.runner import bootstrap
+from lmrbench_evaluate.verdict.expected import read_expected, row_cases
 
 WORKERS = 2
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))

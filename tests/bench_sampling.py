@@ -16,10 +16,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.chat.client import Endpoint
-from lmrbench_data.generate.papers import paper_text
-from lmrbench_data.generate.prompt import SETTINGS, build_prompt
-from lmrbench_data.generate.sampling import SamplingSettings, sample
+from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.generation.paper_texts import paper_text
+from lmrbench_data.generation.prompt import SETTINGS, build_prompt
+from lmrbench_data.generation.sampling import sample
+from lmrbench_data.generation.settings import SamplingSettings
 from lmrbench_data.loader import load_rows
 
 SAMPLES, IN_FLIGHT, DELAY_S = 5, 16, 0.05
@@ -95,7 +96,7 @@ def _memory(folder: Path, port: int) -> Iterator[tuple[str, float, float]]:
 
 def _settings(out: Path, port: int, samples: int) -> SamplingSettings:
     endpoint = Endpoint("m", f"http://127.0.0.1:{port}/v1")
-    return SamplingSettings(out, endpoint, samples=samples, workers=IN_FLIGHT)
+    return SamplingSettings(out=out, endpoint=endpoint, samples=samples, workers=IN_FLIGHT)
 
 
 async def _bare_client(port: int, bodies: Sequence[bytes]) -> None:

@@ -1,6 +1,7 @@
 """The LMR-Bench leaderboard: a Gradio app that reads the results dataset and nothing else.
 
-LMRBENCH_RESULTS names the dataset; HF_ENDPOINT, HF_TOKEN and GRADIO_SERVER_PORT mean what they mean everywhere.
+LMRBENCH_RESULTS names the dataset and LMRBENCH_TITLE the benchmark; HF_ENDPOINT, HF_TOKEN and GRADIO_SERVER_PORT have
+their usual meaning.
 """
 
 import os
@@ -8,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-# Read when the libraries are imported: neither reports its use to anybody, and the log stays readable.
+# Read when the libraries are imported: no usage reports, and a readable log.
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "0"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
@@ -16,41 +17,43 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 import gradio as gr
 from board import Filters, make_board
 from page import render, shown
-from results import Results
+from results_dataset import ResultsDataset
 
 HERE = Path(__file__).parent
-RESULTS = Results(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
-#: The choice that filters nothing; others start with `=`, so that no name in the dataset can be taken for it.
+#: Title of the page; another benchmark sets its own.
+TITLE = os.environ.get("LMRBENCH_TITLE") or "LMR-Bench"
+RESULTS = ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
+#: The choice that filters nothing; all others start with `=`, so that no name in the dataset can collide with it.
 ALL = "all"
 
-INTRO = """# LMR-Bench
+INTRO = f"""# {TITLE}
 
-Can language models reproduce language-modelling research? A model gets a paper, its repository with one function
-masked, and an instruction; unit tests in a container score the function that it writes."""
+Can language models reproduce language-modelling research? A model gets a paper, a repository with one function masked,
+and an instruction. Unit tests in a container score the function that it writes."""
 
 ABOUT = """### How to read this
 
-- **Paper track**: the model was shown instruction, paper and repository. Ranked by *reproduced*. **Contract track**: it
-  was shown the contract as well, which has every convention and corner case. Ranked by *robust*.
-- **Reproduced**: every core case passes, on every seed; core cases follow from paper and repository alone. **Robust**:
-  every case passes. Both are shares of *all* instances of the benchmark; an unanswered one has not passed. With several
-  samples an instance, they are means over samples.
-- **95 % interval** is Wilson's, with n the instances. Where intervals overlap widely, ranks mean little.
+- **Paper track**: the model saw the instruction, the paper and the repository. Ranked by *reproduced*. **Contract
+  track**: it also saw the contract, which lists every convention and corner case. Ranked by *robust*.
+- **Reproduced**: every core case passes on every seed; core cases follow from paper and repository alone. **Robust**:
+  every case passes. Both are shares of *all* instances of the benchmark; an unanswered instance counts as not passed.
+  With several samples per instance, they are means over samples.
+- **95 % interval**: Wilson's, with the number of instances as n. Where intervals overlap widely, ranks mean little.
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
-  and what is shown are the verdicts of that run. An answer that passes on the published seeds only is *memorised* and
-  does not count at that level. Nothing else is ranked.
-- **Rank**: equal scores share one. A model is ranked by the best of its runs, the others are folded behind it; equal
-  predictions are ranked once, for whoever was verified first.
-- **Cost**: what one answer to each instance cost, as the submitter states it.
-- **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic; shares of what was judged.
-  They are the submitter's *claims* and never change a rank.
-- **Looks like**: the name can be taken for that of another submitter's model."""
+  and the page shows the verdicts of that run. An answer that passes on the published seeds only is *memorised* and does
+  not count at that level. Unverified runs are not ranked.
+- **Rank**: equal scores share a rank. A model is ranked by its best run, with its other runs folded behind it. Equal
+  predictions are ranked once, under the name that was verified first.
+- **Cost**: the cost of one answer to each instance, as the submitter states it.
+- **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic, as shares of the judged
+  answers. They are the submitter's *claims* and never change a rank.
+- **Looks like**: the name resembles that of another submitter's model."""
 
 
 def show(
     version: str | None, setting: str | None, category: str | None, *, reload: bool = False
 ) -> tuple[Any, Any, Any, str]:
-    """The three menus and the page for what they are set to."""
+    """Return the three menus and the board for their values."""
     snapshot = RESULTS.get(reload=reload)
     board = make_board(snapshot, Filters(_chosen(version), _chosen(setting), _chosen(category)))
     versions = gr.Dropdown(_choices(board.versions), value=_value(board.filters.version))
@@ -72,11 +75,11 @@ def _chosen(value: str | None) -> str | None:
 
 
 def build() -> gr.Blocks:
-    """The page."""
-    with gr.Blocks(title="LMR-Bench leaderboard", analytics_enabled=False, fill_width=True) as page:
+    """Build the page."""
+    with gr.Blocks(title=f"{TITLE} leaderboard", analytics_enabled=False, fill_width=True) as page:
         gr.Markdown(INTRO)
         with gr.Row():
-            # What a menu offers is as new as the page: a value that is gone since then filters nothing.
+            # The menus are as old as the page: a value that has disappeared since filters nothing.
             menu = partial(gr.Dropdown, [("All", ALL)], value=ALL, allow_custom_value=False, min_width=140)
             version = menu(label="Benchmark version", elem_id="version")
             setting = menu(label="Setting", elem_id="setting")
@@ -102,7 +105,7 @@ if __name__ == "__main__":
             font=("system-ui", "sans-serif"),
             font_mono=("ui-monospace", "monospace"),
         ),
-        # Not as `css`: Gradio rewrites that, selector by selector, and cuts those with a comma inside.
+        # Not as `css`: Gradio rewrites its selectors and breaks those that contain a comma.
         head=f"<style>{(HERE / 'board.css').read_text(encoding='utf-8')}</style>",
         footer_links=[],
         run_history=False,

@@ -1,5 +1,5 @@
-// Tabs, search, order and folding of the board. It moves and hides what is there and never makes markup: nothing that a
-// submitter wrote is read as anything but text. `element` and `watch` come from Gradio.
+// Tabs, search, order and folding of the board. It moves and hides elements and never creates markup: text of submitters
+// stays text. `element` and `watch` come from Gradio.
 const state = { track: "paper", query: "", sort: "rank", reversed: false };
 // Small numbers first for these; large ones first for scores and dates.
 const ascending = new Set(["rank", "name", "cost"]);
@@ -24,7 +24,7 @@ function store() {
 
 function compare(one, other) {
   const [a, b] = [one.dataset[state.sort], other.dataset[state.sort]];
-  if (a === "" || b === "") return (a === "") - (b === ""); // what is not known comes last either way
+  if (a === "" || b === "") return (a === "") - (b === ""); // unknown values come last in either order
   const text = state.sort === "name" || state.sort === "date";
   const order = text ? a.localeCompare(b) : Number(a) - Number(b);
   return (ascending.has(state.sort) ? order : -order) * (state.reversed ? -1 : 1);

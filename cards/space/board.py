@@ -1,26 +1,25 @@
-"""Rank models: every number is computed from the rows of verified runs, never from what a submitter claims of them.
+"""Rank models: every number is computed from the rows of verified runs, never from a submitter's claims.
 
-Each track is ranked by itself: the paper track by the share of instances reproduced (every core case passes), the
-contract track by the share that is robust (every case passes). Equal scores share a rank. A model is ranked once, with
-the best of its runs; so are equal predictions, under whatever names they were submitted.
+Each track has its own ranking (`ranking`). Equal scores share a rank. A model is ranked once, by its best run; equal
+predictions are ranked once, whatever names they were submitted under.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import NormalDist
 
 from grid import Grid, make_grid
-from lines import RANKED_BY, Line, Task
 from names import Owned, look_alikes
-from results import Published, Snapshot
-from submissions import TRACKS, Entry
+from ranking import RANKED_BY, ranking_level
+from results_dataset import Published, Snapshot
+from scored_models import ScoredModel, Task
+from shares import Share
+from submitted_run import SubmittedModel
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What is looked at; None means all, and for `version` the newest one that is shown."""
+    """The filters of the page; None means all, and for `version` the newest."""
 
     version: str | None = None
     setting: str | None = None
@@ -32,15 +31,15 @@ class Ranked:
     """A model's place in a track.
 
     Attributes:
-        rank: one more than there are models with a better score.
-        others: further runs and settings of the model.
-        copies: lines with the same predictions, verified later.
+        rank: one more than the number of models with a better score.
+        others: the model's other runs and settings.
+        copies: models with the same predictions, verified later.
     """
 
     rank: int
-    best: Line
-    others: list[Line] = field(default_factory=list)
-    copies: list[Line] = field(default_factory=list)
+    best: ScoredModel
+    others: list[ScoredModel] = field(default_factory=list)
+    copies: list[ScoredModel] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,10 @@ class Track:
 
 @dataclass(frozen=True)
 class Board:
-    """Everything that the page shows.
+    """All that the page shows.
 
     Attributes:
-        unplaced: instances of the scope of which no run has a row, so that only the total counts them.
+        unplaced: number of instances that no run has a row for; they count in the total and in no category.
     """
 
     filters: Filters
@@ -70,7 +69,7 @@ class Board:
 
 
 def make_board(snapshot: Snapshot, filters: Filters) -> Board:
-    """Score and rank the runs of a snapshot; a filter for something that is not there counts as not set."""
+    """Score and rank the runs of a snapshot; a filter that matches nothing there is ignored."""
     shown = list(snapshot.published)
     versions = sorted({item.run.version for item in shown}, key=_version_key, reverse=True)
     version = filters.version if filters.version in versions else next(iter(versions), None)
@@ -83,49 +82,38 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
     setting = filters.setting if filters.setting in settings else None
     category = filters.category if filters.category in categories else None
 
-    looked_at = {name: task for name, task in tasks.items() if category in (None, task.category)}
-    lines = [
-        _line(snapshot, item, entry, looked_at, category, alike)
+    selected = {name: task for name, task in tasks.items() if category in (None, task.category)}
+    models = [
+        _score(snapshot, item, entry, selected, category, alike)
         for item in shown
         for entry in item.run.entries
         if setting is None or entry.setting == setting
     ]
     tracks = []
-    for name in TRACKS:
-        ranked = rank([line for line in lines if line.entry.track == name])
-        tracks.append(Track(name, RANKED_BY[name], ranked, make_grid([item.best for item in ranked], looked_at)))
+    for name in RANKED_BY:
+        ranked = rank([model for model in models if model.entry.track == name])
+        tracks.append(Track(name, ranking_level(name), ranked, make_grid([item.best for item in ranked], selected)))
     scope = max((item.run.scope_size for item in shown), default=0)
     chosen = Filters(version, setting, category)
     return Board(chosen, versions, settings, categories, tracks, max(0, scope - len(tasks)))
 
 
-def rank(lines: Iterable[Line]) -> list[Ranked]:
-    """The lines of a track, one place a model; later lines with the same predictions stand behind the first."""
-    originals: dict[str, Line] = {}
-    copies: dict[str, list[Line]] = {}
-    for line in sorted(lines, key=lambda line: (line.record.at, *line.order())):
-        first = originals.setdefault(line.entry.fingerprint, line)
-        if first is not line:
-            copies.setdefault(first.entry.model, []).append(line)
-    models: dict[str, list[Line]] = {}
-    for line in sorted(originals.values(), key=Line.order):
-        models.setdefault(line.entry.model, []).append(line)
+def rank(scored: Iterable[ScoredModel]) -> list[Ranked]:
+    """Rank the models of a track, one place each; later copies of the same predictions follow the first."""
+    originals: dict[str, ScoredModel] = {}
+    copies: dict[str, list[ScoredModel]] = {}
+    for one in sorted(scored, key=lambda one: (one.record.at, *one.order())):
+        first = originals.setdefault(one.entry.fingerprint, one)
+        if first is not one:
+            copies.setdefault(first.entry.model, []).append(one)
+    models: dict[str, list[ScoredModel]] = {}
+    for one in sorted(originals.values(), key=ScoredModel.order):
+        models.setdefault(one.entry.model, []).append(one)
     scores = [found[0].score for found in models.values()]
     return [
         Ranked(1 + sum(score > best.score for score in scores), best, others, copies.get(name, []))
         for name, (best, *others) in models.items()
     ]
-
-
-def wilson(share: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a share of `n` instances; (0, 1) if there are none."""
-    if n == 0:
-        return 0.0, 1.0
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    centre = share + z * z / (2 * n)
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
 
 
 def _tasks(snapshot: Snapshot, published: Iterable[Published]) -> dict[str, Task]:
@@ -138,19 +126,19 @@ def _tasks(snapshot: Snapshot, published: Iterable[Published]) -> dict[str, Task
     return found
 
 
-def _line(
+def _score(
     snapshot: Snapshot,
     item: Published,
-    entry: Entry,
+    entry: SubmittedModel,
     tasks: Mapping[str, Task],
     category: str | None,
     alike: Mapping[Owned, Sequence[Owned]],
-) -> Line:
+) -> ScoredModel:
     inside = {name: entry.instances[name] for name in tasks if name in entry.instances}
-    # What no run has a row for is in no category, and counts as long as none is chosen.
+    # An instance without a row in any run has no category: it counts while no category is chosen.
     size = item.run.scope_size if category is None else len(tasks)
     total = size * entry.samples
-    level = RANKED_BY[entry.track]
+    level = ranking_level(entry.track)
     reached = {
         name: {"reproduced": instance.core["passed"], "robust": instance.statuses["passed"]}
         for name, instance in inside.items()
@@ -164,13 +152,13 @@ def _line(
         / (count * entry.samples)
         for kind, count in sorted(sizes.items())
     }
-    return Line(
+    return ScoredModel(
         item,
         entry,
         snapshot.model_link(item, entry.model),
         total=total,
         missing=total - rows,
-        interval=wilson(counts[level] / total if total else 0.0, size),
+        interval=Share(counts[level], total, size).interval,
         judged=sum((instance.judged for instance in inside.values()), Counter[str]()),
         cost=sum(costs) / entry.samples if costs and len(costs) == rows else None,
         memorised=sum(instance.memorised for instance in inside.values()),

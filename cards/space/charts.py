@@ -1,7 +1,7 @@
-"""What the charts show, as positions in per cent: score against cost, and scores by category.
+"""The data of the charts, as positions in percent: score against cost, and scores by category.
 
-The page draws them with plain elements, so that text keeps its size on a phone. Points carry a model's rank beside
-their colour: nothing is told by colour alone.
+The page draws them with plain elements, so that text keeps its size on a phone. Points carry the model's rank: colour
+alone carries no information.
 """
 
 import math
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from board import Ranked
-from lines import Line
+from scored_models import ScoredModel
 
-#: Models in a chart; the first ones of the ranking.
+#: Number of models in a chart, from the top of the ranking.
 MAX_POINTS, MAX_PROFILES = 12, 6
-#: Half of the distance that two labels need, in per cent of the height.
+#: Half the distance between two labels, in percent of the height.
 _LABEL = 5.5
 
 
@@ -23,8 +23,8 @@ class Point:
 
     Attributes:
         x, y: position of the point; `low` and `high` are the ends of its interval.
-        label_y: where its name stands, so that names do not cover each other.
-        frontier: nothing shown that costs as little is better.
+        label_y: position of its name, chosen so that names do not overlap.
+        frontier: whether no shown model is both as cheap and better.
     """
 
     item: Ranked
@@ -36,22 +36,22 @@ class Point:
     frontier: bool
 
     @property
-    def line(self) -> Line:
+    def model(self) -> ScoredModel:
         return self.item.best
 
     @property
     def is_left(self) -> bool:
-        """Whether its name stands before it, for want of room behind."""
+        """Whether the name is to the left of the point, because there is no room to the right."""
         return self.x > 60
 
 
 @dataclass(frozen=True)
 class Scatter:
-    """Score against cost, with a logarithmic axis of cost.
+    """Score against cost, with a logarithmic cost axis.
 
     Attributes:
-        ticks: position and label of the marks of the axis.
-        steps: (left, bottom, width) of the best score that so much money buys.
+        ticks: position and label of each mark of the axis.
+        steps: (left, bottom, width) of each step of the best score for a cost.
     """
 
     points: list[Point]
@@ -60,7 +60,7 @@ class Scatter:
 
 
 def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
-    """The chart of the models whose submitters state a cost; None if there are fewer than two."""
+    """Make the chart of the models with a stated cost; None if there are fewer than two."""
     known = [item for item in ranked if item.best.cost][:MAX_POINTS]
     if len(known) < 2:
         return None
@@ -69,11 +69,11 @@ def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
     high = max(high, low + 1)
     points = []
     for item in known:
-        line = item.best
-        cheaper = [other.best.score for other in known if (other.best.cost or 0) <= (line.cost or 0)]
+        model = item.best
+        cheaper = [other.best.score for other in known if (other.best.cost or 0) <= (model.cost or 0)]
         x = 100 * (logs[id(item)] - low) / (high - low)
-        start, end = (100 * value for value in line.interval)
-        points.append(Point(item, x, 100 * line.score, start, end, 100 * line.score, line.score >= max(cheaper)))
+        start, end = (100 * value for value in model.interval)
+        points.append(Point(item, x, 100 * model.score, start, end, 100 * model.score, model.score >= max(cheaper)))
     ticks = [(100 * (power - low) / (high - low), _dollars(10.0**power)) for power in range(low, high + 1)]
     front = sorted({(point.x, point.y) for point in points if point.frontier})
     ends = [x for x, _ in front[1:]] + [100.0]
@@ -82,7 +82,7 @@ def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
 
 
 def make_profile(ranked: Sequence[Ranked]) -> list[tuple[str, list[tuple[int, Ranked, float, int]]]]:
-    """(category, points); a point is (number of the model, model, score in per cent, place among equals).
+    """Return (category, points); a point is (number of the model, model, score in percent, place among equals).
 
     Empty if there are fewer than two categories.
     """
@@ -95,14 +95,14 @@ def make_profile(ranked: Sequence[Ranked]) -> list[tuple[str, list[tuple[int, Ra
         points: list[tuple[int, Ranked, float, int]] = []
         for number, item in enumerate(shown, start=1):
             value = 100 * item.best.profile[category]
-            # Points at one place stand beside each other.
+            # Points at the same position are drawn side by side.
             points.append((number, item, value, sum(abs(other[2] - value) < 4 for other in points)))
         rows.append((category, points))
     return rows
 
 
 def _spread(points: list[Point]) -> list[Point]:
-    """The points with labels moved apart, from below."""
+    """Move labels apart, from the bottom up."""
     placed: list[Point] = []
     for point in sorted(points, key=lambda point: point.y):
         left, right = _extent(point)
@@ -116,8 +116,8 @@ def _spread(points: list[Point]) -> list[Point]:
 
 
 def _extent(point: Point) -> tuple[float, float]:
-    """From where to where a label reaches, in per cent of the width; the letters of a chart that is not narrow."""
-    width = 4 + 1.4 * min(28, len(point.line.entry.model.rpartition("/")[2]))
+    """Return the horizontal extent of a label in percent of the width, for a chart of normal width."""
+    width = 4 + 1.4 * min(28, len(point.model.entry.model.rpartition("/")[2]))
     return (point.x - width, point.x) if point.is_left else (point.x, point.x + width)
 
 

@@ -1,15 +1,16 @@
-"""The verdicts by task: a row an instance, a column a model. A cell shows both levels: robust, reproduced, neither."""
+"""The verdicts by task: one row per instance, one column per model; a cell is robust, reproduced or neither."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lines import Line, Task
-from submissions import JUDGED, Instance, Paper
+from ranking import REPRODUCED, ranking_level
+from scored_models import ScoredModel, Task
+from submitted_run import JUDGED, Instance, Paper
 
-#: The grid has a column for each of the first so many models.
+#: Number of models that have a column, from the top of the ranking.
 MAX_COLUMNS = 25
-#: What a cell says of the status of the core cases, unless all passed.
+#: Status of the core cases → the word in the cell, unless all passed.
 MARKS = {
     "failed": "fail",
     "error": "error",
@@ -22,8 +23,8 @@ MARKS = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The verdict on an instance: a word, its kind for the colour, and the whole story."""
+class GridCell:
+    """The verdict on an instance: a word, a kind that sets the colour, and the details for the tooltip."""
 
     mark: str
     kind: str
@@ -31,33 +32,33 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
-    """An instance with a cell for each column."""
+class GridRow:
+    """An instance with one cell per column."""
 
     instance: str
     task: Task
-    cells: list[Cell]
+    cells: list[GridCell]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The best lines of the first models, and what they came to on each instance."""
+    """The top models and their verdict on each instance."""
 
-    columns: Sequence[Line]
-    rows: list[Row]
+    columns: Sequence[ScoredModel]
+    rows: list[GridRow]
 
 
-def make_grid(lines: Sequence[Line], tasks: Mapping[str, Task]) -> Grid:
-    """The grid of the first lines, by category."""
-    columns = lines[:MAX_COLUMNS]
+def make_grid(models: Sequence[ScoredModel], tasks: Mapping[str, Task]) -> Grid:
+    """Make the grid of the top models, sorted by category."""
+    columns = models[:MAX_COLUMNS]
     in_order = sorted(tasks.items(), key=lambda item: (item[1].category, item[0]))
-    rows = [Row(name, task, [_cell(line, name) for line in columns]) for name, task in in_order]
+    rows = [GridRow(name, task, [_cell(model, name) for model in columns]) for name, task in in_order]
     return Grid(columns, rows if columns else [])
 
 
-def _cell(line: "Line", name: str) -> Cell:
-    samples = line.entry.samples
-    instance = line.entry.instances.get(name, Instance("", Paper()))
+def _cell(model: ScoredModel, name: str) -> GridCell:
+    samples = model.entry.samples
+    instance = model.entry.instances.get(name, Instance("", Paper()))
     core = Counter(instance.core)
     if missing := samples - core.total():
         core["missing"] = missing
@@ -70,13 +71,13 @@ def _cell(line: "Line", name: str) -> Cell:
     if instance.memorised:
         story += f"; memorised {instance.memorised}: passed on the published seeds only"
     if samples > 1:
-        passed = reproduced if line.entry.track == "paper" else robust
+        passed = reproduced if ranking_level(model.entry.track) == REPRODUCED else robust
         kind = "robust" if robust == samples else "core" if passed == samples else "some" if reproduced else "failed"
-        return Cell(f"{passed}/{samples}", kind, story)
+        return GridCell(f"{passed}/{samples}", kind, story)
     if robust:
-        return Cell("robust", "robust", story)
+        return GridCell("robust", "robust", story)
     if reproduced:
-        return Cell("memo" if instance.memorised else "core", "core", story)
+        return GridCell("memo" if instance.memorised else "core", "core", story)
     [status] = +core
     kind = status if status in ("failed", "missing") else "broken"
-    return Cell("memo" if instance.memorised else MARKS[status], kind, story)
+    return GridCell("memo" if instance.memorised else MARKS[status], kind, story)

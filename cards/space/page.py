@@ -1,4 +1,4 @@
-"""The board as HTML. Jinja escapes whatever comes from the results dataset; nothing is marked as safe."""
+"""Render the board as HTML. Jinja escapes all text from the results dataset; nothing is marked as safe."""
 
 from pathlib import Path
 
@@ -7,38 +7,38 @@ from charts import make_profile, make_scatter
 from grid import MAX_COLUMNS
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from names import is_invisible
-from results import Snapshot
-from submissions import JUDGED
+from results_dataset import Snapshot
+from submitted_run import JUDGED
 
 MAX_CHARACTERS = 80
 
 
 def shown(text: str, limit: int = MAX_CHARACTERS) -> str:
-    """On one line, cut, and without what no reader can see (also what would turn the direction of writing)."""
+    """Return text on one line, cut, without invisible characters and marks that change the writing direction."""
     line = " ".join(text[: 4 * limit].split())
     line = "".join("\N{REPLACEMENT CHARACTER}" if is_invisible(char) else char for char in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def percent(value: float) -> str:
-    """A share for people."""
+    """Print a share in percent, without the sign."""
     return f"{100 * value:.1f}"
 
 
 def dollars(value: float) -> str:
-    """An amount for people."""
+    """Print an amount of money."""
     return f"${value:,.2f}" if value >= 0.01 or value == 0 else f"${value:.1g}"
 
 
 def short(model: str) -> str:
-    """The name of a model without its organisation, for narrow columns."""
+    """Return the name of a model without its organisation, for narrow columns."""
     return shown(model.rpartition("/")[2] or model, 28)
 
 
 def searchable(item: Ranked) -> str:
-    """The text in which a model is searched for: names, settings, submitters and runs, its folded lines included."""
-    lines = [item.best, *item.others, *item.copies]
-    parts = ((line.entry.model, line.entry.setting, line.run.submitted_by, line.run.run_id) for line in lines)
+    """Return the text that the search looks at: names, settings, submitters and runs, folded ones included."""
+    scored = [item.best, *item.others, *item.copies]
+    parts = ((one.entry.model, one.entry.setting, one.run.submitted_by, one.run.run_id) for one in scored)
     return shown(" ".join(dict.fromkeys(text for part in parts for text in part)), 2000).lower()
 
 
@@ -50,6 +50,6 @@ _PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "profile":
 
 
 def render(snapshot: Snapshot, board: Board) -> str:
-    """The HTML of a board, for the inside of a page."""
+    """Return the HTML of a board, without the page around it."""
     template = _PAGES.get_template("board.html.j2")
     return template.render(snapshot=snapshot, board=board, labels=JUDGED, max_columns=MAX_COLUMNS)

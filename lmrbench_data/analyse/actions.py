@@ -1,4 +1,4 @@
-"""What agents do, by model and by outcome: the LMR-BENCH paper's Section 5.1 and Figures 5 and 6, for any sessions.
+"""Count agents' actions by model and by outcome, as in the LMR-BENCH paper's Section 5.1 and Figures 5 and 6.
 
 A share is of all actions of a group's sessions together. Its interval is the percentile bootstrap over sessions:
 actions of one session are not independent.
@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..evaluate.reports.association import DRAWS, MIN_CLUSTERS
-from ..evaluate.reports.tables import Table
-from ..text import counted
-from .result import Analysis, percent
+from lmrbench_evaluate.reports.association import DRAWS, MIN_CLUSTERS
+
+from ..base.shares import percent
+from ..base.text import counted
+from ..base.text_table import Table
+from .action_share import ActionShare
+from .result import Analysis
 from .sessions import Session, Sessions
-from .shares import Share
 from .trajectories import EXCLUDED, KINDS
 
 if TYPE_CHECKING:
@@ -37,15 +39,15 @@ class Difference:
 
 @dataclass(frozen=True)
 class Actions(Analysis):
-    """What agents did."""
+    """Shares of the kinds of actions, by model and outcome."""
 
     sessions: Sessions
-    shares: Sequence[Share]
+    shares: Sequence[ActionShare]
     differences: Sequence[Difference]
-    """Over all models; empty if there are no outcomes."""
+    """Between outcomes, over all models; empty without outcomes."""
     title: str = "What agents do"
 
-    def of(self, model: str, outcome: str) -> dict[str, Share]:
+    def of(self, model: str, outcome: str) -> dict[str, ActionShare]:
         """The shares of a group by kind; empty if it has no sessions."""
         return {item.kind: item for item in self.shares if (item.model, item.outcome) == (model, outcome)}
 
@@ -55,7 +57,7 @@ class Actions(Analysis):
         return list(dict.fromkeys(item.model for item in self.shares if item.model != ALL))
 
     def tables(self) -> list[tuple[str, Table]]:
-        """By model, by outcome, by both, and the difference."""
+        """Shares by model and by outcome, and the difference between outcomes."""
         everybody = [ALL] if len(self.models) > 1 else []
         by_model = [(name, ALL) for name in [*self.models, *everybody]]
         by_outcome = [(name, outcome) for name in [*everybody, *self.models] for outcome in _OUTCOMES]
@@ -68,7 +70,7 @@ class Actions(Analysis):
         return [(title, table) for title, table in found if table[1]]
 
     def notes(self) -> list[str]:
-        """How it was counted."""
+        """How the actions were counted."""
         rows = self.sessions.rows
         excluded = sum(row.actions[EXCLUDED] for row in rows)
         lines = [
@@ -153,12 +155,12 @@ def analyse_actions(sessions: Sessions) -> Actions:
     return Actions(sessions, shares, _differences(passed, others) if passed and others else [])
 
 
-def _shares(model: str, outcome: str, rows: Sequence[Session]) -> list[Share]:
+def _shares(model: str, outcome: str, rows: Sequence[Session]) -> list[ActionShare]:
     counts = _matrix(rows)
     sums, intervals = counts.sum(axis=0), _intervals(_drawn(rows))
     total = int(sums.sum())
     return [
-        Share(model, outcome, kind, len(rows), int(number), total, intervals[place] if intervals else None)
+        ActionShare(model, outcome, kind, len(rows), int(number), total, intervals[place] if intervals else None)
         for place, (kind, number) in enumerate(zip(KINDS, sums, strict=True))
     ]
 

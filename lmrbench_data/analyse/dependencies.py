@@ -10,22 +10,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import ArgumentError
-from ..evaluate.extract import MalformedAnswer
-from ..evaluate.levels import Level, outcome, reaches
-from ..evaluate.predictions import Prediction, PredictionFile, PredictionKey
-from ..evaluate.reports.annotations import Annotation
-from ..evaluate.reports.association import Mean, mean_by_cluster
-from ..evaluate.runs.results import read_facts, read_results
-from ..evaluate.verdict import Status
-from ..evaluate.workspace import rebuild
-from ..loader import File, dataset_sha256, load_rows, read_archive
-from ..progress import Progress
-from ..rows import DatasetRow, ResultRow
-from ..source import SourceError
+from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile, PredictionKey
+from lmrbench_evaluate.rebuild.workspace import rebuild
+from lmrbench_evaluate.reports.annotations import Annotation
+from lmrbench_evaluate.reports.association import Mean, mean_by_cluster
+from lmrbench_evaluate.runs.dataset import rows_of_run
+from lmrbench_evaluate.runs.results import read_results
+from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
+from lmrbench_evaluate.verdict.verdict import Status
+
+from ..base.progress import Progress
+from ..base.source import MalformedAnswerError, SourceError
+from ..dataset.rows import DatasetRow, ResultRow
+from ..loader import File, read_archive
 from .errors.classes import ErrorClass
-from .errors.summary import analyse_errors
-from .names import Kind, Name, Repository
+from .errors.error_analysis import analyse_errors
+from .used_names import Kind, Name, used_names
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 #: Groups of failed answers whose error class is known.
@@ -40,9 +40,9 @@ class Recalled(NamedTuple):
     category: str
     reproduced: bool
     names: frozenset[Name]
-    """What the reference uses."""
+    """Names that the reference uses."""
     used: frozenset[Name]
-    """Those of them that the answer uses."""
+    """Names among them that the answer uses."""
     error: str = ""
     """`RETRIEVAL` or `OTHER`; empty if it is not known why it fails, or it does not."""
 
@@ -109,7 +109,7 @@ def dependency_recall(
 
     Args:
         dataset: where the runs' dataset is now, if it has moved.
-        progress: told of each answer; the label is what became of it.
+        progress: counts the answers, labelled `compared` or `left out`.
         annotations: people's error classes, which come before those of a model (`analyse_errors`).
 
     Raises:
@@ -119,7 +119,7 @@ def dependency_recall(
     work: list[tuple[Path, ResultRow, Prediction]] = []
     rows: dict[str, DatasetRow] = {}
     for run in runs:
-        rows |= _rows(run, dataset)
+        rows |= rows_of_run(run, dataset)
         file = PredictionFile(run / "predictions.jsonl")
         predictions = {(*item.key, item.sha256): item for item in file} if file.path.is_file() else {}
         for row in read_results(run):
@@ -157,28 +157,18 @@ def reference_names(row: DatasetRow) -> frozenset[Name]:
     """The names that the reference of an instance takes from elsewhere."""
     given = read_archive(row["repo_archive"])
     golden = {**given, row["goal_file"]: File(row["golden_file"].encode("utf-8"))}
-    return Repository(golden, given).used_names(row["goal_file"], row["goal_function"])
+    return used_names(golden, given, row["goal_file"], row["goal_function"])
 
 
 def answer_names(row: DatasetRow, prediction: Prediction) -> frozenset[Name]:
     """The names that an answer takes from elsewhere.
 
     Raises:
-        MalformedAnswer: it cannot be applied.
-        SourceError: it cannot be taken apart.
+        MalformedAnswerError: it cannot be applied.
+        SourceError: its names cannot be resolved.
     """
     given = read_archive(row["repo_archive"])
-    return Repository(rebuild(row, prediction), given).used_names(row["goal_file"], row["goal_function"])
-
-
-def _rows(run: Path, dataset: str | None) -> dict[str, DatasetRow]:
-    facts = read_facts(run)
-    spec = dataset or facts["dataset"]
-    rows = load_rows(spec)
-    if dataset_sha256(rows) != facts["dataset_sha256"]:
-        problem = f"{run} was evaluated on other rows than {spec!r} has; name the one it was on"
-        raise ArgumentError("dataset", problem)
-    return {row["instance_id"]: row for row in rows}
+    return used_names(rebuild(row, prediction), given, row["goal_file"], row["goal_function"])
 
 
 def _of_reference(row: DatasetRow, known: dict[tuple[str, str], frozenset[Name] | str]) -> frozenset[Name]:
@@ -198,7 +188,7 @@ def _of_answer(
     if key not in known:
         try:
             known[key] = answer_names(row, prediction)
-        except MalformedAnswer:
+        except MalformedAnswerError:
             known[key] = "malformed"
         except SourceError:
             known[key] = "cannot be taken apart"
@@ -206,7 +196,7 @@ def _of_answer(
 
 
 def _why(run: Path, annotations: Sequence[Annotation]) -> dict[PredictionKey, str]:
-    """Of the failed answers whose error class is known, whether they show cross-file retrieval."""
+    """`RETRIEVAL` or `OTHER` for each failed answer whose error class is known."""
     answers = analyse_errors(run, annotations).classified
     retrieval = {item.key for item in answers if item.classes and ErrorClass.CROSS_FILE_RETRIEVAL in item.classes.all}
     return {item.key: RETRIEVAL if item.key in retrieval else OTHER for item in answers}

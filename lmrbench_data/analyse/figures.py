@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
-from ..extras import need
-from ..files import write_atomically
-from ..text import counted
-from .shares import Share
+from ..base.errors import InputError
+from ..base.extras import need
+from ..base.files import write_atomically
+from ..base.text import counted
+from .action_share import ActionShare
 
 _INK, _GRID = "#24292f", "#d0d7de"
 #: Told apart by most kinds of colour vision, and in grey (Okabe and Ito).
@@ -22,7 +22,9 @@ _NAME = 40
 _WIDEST = 1e-3, 1e3
 
 
-def draw_shares(panels: Mapping[str, Mapping[str, Mapping[str, Share]]], kinds: Sequence[str], path: Path) -> None:
+def draw_shares(
+    panels: Mapping[str, Mapping[str, Mapping[str, ActionShare]]], kinds: Sequence[str], path: Path
+) -> None:
     """Bars of shares, one panel below the other, groups side by side, whiskers for intervals.
 
     Args:

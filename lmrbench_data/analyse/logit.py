@@ -1,4 +1,4 @@
-"""Logistic regression with errors clustered: what can be estimated is, what cannot is said in one line.
+"""Logistic regression with clustered errors, or one line that says why there is no estimate.
 
 Left out of the model, with the reason: a column that never changes, and one that follows from those before it. If the
 outcome can be separated (Albert and Anderson 1984), maximum likelihood has no estimate, and none is given.
@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..extras import need
-from ..text import counted, error_line
+from ..base.extras import need
+from ..base.text import counted, error_line
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 INTERCEPT = "intercept"
-#: With fewer clusters, errors by cluster come out too small (Cameron and Miller 2015, Section VI).
+#: Clusters below which clustered errors are too small (Cameron and Miller 2015, Section VI).
 FEW_CLUSTERS = 40
-#: With fewer answers of the rarer outcome a term, estimates are unstable (Peduzzi et al. 1996).
+#: Answers of the rarer outcome per term below which estimates are unstable (Peduzzi et al. 1996).
 EVENTS_A_TERM = 10
-#: Variance inflation from which two columns say nearly the same.
+#: Variance inflation from which two columns carry nearly the same information.
 HIGH_VIF = 10.0
 
 
@@ -32,7 +32,7 @@ class Term:
 
     name: str
     coefficient: float
-    """Of the log-odds."""
+    """Change of the log-odds."""
     error: float
     """Standard error, clustered."""
     low: float
@@ -50,7 +50,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Fit:
-    """What the regression gives."""
+    """The result of a regression."""
 
     answers: int
     solved: int
@@ -66,7 +66,7 @@ class Fit:
 
     @property
     def warnings(self) -> list[str]:
-        """What speaks against trusting the numbers."""
+        """Reasons not to trust the numbers."""
         found = [f"{name} is left out: {why}." for name, why in self.left_out.items()]
         if not self.terms:
             return found

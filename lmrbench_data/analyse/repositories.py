@@ -1,7 +1,7 @@
-"""How a repository is built, in numbers: the measures of the LMR-BENCH paper's Appendix G.
+"""Measure the structure of a repository, as in the LMR-BENCH paper's Appendix G.
 
-Depth and branch factor are defined so that they give the numbers of structure.csv. How the paper measures imbalance and
-goal length is not in its published data: these two definitions are our own.
+Depth and branch factor are defined so that they give the numbers of structure.csv, which has no other measures. The
+definitions of imbalance and goal length are our own. An import of a clone measures its repositories by all four.
 """
 
 import io
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from statistics import fmean, pstdev
 
+from ..base.source import find_function
+from ..dataset.rows import DatasetRow
 from ..loader import read_archive
 from ..original import facts
-from ..rows import DatasetRow
-from ..source import find_function
 
 
 @dataclass(frozen=True)
-class Tree:
+class TreeMeasures:
     """A repository as a tree of directories; the root is a directory, but not an entry."""
 
     files: int
@@ -34,17 +34,17 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Repository:
-    """What an answer's task is measured by."""
+class MeasuredRepository:
+    """The measures of a task's repository."""
 
     paper: str
     """Answers to one paper share its repository."""
-    tree: Tree
+    tree: TreeMeasures
     goal_length: int | None = None
     """Lines of the reference function, without blank lines, comments and docstring."""
 
 
-def measure_tree(paths: Collection[str]) -> Tree:
+def measure_tree(paths: Collection[str]) -> TreeMeasures:
     """Measure a repository.
 
     Args:
@@ -57,7 +57,7 @@ def measure_tree(paths: Collection[str]) -> Tree:
     held = Counter(entry.parent for entry in entries)
     below = Counter(entry.parent for entry in directories)
     sizes = [held[directory] for directory in (root, *directories)]
-    return Tree(
+    return TreeMeasures(
         len(files),
         len(directories),
         fmean(len(entry.parts) for entry in entries) if entries else 0.0,
@@ -92,23 +92,23 @@ def _code_lines(source: str) -> set[int]:
     return lines
 
 
-def original_repositories() -> tuple[dict[str, Repository], list[str]]:
-    """The original's repositories by number of paper; apart from them, those that were measured as empty (folders)."""
+def original_repositories() -> tuple[dict[str, MeasuredRepository], list[str]]:
+    """The repositories in structure.csv by number of paper, and the folders without measures."""
     found, empty = {}, []
     for item in facts.structures():
         if not item.files:
             empty.append(item.folder)  # two of them stand under another paper's number (10 under 1, 21 under 2)
             continue
-        tree = Tree(item.files, item.directories, item.average_directory_depth, item.average_branch_factor)
-        found[str(item.paper)] = Repository(str(item.paper), tree)
+        tree = TreeMeasures(item.files, item.directories, item.average_directory_depth, item.average_branch_factor)
+        found[str(item.paper)] = MeasuredRepository(str(item.paper), tree)
     return found, empty
 
 
-def task_repositories(rows: Collection[DatasetRow]) -> Iterator[tuple[str, Repository]]:
+def task_repositories(rows: Collection[DatasetRow]) -> Iterator[tuple[str, MeasuredRepository]]:
     """Instance id and repository of each row, from its masked archive and its reference."""
     for row in rows:
         tree = measure_tree(list(read_archive(row["repo_archive"])))
         yield (
             row["instance_id"],
-            Repository(row["paper_url"], tree, goal_length(row["golden_file"], row["goal_function"])),
+            MeasuredRepository(row["paper_url"], tree, goal_length(row["golden_file"], row["goal_function"])),
         )

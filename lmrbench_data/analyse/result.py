@@ -1,4 +1,4 @@
-"""What every analysis gives: tables and notes for people, rows and a dictionary for machines, files of each."""
+"""The result of an analysis: tables and notes for people, records for machines, and files of both."""
 
 import csv
 import io
@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError
-from ..evaluate.reports.plain import csv_cell, escape, markdown_table
-from ..evaluate.reports.tables import Table
-from ..files import write_atomically
+from ..base.errors import ArgumentError
+from ..base.files import write_atomically
+from ..base.text_table import Table, csv_cell, escape, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What an analysis is saved as, told by the end of the name.
+#: Forms of a saved analysis, by the ending of its name.
 FORMS = (".md", ".csv", ".json")
 FIGURES = (".png", ".svg")
 
@@ -24,7 +23,7 @@ FIGURES = (".png", ".svg")
 class Analysis(ABC):
     """The result of an analysis."""
 
-    #: How its Markdown is headed.
+    #: Heading of its Markdown.
     title: str
 
     @abstractmethod
@@ -33,7 +32,7 @@ class Analysis(ABC):
 
     @abstractmethod
     def notes(self) -> list[str]:
-        """What a reader has to know to read the tables."""
+        """Explanations that a reader of the tables needs."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -77,10 +76,10 @@ class Analysis(ABC):
         return out.getvalue()
 
     def save(self, path: str | Path) -> Path:
-        """Write it as what the name ends in: .md, .csv or .json.
+        """Write the analysis; the ending of the name selects .md, .csv or .json.
 
         Raises:
-            ArgumentError: it ends in something else.
+            ArgumentError: another ending.
         """
         path = Path(path)
         check_name("out", path, FORMS)
@@ -92,15 +91,15 @@ class Analysis(ABC):
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
     def _repr_markdown_(self) -> str:
-        """How a notebook shows it."""
+        """The form that a notebook shows."""
         return self.to_markdown()
 
 
 def check_name(argument: str, path: Path, endings: Sequence[str]) -> None:
-    """See before the work whether something can be written under this name.
+    """Check an ending before the work begins.
 
     Raises:
-        ArgumentError: its ending says nothing.
+        ArgumentError: another ending.
     """
     if path.suffix not in endings:
         raise ArgumentError(argument, f"{path}: give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}")
@@ -108,13 +107,3 @@ def check_name(argument: str, path: Path, endings: Sequence[str]) -> None:
 
 def _safe(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: csv_cell(value) if isinstance(value, str) else value for name, value in row.items()}
-
-
-def percent(share: float | None) -> str:
-    """A share for people; a dash where there is none."""
-    return "-" if share is None else f"{100 * share:.1f} %"
-
-
-def bounds(interval: tuple[float, float] | None) -> str:
-    """An interval of shares, in percent."""
-    return "-" if interval is None else f"{100 * interval[0]:.0f} - {100 * interval[1]:.0f}"

@@ -1,93 +1,114 @@
-"""Tell the names that a piece of code reads from those that it binds itself: arguments, variables, its own imports."""
+"""The names that a piece of code reads from elsewhere, told from those that it binds itself: arguments, variables."""
 
 import ast
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from enum import Enum, auto
+from typing import NamedTuple
 
-from ..source import FunctionNode
-from .modules import Module, imported, parts_of, stored
+from ..base.definitions import imported, is_static, parts_of, stored
+from ..base.source import FunctionNode
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Local(NamedTuple):
-    """What a name is bound to inside a function."""
+    """A name that is bound inside a function."""
 
     imported: tuple[str, ...] = ()
     """The parts of a dotted name; empty for a variable."""
-    of_class: str = ""
-    """The class whose `self` or `cls` it is."""
+    is_self: bool = False
+    """It is the first argument of a method."""
 
 
-class Reader(Protocol):
-    """Whoever wants to know what is read; returned are attributes of what nobody knows the type of."""
+class From(Enum):
+    """Where a piece of code reads a name from."""
 
-    def chain(self, module: Module, parts: tuple[str, ...]) -> Sequence[str]:
-        """A name of a file, with the attributes behind it."""
+    FILE = auto()
+    """The top of its file, through imports there, or the builtins."""
+    IMPORT = auto()
+    """An import of its own; the parts begin with a module."""
+    SELF = auto()
+    """Its own class, or a base."""
+    SUPER = auto()
+    """A base of its class."""
+    UNKNOWN = auto()
+    """An object of unknown type: the parts are attributes."""
 
-    def dotted(self, parts: tuple[str, ...]) -> Sequence[str]:
-        """An absolute dotted name."""
 
-    def member(self, module: Module, of_class: str, name: str, *, above: bool = False) -> None:
-        """`self.name` in a class; of one above it if it stands behind `super()`."""
+class Read(NamedTuple):
+    """A name that a piece of code reads, with the attributes behind it."""
 
-    def method(self, name: str) -> None:
-        """An attribute of what nobody knows the type of."""
+    origin: From
+    parts: tuple[str, ...]
 
 
-class Scopes(ast.NodeVisitor):
-    """Tells the names that a piece of code reads from those that it binds itself."""
+def reads_of_function(path: str, node: FunctionNode, *, is_method: bool, signature: bool = True) -> list[Read]:
+    """The names that a function reads, in order.
 
-    def __init__(self, reader: Reader, module: Module, of_class: str) -> None:
-        self._reader, self._module, self._class = reader, module, of_class
+    Args:
+        path: of its file.
+        is_method: its first argument is `self` or `cls`, unless it is static.
+        signature: also those that its decorators and defaults read.
+    """
+    scopes = _Scopes(path, is_method=is_method)
+    if signature:
+        scopes.outside(node)
+    scopes.inside(node, is_method=is_method)
+    return scopes.reads
+
+
+def reads_of_statement(path: str, node: ast.AST) -> list[Read]:
+    """The names that a statement at the top of a file reads, in order."""
+    scopes = _Scopes(path)
+    scopes.visit(node)
+    return scopes.reads
+
+
+class _Scopes(ast.NodeVisitor):
+    """Collects the names that a piece of code reads and does not bind itself."""
+
+    def __init__(self, path: str, *, is_method: bool = False) -> None:
+        self.reads: list[Read] = []
+        self._path, self._is_method = path, is_method
         self._bound: list[dict[str, Local]] = []
 
     def outside(self, node: FunctionNode | ast.Lambda) -> None:
-        """What is read when a function is defined: decorators and defaults. Annotations do nothing."""
+        """Take in what runs when a function is defined: decorators and defaults. Annotations do not count."""
         for part in (*getattr(node, "decorator_list", ()), *node.args.defaults, *filter(None, node.args.kw_defaults)):
             self.visit(part)
 
-    def inside(self, node: FunctionNode | ast.Lambda, *, method: bool = False) -> None:
-        """What is read when a function runs."""
+    def inside(self, node: FunctionNode | ast.Lambda, *, is_method: bool = False) -> None:
+        """Take in what runs when a function is called."""
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         names = [item.arg for item in (*arguments, node.args.vararg, node.args.kwarg) if item]
         bound = dict.fromkeys(names, Local())
         body = node.body if isinstance(node.body, list) else [node.body]
-        bound |= bindings(body, self._module.path)
-        if method and isinstance(node, FunctionNode) and arguments and not _is_static(node):
-            bound[arguments[0].arg] = Local(of_class=self._class)
+        bound |= bindings(body, self._path)
+        if is_method and isinstance(node, FunctionNode) and arguments and not is_static(node):
+            bound[arguments[0].arg] = Local(is_self=True)
         self._within(bound, body)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A function inside a function."""
+    def visit_FunctionDef(self, node: FunctionNode | ast.Lambda) -> None:
+        """Take in a function inside a function."""
         self.outside(node)
         self.inside(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        """The same."""
-        self.outside(node)
-        self.inside(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        """A function without a name."""
-        self.outside(node)
-        self.inside(node)
+    visit_AsyncFunctionDef = visit_Lambda = visit_FunctionDef
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """A class inside a function, or one that the answer adds."""
+        """Take in a class inside a function, or one that the answer adds."""
         for part in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(part)
-        self._within(bindings(node.body, self._module.path), node.body)
+        self._within(bindings(node.body, self._path), node.body)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """An assignment with a type, which does nothing."""
+        """Take in an assignment without its annotation."""
         self.visit(node.target)
         if node.value:
             self.visit(node.value)
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Comprehensions have names of their own; all else is looked through."""
+        """Give comprehensions a scope of their own; look through all else."""
         if not isinstance(node, _COMPREHENSIONS):
             super().generic_visit(node)
             return
@@ -99,40 +120,36 @@ class Scopes(ast.NodeVisitor):
         self._within(dict.fromkeys(targets, Local()), inner)
 
     def visit_Name(self, node: ast.Name) -> None:
-        """A name that is read."""
+        """Take in a name that is read."""
         if isinstance(node.ctx, ast.Load):
             self._read((node.id,))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """A chain of attributes: its owner, as far as it has a name."""
+        """Take in a chain of attributes with the name that it begins with, if there is one."""
         parts = parts_of(node)
         if parts and isinstance(node.ctx, ast.Load):
             self._read(parts)
             return
         match node.value:
-            case ast.Call(func=ast.Name(id="super")) if self._class:
-                self._reader.member(self._module, self._class, node.attr, above=True)
+            case ast.Call(func=ast.Name(id="super")) if self._is_method:
+                self._add(From.SUPER, (node.attr,))
                 return
         self.visit(node.value)
         if isinstance(node.ctx, ast.Load):
-            self._attributes([node.attr])
+            self._add(From.UNKNOWN, (node.attr,))
 
     def _read(self, parts: tuple[str, ...]) -> None:
         local = next((scope[parts[0]] for scope in reversed(self._bound) if parts[0] in scope), None)
         if local is None:
-            self._attributes(self._reader.chain(self._module, parts))
+            self._add(From.FILE, parts)
         elif local.imported:
-            self._attributes(self._reader.dotted((*local.imported, *parts[1:])))
-        elif local.of_class and len(parts) > 1:
-            self._reader.member(self._module, local.of_class, parts[1])
-            self._attributes(parts[2:])
+            self._add(From.IMPORT, (*local.imported, *parts[1:]))
         else:
-            self._attributes(parts[1:])
+            self._add(From.SELF if local.is_self else From.UNKNOWN, parts[1:])
 
-    def _attributes(self, names: Sequence[str]) -> None:
-        """Attributes of what nobody knows the type of."""
-        for name in names:
-            self._reader.method(name)
+    def _add(self, origin: From, parts: tuple[str, ...]) -> None:
+        if parts:
+            self.reads.append(Read(origin, parts))
 
     def _within(self, bound: dict[str, Local], parts: Sequence[ast.AST]) -> None:
         self._bound.append(bound)
@@ -142,18 +159,18 @@ class Scopes(ast.NodeVisitor):
 
 
 def bindings(body: Sequence[ast.AST], path: str) -> dict[str, Local]:
-    """What a block binds, blocks inside it included, functions and classes inside it not."""
+    """The names that a block binds, including blocks inside it, without functions and classes inside it."""
     bound: dict[str, Local] = {}
     free: set[str] = set()
     waiting = list(body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        if isinstance(node, FunctionNode | ast.ClassDef):
             bound[node.name] = Local()
             continue
         if isinstance(node, ast.Lambda):
             continue
-        if isinstance(node, _COMPREHENSIONS):  # only `:=` reaches out of it
+        if isinstance(node, _COMPREHENSIONS):  # only `:=` binds a name outside it
             walrus = [part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)]
             bound |= dict.fromkeys(walrus, Local())
             continue
@@ -170,7 +187,3 @@ def bindings(body: Sequence[ast.AST], path: str) -> dict[str, Local]:
                 bound.setdefault(name, Local())
         waiting += ast.iter_child_nodes(node)
     return {name: local for name, local in bound.items() if name not in free}
-
-
-def _is_static(node: FunctionNode) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in node.decorator_list)

@@ -5,34 +5,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ArgumentError, InputError
-from ..evaluate.levels import Level, outcome, reaches
-from ..evaluate.prediction_files import raw_rows
-from ..evaluate.predictions import UNSTATED, PredictionKey
-from ..evaluate.runs.results import read_facts, read_results
-from ..evaluate.verdict import Status
-from ..generate.agents.run import PREDICTIONS, TRAJECTORIES
+from lmrbench_evaluate.predictions.prediction import UNSTATED, PredictionKey
+from lmrbench_evaluate.predictions.sources import raw_rows
+from lmrbench_evaluate.runs.results import read_facts, read_results
+from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
+from lmrbench_evaluate.verdict.verdict import Status
+
+from ..base.errors import ArgumentError, InputError
+from ..base.text import counted
+from ..generation.agents.agent_runs import PREDICTIONS, TRAJECTORIES
 from ..original import facts
-from ..text import counted
-from .answers import source_of
+from .judged_answers import source_of
 from .trajectories import EXCLUDED, OLD_ACTIONS, count_actions
 
-#: How agents' rows are marked.
+#: Prefix of the settings of agents' rows.
 AGENT = "agent:"
 
 
 @dataclass(frozen=True)
 class Session:
-    """What one agent did in one session."""
+    """The actions of one session of an agent."""
 
     model: str
-    """With its agent, in runs."""
+    """In runs with the agent's name."""
     name: str
     """The instance and sample; in the original the paper, all of whose functions one session works on."""
     actions: Counter[str]
-    """By kind, and `EXCLUDED`."""
+    """Kind or `EXCLUDED` → count."""
     passed: bool | None
-    """None: there is no result."""
+    """None without a result."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Sessions:
 
     source: str
     outcome: str
-    """What it is to have passed."""
+    """The criterion for `passed`."""
     rows: Sequence[Session]
     notes: Sequence[str] = ()
 

@@ -1,12 +1,12 @@
-"""What a shell command is for: to finish, edit, run or read. The rule for agents whose every action is one command.
+"""Classify shell commands: finish, edit, run or read. For agents whose every action is one command.
 
-A command is taken apart at `;`, `&&`, `||`, `|` and line ends. It is the first of these that fits one of its parts:
+A command is split at `;`, `&&`, `||`, `|` and line ends. Its kind is the first of these that fits one of its parts:
 
 1. finish: it prints mini-swe-agent's last word.
 2. edit: it writes a file: a redirection or `tee` (not below /dev or /tmp), `sed -i`, `perl -i`, `patch`, `git apply`
    and the like, `cp`, `mv`, `rm`, `mkdir`, `touch`; or Python code in the command itself that writes one.
 3. run: any other program but those of 4.
-4. read: it only looks: `cat`, `sed -n`, `grep`, `find`, `ls`, `git diff` and the like.
+4. read: it changes nothing: `cat`, `sed -n`, `grep`, `find`, `ls`, `git diff` and the like.
 """
 
 import re
@@ -30,7 +30,7 @@ _READERS = _words(
     popd hostname nproc free history man help ulimit read
     """
 )
-#: Words that only say how, or on what condition, the next word is run.
+#: Words that precede a program: how, or on what condition, it runs.
 _PREFIXES = _words("sudo time timeout nice nohup env command exec xargs then do else if while until ! { (")
 _BLOCK_WORDS = _words("fi done } ) esac for case in function")
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
@@ -87,7 +87,7 @@ def _without_heredocs(command: str) -> Iterator[str]:
 
 
 def _part(words: list[str], command: str) -> str | None:
-    """What a simple command is for; None if it is none."""
+    """The kind of a simple command; None if there is no command."""
     if any(_writes(word, words[place + 1 :]) for place, word in enumerate(words)):
         return "edit"
     words = _program(words)
@@ -124,7 +124,7 @@ def _is_file(target: str) -> bool:
 
 
 def _program(words: list[str]) -> list[str]:
-    """From the word that names the program on."""
+    """The words of a command without prefixes and assignments: the program comes first."""
     place = 0
     while place < len(words):
         word = words[place]

@@ -1,4 +1,4 @@
-"""Does the structure of a repository tell whether its task is solved? The LMR-BENCH paper's Appendix G, Table 5.
+"""Regress success on the structure of repositories: the LMR-BENCH paper's Appendix G, Table 5.
 
 Logistic regression of solved or not on measures of the repository and of the goal function (`repositories`), and on
 dummies for the models, with errors clustered by paper (`logit`). Measures are standardised: an odds ratio is for one
@@ -11,18 +11,19 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from ..errors import ArgumentError, InputError
-from ..evaluate.judge.category import BEST_FIRST
-from ..evaluate.reports.tables import Table
-from ..rows import DatasetRow
-from ..text import counted
-from .answers import Answers, RatedAnswer
+from lmrbench_evaluate.judge.category import BEST_FIRST
+
+from ..base.errors import ArgumentError, InputError
+from ..base.text import counted
+from ..base.text_table import Table
+from ..dataset.rows import DatasetRow
+from .judged_answers import Answers, RatedAnswer
 from .logit import Fit, Term, fit_logit
-from .repositories import Repository, original_repositories, task_repositories
+from .repositories import MeasuredRepository, original_repositories, task_repositories
 from .result import Analysis
 
 #: Measures by name, each from a repository; None where the data does not have it.
-MEASURES: dict[str, Callable[[Repository], float | None]] = {
+MEASURES: dict[str, Callable[[MeasuredRepository], float | None]] = {
     "average directory depth": lambda item: item.tree.average_directory_depth,
     "average branch factor": lambda item: item.tree.average_branch_factor,
     "directory imbalance": lambda item: item.tree.directory_imbalance,
@@ -34,7 +35,7 @@ RATERS = ("judge", "people")
 
 @dataclass(frozen=True)
 class Structure(Analysis):
-    """What the regression says."""
+    """The regression of success on structure."""
 
     answers: Answers
     solved_by: str
@@ -44,8 +45,8 @@ class Structure(Analysis):
     reference: str
     """The model that the dummies compare with."""
     remarks: Sequence[str]
-    """What is not in the data, and which answers are left out."""
-    title: str = "Repository structure and success"
+    """Missing data, and answers that are left out."""
+    title: str = "MeasuredRepository structure and success"
 
     def tables(self) -> list[tuple[str, Table]]:
         """The coefficients, and what a standard deviation is."""
@@ -58,7 +59,7 @@ class Structure(Analysis):
         ]
 
     def notes(self) -> list[str]:
-        """How it was estimated, and what speaks against trusting it."""
+        """How the model was estimated, and reasons not to trust it."""
         fit = self.fit
         quality = f", McFadden's pseudo R2 {fit.pseudo_r2:.3f}" if fit.pseudo_r2 is not None else ""
         lines = [
@@ -123,7 +124,8 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
     """Regress success on structure.
 
     Args:
-        rows: those of the runs' dataset; the original's repositories are known.
+        rows: those of the runs' dataset, or of an import of the original. Without them the original's repositories are
+            those of the package's structure.csv, which has two of the four measures.
         solved_by: a measure of the tests, `judge` or `people` (solved is then CC); the leading measure by default.
 
     Raises:
@@ -134,12 +136,13 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
     if solved_by not in (*answers.measures, *RATERS):
         known = ", ".join((*answers.measures, *RATERS))
         raise ArgumentError("solved_by", f"{solved_by!r} is unknown; one of: {known}")
-    if answers.is_original:
+    empty: list[str] = []
+    if answers.is_original and not rows:
         repositories, empty = original_repositories()
         found = [(row, repositories.get(row.paper)) for row in answers.rows]
     else:
-        of_task, empty = dict(task_repositories(rows)), []
-        found = [(row, of_task[row.instance_id]) for row in answers.rows]
+        of_task = dict(task_repositories(rows))
+        found = [(row, of_task.get(row.instance_id)) for row in answers.rows]
     rated = [
         (row, item, result) for row, item in found if row.is_there and (result := _solved(row, solved_by)) is not None
     ]
@@ -149,9 +152,12 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
     remarks = []
     if absent := sum(not row.is_there for row in answers.rows):
         remarks.append(f"Left out: {counted(absent, 'answer')} that the runs do not have.")
+    left = counted(len(rated) - len(used), "answer")
     if empty:
-        left = counted(len(rated) - len(used), "answer")
-        remarks.append(f"The original measured {', '.join(empty)} as empty: {left} left out.")
+        remarks.append(f"structure.csv has no measures of {', '.join(empty)}: {left} left out.")
+    elif len(used) < len(rated):
+        unknown = sorted({row.instance_id for row, item, _ in rated if item is None})
+        remarks.append(f"The repository is not known of {', '.join(unknown)}: {left} left out.")
     used = _with_both(used, remarks)
     columns, sizes, lacking = {}, {}, []
     for name, measure in MEASURES.items():
@@ -164,17 +170,18 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         sizes[name] = mean, deviation
         columns[name] = [(value - mean) / (deviation or 1) for value in known_values]
     if lacking:
-        remarks.append(f"The data does not hold: {', '.join(lacking)}.")
+        fix = "; an import of a clone measures them" if answers.is_original else ""
+        remarks.append(f"The data does not hold: {', '.join(lacking)}{fix}.")
     groups = list(dict.fromkeys(row.group for row, _, _ in used))
     for group in groups[1:]:
         columns[group] = [float(row.group == group) for row, _, _ in used]
-    fit = fit_logit(columns, [result for _, _, result in used], [item.paper for _, item, _ in used])
+    fit = fit_logit(columns, [result for _, _, result in used], [row.paper or item.paper for row, item, _ in used])
     return Structure(answers, solved_by, fit, sizes, groups[0], remarks)
 
 
 def _with_both(
-    used: list[tuple[RatedAnswer, Repository, bool]], remarks: list[str]
-) -> list[tuple[RatedAnswer, Repository, bool]]:
+    used: list[tuple[RatedAnswer, MeasuredRepository, bool]], remarks: list[str]
+) -> list[tuple[RatedAnswer, MeasuredRepository, bool]]:
     """The answers of groups that solved some and not others: a dummy explains all others by itself, without limit."""
     results: dict[str, set[bool]] = {}
     for row, _, result in used:

@@ -17,7 +17,7 @@ from .shell import kind_of
 KINDS = ("edit", "finish", "message", "read", "run")
 #: Not among the paper's kinds.
 EXCLUDED = "excluded"
-#: What is larger is no record of a session.
+#: Largest file that is read as the record of a session.
 MAX_BYTES = 64 * 1024 * 1024
 #: Actions of OpenHands before its SDK, and names in the original's actions.csv.
 OLD_ACTIONS = {
@@ -53,7 +53,7 @@ _FENCE = re.compile(r"```(?:bash|sh|mswea_bash_command)\s*\n(.*?)```", re.DOTALL
 
 
 def count_actions(folder: Path) -> Counter[str] | None:
-    """The actions of the session that a folder holds, by kind and `EXCLUDED`; None if there is no known record."""
+    """The actions of the session that a folder holds, by kind and `EXCLUDED`; None without a known record."""
     events: dict[str, Mapping[str, Any]] = {}
     counts: Counter[str] = Counter()
     known = False
@@ -74,7 +74,7 @@ def count_actions(folder: Path) -> Counter[str] | None:
 
 
 def _values(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects of a file; none if it is no JSON."""
+    """The JSON objects of a file; empty if it is not JSON."""
     try:
         if path.stat().st_size > MAX_BYTES:
             return
@@ -84,7 +84,7 @@ def _values(path: Path) -> Iterator[Mapping[str, Any]]:
     for part in text.splitlines() if path.suffix == ".jsonl" else [text]:
         try:
             values = json.loads(part)
-        except (ValueError, RecursionError):  # no JSON, or the line on which the agent was killed
+        except (ValueError, RecursionError):  # not JSON, or the line at which the agent was killed
             continue
         yield from (value for value in (values if isinstance(values, list) else [values]) if isinstance(value, dict))
 
@@ -122,7 +122,7 @@ def _commands(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_event(event: Mapping[str, Any]) -> str | None:
-    """The kind of an event of OpenHands; None if it is no action of the agent."""
+    """The kind of an event of OpenHands; None if it is not an action of the agent."""
     if event.get("source") != "agent":
         return None
     action = event.get("action")

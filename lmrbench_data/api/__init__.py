@@ -2,7 +2,8 @@
 
 import lmrbench_data as lmr
 
-run = lmr.evaluate([{"instance_id": "dpo-preference-loss", "model_name_or_path": "me", "function": answer}])
+row = {"instance_id": "dpo-preference-loss", "model_name_or_path": "me", "track": "paper", "function": answer}
+run = lmr.evaluate([row], instances=["dpo-preference-loss"])
 run.to_pandas()
 """
 

@@ -1,22 +1,25 @@
 """Run folders as an object, and reports over several of them."""
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
-from ..evaluate.judge.settings import JudgeSummary
-from ..evaluate.judge.store import answer_id, read_judgements
-from ..evaluate.levels import Level, outcome, reaches
-from ..evaluate.prediction_files import BadRow
-from ..evaluate.reports.annotations import read_annotations
-from ..evaluate.reports.report import Report, make_report
-from ..evaluate.reports.scores import ModelScore, score_runs
-from ..evaluate.runs.evaluate import RunSummary
-from ..evaluate.runs.results import read_facts, read_results
-from ..rows import ResultRow
+from lmrbench_evaluate.judge.judgement_log import read_judgements
+from lmrbench_evaluate.judge.question_log import answer_id
+from lmrbench_evaluate.judge.summary import JudgeSummary
+from lmrbench_evaluate.predictions.sources import BadRow
+from lmrbench_evaluate.reports.annotations import read_annotations
+from lmrbench_evaluate.reports.report import Report, make_report
+from lmrbench_evaluate.reports.scores import ModelScore, score_runs
+from lmrbench_evaluate.runs.evaluation import RunSummary
+from lmrbench_evaluate.runs.results import read_facts, read_results
+from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
+
+from ..base.errors import InputError
+from ..dataset.rows import ResultRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +39,10 @@ class Run:
     judging: JudgeSummary | None = None
     """What `judge` did just now."""
 
+    def __fspath__(self) -> str:
+        """The folder: a run can be given wherever a path can."""
+        return os.fspath(self.path)
+
     @property
     def facts(self) -> dict[str, Any]:
         """run.json: dataset, sandbox, limits, versions, times.
@@ -51,7 +58,7 @@ class Run:
         return bool(self.facts.get("complete"))
 
     def results(self) -> list[ResultRow]:
-        """The verdict on each prediction.
+        """The verdict on each prediction, in the order of the predictions.
 
         Raises:
             InputError: the folder is damaged.
@@ -67,7 +74,7 @@ class Run:
         return score_runs([self.path], judge_model)
 
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
-        """One row for each prediction: its verdict, whether it is `reproduced` and `robust`, and `judge`'s category.
+        """One row for each prediction, in their order: the verdict, `reproduced`, `robust`, and the `judge`'s category.
 
         The category is None if the answer was not judged.
         """
@@ -134,7 +141,7 @@ def report(*runs: Run | str | Path, judge_model: str | None = None, human: str |
     """
     if not runs:
         raise InputError("report: give one run or more")
-    paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
+    paths = list(map(Path, runs))
     annotations, bad = read_annotations(Path(human)) if human is not None else (None, [])
     log_bad_rows(bad)
     return make_report(paths, judge_model=judge_model, annotations=annotations, bad_annotations=bad)

@@ -3,7 +3,7 @@
 import os
 from urllib.parse import urlsplit
 
-from ..errors import ArgumentError, InputError
+from ..base.errors import ArgumentError, InputError
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -45,6 +45,6 @@ def server_name(base_url: str | None) -> str:
 
 
 def is_plain_and_local(base_url: str | None) -> bool:
-    """Whether an address is of this machine and without TLS, as those of vLLM, Ollama or llama.cpp mostly are."""
+    """Whether an address is on this machine and without TLS, as is usual for vLLM, Ollama and llama.cpp."""
     parts = urlsplit(base_url or OPENAI)
     return parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")

@@ -1,31 +1,35 @@
 """Ask a model over any OpenAI-compatible endpoint, with what the server at hand accepts.
 
-The `openai` client retries what can pass (connection, 408, 409, 429, 5xx) with backoff and honours Retry-After. Here a
-server that refuses `response_format` or `temperature`, or wants another name for the limit of tokens, is asked without.
+What can pass (connection, 408, 409, 429, 5xx) is tried again with backoff, or after as long as Retry-After says; each
+try has its own place in the budget. A server that refuses `response_format` or `temperature`, or wants another name for
+the limit of tokens, is asked without.
 """
 
 import asyncio
-import ssl
+import json
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from ..errors import InfraError, InputError
-from ..text import one_line
-from .address import address_and_key, is_plain_and_local, server_name
+from ..base.errors import InfraError, InputError
+from ..base.text import one_line
+from .address import address_and_key
+from .budget import Budget, read_usage
+from .completion import Completion, get, read_completion
+from .endpoint import Endpoint
+from .transport import HttpAnswer, NotAnswered, Transport, parse
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    import openai
-
 Message = dict[str, str]
 
-NO_COMPLETION = "the server's answer is not a chat completion"
-CUT = "it was cut at max_tokens (finish_reason length)"
-REFUSED = "the model refused to answer"
 #: How long a server may take to say that it is there; a slow one is asked anyway.
 KNOCK_TIMEOUT_S = 10.0
+_RETRIED = (408, 409, 429)
+#: Seconds; a server that asks for a longer pause is retried as if it had asked for none.
+_LONGEST_PAUSE_S = 60.0
 _LIMITS = ("max_completion_tokens", "max_tokens", None)
 #: Words by which servers name a parameter that they refuse, and by which they say that a prompt is too long.
 _FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "structured", "grammar", "guided")
@@ -33,42 +37,8 @@ _LENGTH_WORDS = ("context_length", "context length", "context window", "maximum 
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """Which model is asked, where and how patiently."""
-
-    model: str
-    base_url: str | None = None
-    """None: OPENAI_BASE_URL, else OpenAI's own."""
-    retries: int = 5
-    timeout_s: float = 300.0
-    max_tokens: int | None = None
-    """Of an answer; None leaves it to the server."""
-    per_minute: float | None = None
-    """Requests started, retries aside; None sets no limit."""
-
-
-@dataclass(frozen=True)
-class Completion:
-    """One answer of a server, of which nothing is taken for granted."""
-
-    text: str
-    problem: str = ""
-    """Why there is no text: not a completion, a refusal, a tool call, nothing. Empty if there is some."""
-    tokens: tuple[int, int] | None = None
-    """Of question and answer; None if the server does not say."""
-    finish_reason: str = ""
-    temperature: float | None = None
-    """None if the server's own was used."""
-
-    @property
-    def was_cut(self) -> bool:
-        """Whether the limit of tokens ended it."""
-        return self.finish_reason == "length"
-
-
-@dataclass(frozen=True)
 class _Dialect:
-    """What a server accepts, as far as we know; it starts with everything."""
+    """The features that a server accepts, as far as we know; at first, all."""
 
     format: int = 0
     temperature: bool = True
@@ -85,6 +55,18 @@ class RequestFailed(Exception):
     def __init__(self, message: str, *, reached: bool, too_long: bool = False) -> None:
         super().__init__(message)
         self.reached, self.too_long = reached, too_long
+
+
+@dataclass
+class Refused(Exception):
+    """An answer that is an error, after all retries."""
+
+    status: int
+    message: str
+    """The server's message in one line, without the key."""
+    complaint: str
+    """The message in lower case, with the name of the parameter that the server complains about."""
+    code: str = ""
 
 
 class ChatClient:
@@ -112,105 +94,128 @@ class ChatClient:
         self._formats: tuple[dict[str, Any] | None, ...] = (
             ({"type": "json_schema", "json_schema": strict}, {"type": "json_object"}, None) if schema else (None,)
         )
-        self.base_url, self._key = address_and_key(endpoint.base_url)
-        self.server = server_name(self.base_url)
+        base_url, self._key = address_and_key(endpoint.base_url)
+        self._transport = Transport(base_url, self._key, endpoint.timeout_s)
+        self.server = self._transport.server
+        self.budget = Budget()
+        """The budget of all requests; replace it to set a limit."""
         self._dialect = _Dialect(temperature=temperature is not None)
         self._answered = self._is_there = False
         self._knocking = asyncio.Lock()
-        self._pace = _Pace(endpoint.per_minute)
+        self._pace = _Pace(endpoint.requests_per_minute)
 
     async def __aenter__(self) -> Self:
-        import openai
-
-        # A server on this machine needs no certificates, and loading those of all authorities takes a while.
-        local = is_plain_and_local(self.base_url)
-        self._openai = openai.AsyncOpenAI(
-            api_key=self._key or "no-key-is-needed",
-            base_url=self.base_url,
-            max_retries=self.endpoint.retries,
-            timeout=self.endpoint.timeout_s,
-            http_client=openai.DefaultAsyncHttpxClient(verify=_trusting_nobody()) if local else None,
-        )
+        await self._transport.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
     ) -> None:
-        await self._openai.close()
+        await self._transport.__aexit__(kind, error, trace)
 
     @property
     def refused(self) -> str:
-        """What the server turned out to refuse, for the user; empty if nothing."""
+        """The features that the server refuses, in words for the user; empty if none."""
         parts = ["a JSON schema"] if self._dialect.format else []
         if self.temperature is not None and not self._dialect.temperature:
             parts.append("a temperature (its own is used)")
         return " and ".join(parts)
 
     async def complete(self, messages: Sequence[Message]) -> Completion:
-        """One answer; of several independent ones, each is asked for in the same way.
+        """Ask for one answer.
 
         Raises:
             RequestFailed: there is none, after all retries.
-            InputError: the server knows neither key nor model nor address: no further question makes sense.
+            CostLimit: the budget allows no more requests.
+            InputError: the server knows neither key nor model nor address, or sends requests on to another server: no
+                further question makes sense.
             InfraError: nothing answers at the address, or the account has no credit left.
         """
         await self._knock()
-        found = _read(await self._request(messages))
+        found = read_completion(await self._request(messages))
         return replace(found, temperature=self.temperature if self._dialect.temperature else None)
 
     async def _knock(self) -> None:
-        """See once, before the first question, that something listens at the address: a typo needs no retries.
+        """Check once, before the first question, that a server listens at the address: a typo needs no retries.
 
         Raises:
-            InfraError: nothing does.
+            InfraError: none does.
         """
-        import openai
-
         async with self._knocking:
             if self._is_there:
                 return
             try:
-                once: Any = {"max_retries": 0, "timeout": KNOCK_TIMEOUT_S}
-                await self._openai.get("/models", cast_to=object, options=once)
-            except openai.APIConnectionError as error:
-                # By name: which HTTP library it comes from depends on the release of `openai`.
-                if type(error.__cause__).__name__ == "ConnectError":
-                    raise InfraError(
-                        f"no server answers at {self.server} ({one_line(error.__cause__)[:200]})"
-                    ) from error
-            except (openai.OpenAIError, ValueError, TypeError, LookupError, RecursionError):
-                pass  # whatever it says to this, it is there
-            self._is_there = True
+                await self._transport.send("GET", "/models", timeout_s=KNOCK_TIMEOUT_S)
+            except NotAnswered as error:
+                if error.unreachable:
+                    raise InfraError(f"no server answers at {self.server} ({error})") from error
+            except InputError:
+                pass  # what redirects this may still answer the question itself
+            self._is_there = True  # whatever it says to this, it is there
 
     async def _request(self, messages: Sequence[Message]) -> Any:
-        """A completion, whatever the server made of it; asked in the fullest dialect that the server accepts."""
-        import openai
-
+        """Request a completion in the fullest dialect that the server accepts."""
         dialect = self._dialect
         while True:
             await self._pace.turn()
             try:
-                # As it is, because nothing in it is taken for granted: models of its types would double the work.
-                body = self._arguments(messages, dialect)
-                completion = await self._openai.post("/chat/completions", cast_to=object, body=body)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                complaint = f"{error.param} {error.message}".lower()
-                poorer = self._poorer(dialect, complaint)
+                completion = await self._post("/chat/completions", self._arguments(messages, dialect))
+            except Refused as error:
+                if error.status not in (400, 422):
+                    raise self._told(error) from error
+                poorer = self._poorer(dialect, error.complaint)
                 if poorer is None:
                     # Once others were answered, this question is at fault: a prompt too long, a filter of contents.
-                    too_long = _is_about_length(complaint)
-                    raise RequestFailed(
-                        self._reason(error), reached=self._answered or too_long, too_long=too_long
-                    ) from error
+                    too_long = _is_about_length(error.complaint)
+                    reached = self._answered or too_long
+                    raise RequestFailed(error.message, reached=reached, too_long=too_long) from error
                 dialect = poorer
-            except openai.APIError as error:
-                raise self._told(error) from error
-            except (openai.OpenAIError, ValueError, TypeError, LookupError, RecursionError) as error:
-                # What the client raises on a body that is not what it says it is.
-                return f"{type(error).__name__}"
             else:
                 self._dialect, self._answered = dialect, True
                 return completion
+
+    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the JSON value of an answer, None if it is not JSON, with retries; each has a place in the budget.
+
+        Raises:
+            Refused: the last answer was an error.
+            RequestFailed: there is no answer.
+            CostLimit: the budget allows no more requests.
+            InputError: the server sends requests on to another one.
+        """
+        size = len(json.dumps(body).encode())
+        limit = next((body[name] for name in _LIMITS if name and name in body), None)
+        for number in range(self.endpoint.retries + 1):
+            is_last, pause = number == self.endpoint.retries, min(0.5 * 2**number, 8.0) * random.uniform(0.75, 1.0)
+            place = await self.budget.turn(size, limit)
+            try:
+                answer = await self._transport.send("POST", path, body)
+            except NotAnswered as error:
+                (self.budget.lose if error.sent else self.budget.release)(place)
+                if is_last or error.final:
+                    raise RequestFailed(str(error), reached=False) from error
+            except InputError:
+                self.budget.release(place)
+                raise
+            except BaseException:  # called off
+                self.budget.lose(place)
+                raise
+            else:
+                value = parse(answer.body)
+                if answer.status < 300:
+                    usage = read_usage(get(value, "usage"))
+                    # An answer that is not a completion, such as an error page of a proxy, costs nothing.
+                    if usage is None and not get(value, "choices"):
+                        self.budget.release(place)
+                    else:
+                        self.budget.settle(place, usage)
+                    return value
+                self.budget.release(place)
+                if is_last or not (answer.status in _RETRIED or answer.status >= 500):
+                    raise self._refusal(answer, value)
+                pause = _pause(answer.retry_after) or pause
+            await asyncio.sleep(pause)
+        raise AssertionError
 
     def _arguments(self, messages: Sequence[Message], dialect: _Dialect) -> dict[str, Any]:
         arguments: dict[str, Any] = {"model": self.endpoint.model, "messages": list(messages)}
@@ -223,7 +228,7 @@ class ChatClient:
         return arguments
 
     def _poorer(self, dialect: _Dialect, complaint: str) -> _Dialect | None:
-        """The dialect to try after a 400, None if the request itself is at fault.
+        """Return the dialect to try after a 400, None if the request itself is at fault.
 
         Args:
             complaint: what the server said, in lower case.
@@ -241,32 +246,29 @@ class ChatClient:
             return replace(dialect, format=dialect.format + 1 if named_format else last)
         return replace(dialect, temperature=False) if dialect.temperature else None
 
-    def _told(self, error: "openai.APIError") -> Exception:
-        """What a caller is told of an error that no other wording of the request mends."""
-        import openai
-
-        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError | openai.NotFoundError):
-            return InputError(self._hopeless(error))
-        if error.code == "insufficient_quota":
-            return InfraError(f"the account has no credit left: {self._reason(error)}")
-        return RequestFailed(self._reason(error), reached=False)
-
-    def _hopeless(self, error: "openai.APIStatusError") -> str:
+    def _told(self, error: Refused) -> Exception:
+        """Return the exception for an error that no other wording of the request fixes."""
         what = {
             401: "refuses the key; set OPENAI_API_KEY",
             403: "denies access; check OPENAI_API_KEY and what it may use",
             404: f"knows no model {self.endpoint.model!r}, or no such address (it often ends in /v1)",
-        }[error.status_code]
-        return f"the server {self.server} {what}: {self._reason(error)}"
+        }.get(error.status)
+        if what:
+            return InputError(f"the server {self.server} {what}: {error.message}")
+        if error.code == "insufficient_quota":
+            return InfraError(f"the account has no credit left: {error.message}")
+        return RequestFailed(error.message, reached=False)
 
-    def _reason(self, error: "openai.APIError") -> str:
-        """What the server said, in one line, and never with the key in it."""
-        body = error.body if isinstance(error.body, dict) else {}
-        text = str(body.get("message") or body.get("detail") or error.message)
+    def _refusal(self, answer: HttpAnswer, value: Any) -> Refused:
+        """Read the server's message into one line without the key."""
+        inner = get(value, "error")
+        body = inner if isinstance(inner, dict) else value
+        said = get(body, "message") or get(body, "detail") or (inner if isinstance(inner, str) else "")
+        text = str(said or answer.body[:2000].decode("utf-8", "replace"))
         if self._key:
             text = text.replace(self._key, "***")
-        status = getattr(error, "status_code", None)
-        return one_line(f"HTTP {status}: {text}"[:2000] if status else text[:2000])[:300]
+        message = one_line(f"HTTP {answer.status}: {text}"[:2000])[:300]
+        return Refused(answer.status, message, f"{get(body, 'param')} {text}".lower(), str(get(body, "code") or ""))
 
 
 def _is_about_length(complaint: str) -> bool:
@@ -274,34 +276,13 @@ def _is_about_length(complaint: str) -> bool:
     return any(word in complaint for word in _LENGTH_WORDS) and not names_limit
 
 
-def _read(completion: Any) -> Completion:
-    usage = _get(completion, "usage")
-    counts = _get(usage, "prompt_tokens"), _get(usage, "completion_tokens")
-    tokens = (counts[0], counts[1]) if type(counts[0]) is int and type(counts[1]) is int else None
-    choices = _get(completion, "choices")
-    if not isinstance(choices, list) or not choices:
-        return Completion("", NO_COMPLETION, tokens)
-    reason = one_line(str(_get(choices[0], "finish_reason")))[:40]
-    message = _get(choices[0], "message")
-    content = _get(message, "content")
-    problem = ""
-    if _get(message, "refusal"):
-        problem = REFUSED
-    elif _get(message, "tool_calls"):
-        problem = "the model called a tool instead of answering"
-    elif not isinstance(content, str) or not content.strip():
-        problem = CUT if reason == "length" else f"it is empty (finish_reason {reason})"
-    return Completion("" if problem else str(content), problem, tokens, reason)
-
-
-def _get(value: Any, name: str) -> Any:
-    """What an object of an answer has under a name; None if it is no object."""
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def _trusting_nobody() -> ssl.SSLContext:
-    """For addresses without TLS: should one lead to a server that has it, that one is refused."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def _pause(retry_after: str) -> float | None:
+    """Return the seconds that a server asks for; None if it asks for none or too many."""
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds <= _LONGEST_PAUSE_S else None
 
 
 class _Pace:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .client import ChatClient, Message, RequestFailed
+from .budget import MAX_AMOUNT, Tokens, read_usage
+from .client import ChatClient, Message, Refused, RequestFailed
+from .completion import get
 
 ECHO, CHAT, TEXT = "echo", "chat", "text"
 
@@ -25,11 +27,22 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Written:
-    """What a model wrote."""
+    """A text that a model wrote."""
 
     text: str
     logprobs: tuple[float, ...] | None
-    """Of its tokens; None if the server gives none."""
+    """Those of its tokens; None if the server gives none."""
+    usage: Tokens | None = None
+    """Tokens used; None if the server does not report them."""
+
+
+class Scored(NamedTuple):
+    """The log-probabilities of a text under a model."""
+
+    tokens: list[Token]
+    """All tokens of the text but the first, which has no probability."""
+    usage: Tokens | None
+    """Tokens used; None if the server does not report them."""
 
 
 class Unsupported(Exception):
@@ -37,13 +50,13 @@ class Unsupported(Exception):
 
 
 class LogprobClient(ChatClient):
-    """A connection to a model of which log-probabilities are wanted; use as an asynchronous context manager."""
+    """A connection to a model that gives log-probabilities; use as an asynchronous context manager."""
 
     async def way(self) -> str:
-        """What the server offers: `echo`, `chat` or `text`.
+        """Find out what the server offers: `echo`, `chat` or `text`.
 
         Raises:
-            InputError, InfraError, RequestFailed: as `complete`.
+            InputError, InfraError, RequestFailed, CostLimit: as `complete`.
         """
         await self._knock()
         try:
@@ -53,95 +66,87 @@ class LogprobClient(ChatClient):
             written = await self.write([{"role": "user", "content": "Say: yes"}], 5)
             return TEXT if written.logprobs is None else CHAT
 
-    async def score(self, text: str) -> list[Token]:
-        """The tokens of a text, the first one, which has no probability, left out.
+    async def score(self, text: str) -> Scored:
+        """Have a text scored.
 
         Raises:
             Unsupported: the server does not echo, or gives no log-probabilities.
-            InputError, InfraError, RequestFailed: as `complete`.
+            InputError, InfraError, RequestFailed, CostLimit: as `complete`.
         """
         # One token more, which is thrown away: not every server takes 0.
         found = await self._completion(prompt=text, max_tokens=1, echo=True, logprobs=1, temperature=0)
         choice = _first(found)
-        numbers = getattr(choice, "logprobs", None)
-        texts, values = getattr(numbers, "tokens", None), getattr(numbers, "token_logprobs", None)
+        numbers = get(choice, "logprobs")
+        texts, values = get(numbers, "tokens"), get(numbers, "token_logprobs")
         if not isinstance(texts, list) or not isinstance(values, list) or len(texts) != len(values):
             raise Unsupported("no log-probabilities with completions")
-        starts = _starts(texts, getattr(numbers, "text_offset", None))
-        echoed = getattr(choice, "text", None)
+        starts = _starts(texts, get(numbers, "text_offset"))
+        echoed = get(choice, "text")
         if not isinstance(echoed, str) or not echoed.startswith(text[: max(1, len(text) // 2)]):
             raise Unsupported("the prompt is not echoed")
         rows = zip(texts, values, starts, strict=True)
         tokens = [Token(str(word), float(value), start) for word, value, start in rows if _is_number(value)]
-        return [token for token in tokens if token.start < len(text)]
+        return Scored([token for token in tokens if token.start < len(text)], read_usage(get(found, "usage")))
 
     async def go_on(self, text: str, max_tokens: int) -> Written:
-        """What the model writes after a text, as likely as it can.
+        """Have the model continue a text at temperature 0.
 
         Raises:
             Unsupported: the server has no completions.
-            InputError, InfraError, RequestFailed: as `complete`.
+            InputError, InfraError, RequestFailed, CostLimit: as `complete`.
         """
         found = await self._completion(prompt=text, max_tokens=max_tokens, logprobs=1, temperature=0)
         choice = _first(found)
-        values = getattr(getattr(choice, "logprobs", None), "token_logprobs", None)
-        return Written(str(getattr(choice, "text", "") or ""), _numbers(values))
+        values = get(get(choice, "logprobs"), "token_logprobs")
+        return Written(str(get(choice, "text") or ""), _numbers(values), read_usage(get(found, "usage")))
 
     async def write(self, messages: Sequence[Message], max_tokens: int) -> Written:
-        """What the model answers in a chat, as likely as it can.
+        """Have the model answer in a chat at temperature 0.
 
         Raises:
-            InputError, InfraError, RequestFailed: as `complete`.
+            InputError, InfraError, RequestFailed, CostLimit: as `complete`.
         """
-        import openai
-
         asked: dict[str, Any] = {"model": self.endpoint.model, "messages": list(messages)}
         options: dict[str, Any] = {"max_completion_tokens": max_tokens, "temperature": 0, "logprobs": True}
         while True:
             await self._pace.turn()
             try:
-                found = await self._openai.chat.completions.create(**asked, **options)
+                found = await self._post("/chat/completions", asked | options)
                 break
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                said = f"{error.param} {error.message}".lower()
+            except Refused as error:
+                if error.status not in (400, 422):
+                    raise self._told(error) from error
+                said = error.complaint
                 if "max_completion_tokens" in options and "max_completion_tokens" in said:
                     options = {("max_tokens" if k == "max_completion_tokens" else k): v for k, v in options.items()}
                     continue
                 refused = next((name for name in options if name in said), next(reversed(options), None))
                 if refused is None:
-                    raise RequestFailed(self._reason(error), reached=True) from error
+                    raise RequestFailed(error.message, reached=True) from error
                 del options[refused]
-            except openai.APIError as error:
-                raise self._told(error) from error
-            except (openai.OpenAIError, ValueError, TypeError, LookupError, RecursionError) as error:
-                raise RequestFailed(f"not a chat completion ({type(error).__name__})", reached=False) from error
+        if found is None:
+            raise RequestFailed("not a chat completion", reached=False)
         choice = _first(found)
-        content = getattr(getattr(choice, "logprobs", None), "content", None)
-        values = [getattr(item, "logprob", None) for item in content] if isinstance(content, list) else None
-        return Written(str(getattr(getattr(choice, "message", None), "content", "") or ""), _numbers(values))
+        content = get(get(choice, "logprobs"), "content")
+        values = [get(item, "logprob") for item in content] if isinstance(content, list) else None
+        text = str(get(get(choice, "message"), "content") or "")
+        return Written(text, _numbers(values), read_usage(get(found, "usage")))
 
     async def _completion(self, **options: Any) -> Any:
-        import openai
-
         await self._pace.turn()
         try:
-            return await self._openai.completions.create(model=self.endpoint.model, **options)
-        except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
-            raise self._told(error) from error
-        except openai.APIStatusError as error:
-            if error.status_code == 429 or error.status_code >= 500:
-                if error.status_code == 501:
-                    raise Unsupported(self._reason(error)) from error
+            found = await self._post("/completions", {"model": self.endpoint.model, **options})
+        except Refused as error:
+            if error.status in (401, 403, 429) or (error.status >= 500 and error.status != 501):
                 raise self._told(error) from error
-            raise Unsupported(self._reason(error)) from error
-        except openai.APIError as error:
-            raise self._told(error) from error
-        except (openai.OpenAIError, ValueError, TypeError, LookupError, RecursionError) as error:
-            raise Unsupported(f"not a completion ({type(error).__name__})") from error
+            raise Unsupported(error.message) from error
+        if found is None:
+            raise Unsupported("not a completion")
+        return found
 
 
 def _first(completion: Any) -> Any:
-    choices = getattr(completion, "choices", None)
+    choices = get(completion, "choices")
     return choices[0] if isinstance(choices, list) and choices else None
 
 
@@ -164,4 +169,4 @@ def _numbers(values: Any) -> tuple[float, ...] | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value <= 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and -MAX_AMOUNT < value <= 0

@@ -1,13 +1,15 @@
-"""What tokens cost: a table of prices by model, from a YAML file that the user keeps."""
+"""Read the prices of tokens by model from a YAML file that the user keeps."""
 
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError, InputError
-from ..strict_yaml import read_yaml
+from ..base.errors import ArgumentError, InputError
+from ..base.strict_yaml import read_yaml
 
+#: US dollars for a million tokens; a higher price was not meant.
+_MAX_PRICE = 1e6
 _KEYS = ("input_per_mtok", "output_per_mtok")
 
 
@@ -24,11 +26,13 @@ class Price:
 
 
 def chosen_price(prices: Path | None, model: str, max_cost: float | None) -> Price | None:
-    """What a model costs, if the user says it.
+    """Return the price of a model, if the user gives one.
 
     Raises:
-        InputError: a limit of costs without prices, or prices without this model.
+        InputError: a cost limit that is not an amount or comes without prices, or prices without this model.
     """
+    if max_cost is not None and not 0 <= max_cost < math.inf:
+        raise ArgumentError("max_cost", f"{max_cost} is not a number of US dollars")
     if max_cost is not None and prices is None:
         raise ArgumentError("max_cost", "needs prices: a YAML file of what a million tokens of each model cost")
     return read_price(prices, model) if prices else None
@@ -52,6 +56,6 @@ def _price(path: Path, name: Any, value: Any) -> Price:
     if not isinstance(value, dict) or value.keys() != set(_KEYS):
         raise InputError(f"{path}: {name}: needs {' and '.join(_KEYS)}, in US dollars, and nothing else")
     for key, number in value.items():
-        if isinstance(number, bool) or not isinstance(number, int | float) or not (0 <= number < math.inf):
+        if isinstance(number, bool) or not isinstance(number, int | float) or not (0 <= number <= _MAX_PRICE):
             raise InputError(f"{path}: {name}: {key} must be a number of US dollars, not {str(number)[:50]!r}")
     return Price(**value)

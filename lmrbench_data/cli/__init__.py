@@ -5,11 +5,13 @@ Exit status: 0 all good; 1 the input is wrong; 2 usage; 3 the machinery failed, 
 
 import errno
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from ..text import one_line
+from ..base.text import one_line
 from . import (
     agent,
     analyse,
@@ -26,10 +28,43 @@ from . import (
     submit,
     tasks,
 )
+from .options import flag_of
 from .output import flush, prepare_streams, put, say, say_what_is_logged
+
+#: Heading of the help → commands below it.
+GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
+    "Evaluate": {
+        "run": generate.run,
+        "generate": generate.app,
+        "agent": agent.app,
+        "evaluate": evaluate.evaluate,
+        "judge": judge.judge,
+    },
+    "Compare": {
+        "report": report.report,
+        "show": show.show,
+        "calibrate": calibrate.app,
+        "analyse": analyse.app,
+        "import": importing.app,
+    },
+    "Publish": {"submit": submit.submit, "verify": submit.verify, "space": submit.space},
+    "Author": {"tasks": tasks.app, "dataset": dataset.app, "images": images.app, "papers": papers.app},
+}
+
+
+class _GroupedHelp(TyperGroup):
+    """A help text that lists the commands below the headings of `GROUPS`."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one table for each heading."""
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(limit=80)) for name in commands])
+
 
 app = typer.Typer(
     name="lmrbench",
+    cls=_GroupedHelp,
     help="LMR-Bench: can language models reproduce language-modelling research?",
     no_args_is_help=True,
     add_completion=False,
@@ -37,31 +72,17 @@ app = typer.Typer(
     rich_markup_mode=None,  # help is shown as it is written: markup would eat `[@revision]`
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(tasks.app, name="tasks")
-app.add_typer(dataset.app, name="dataset")
-app.add_typer(images.app, name="images")
-app.add_typer(papers.app, name="papers")
-app.add_typer(agent.app, name="agent")
-app.add_typer(generate.app, name="generate")
-app.add_typer(calibrate.app, name="calibrate")
-app.add_typer(analyse.app, name="analyse")
-app.add_typer(importing.app, name="import")
-app.command("run")(generate.run)
-app.command("evaluate")(evaluate.evaluate)
-app.command("judge")(judge.judge)
-app.command("report")(report.report)
-app.command("show")(show.show)
-app.command("submit")(submit.submit)
-app.command("verify")(submit.verify)
-
-
-#: Arguments of the Python API whose flag has another name.
-_FLAGS = {"instances": "instance", "categories": "category", "requests_per_minute": "rpm", "timeout_s": "timeout"}
+for _commands in GROUPS.values():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name)
+        else:
+            app.command(_name)(_command)
 
 
 def _version(shown: bool) -> None:
     if shown:
-        from ..version import __version__
+        from ..base.version import __version__
 
         put(f"lmrbench {__version__}")
         raise typer.Exit()
@@ -78,7 +99,7 @@ def options(
 
 def main() -> None:
     """Run the command line; every foreseen error is one line on stderr."""
-    from ..errors import ArgumentError, LMRBenchError
+    from ..base.errors import ArgumentError, LMRBenchError
 
     prepare_streams()
     say_what_is_logged()
@@ -88,8 +109,7 @@ def main() -> None:
         finally:
             flush()
     except ArgumentError as error:
-        flag = _FLAGS.get(error.argument, error.argument.replace("_", "-"))
-        _fail(f"--{flag}: {error.problem}", error.exit_code)
+        _fail(f"{flag_of(error.argument)}: {error.problem}", error.exit_code)
     except LMRBenchError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from .generate import MaxCost, Name, Samples
-from .model_options import BaseUrl, Instances, Model, Prices
-from .options import DatasetSpec, Track, chosen_row
-from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
+from ..generation.settings import AgentSettings
+from .options import DatasetSpec, Track, chosen_row, options
+from .output import Json, interruptible, print_json, progress_bar, put, say
+from .show_work import answers_dict, exit_status, print_answers
 
-app = typer.Typer(help="Give instances to agents, and take their patches.", no_args_is_help=True)
+app = typer.Typer(help="Run agents, or give them workspaces and collect patches.", no_args_is_help=True)
 
 
 @app.command()
@@ -21,12 +21,15 @@ def workspace(
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
 ) -> None:
-    """Write what an agent may see of an instance: TASK.md, the paper, and the masked repository as a git repository.
+    """Write a workspace with everything an agent may see.
+
+    It holds TASK.md, the paper and the masked repository as a git repository.
 
     Example: lmrbench agent workspace dpo-preference-loss work/dpo
     """
-    from ..evaluate.predictions import check_track
-    from ..generate.workspace import write_workspace
+    from lmrbench_evaluate.predictions.prediction import check_track
+
+    from ..generation.workspace import write_workspace
 
     check_track(track)
     row = chosen_row(instance, dataset)
@@ -38,82 +41,34 @@ def workspace(
 
 
 @app.command()
-def run(
-    agent: Annotated[
-        str, typer.Option("--agent", "-a", help="mini-swe-agent, openhands, or a command that is run in the container.")
-    ],
-    model: Model,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for predictions.jsonl and trajectories.")],
-    agent_files: Annotated[
-        Path | None, typer.Option("--agent-files", help="Folder with the command's files; the container has a copy.")
-    ] = None,
-    name: Name = "",
-    base_url: BaseUrl = None,
-    track: Track = "paper",
-    instance: Instances = None,
-    samples: Samples = 1,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Containers at a time.")] = 2,
-    max_steps: Annotated[int, typer.Option("--max-steps", min=1, help="Answers of the model, for one row.")] = 100,
-    prices: Prices = None,
-    max_cost: MaxCost = None,
-    timeout: Annotated[float, typer.Option("--timeout", min=1, help="Seconds for one row.")] = 1800.0,
-    dataset: DatasetSpec = "embedded",
-    as_json: Json = False,
-) -> None:
-    """Run an agent on each instance, in a container without a network, and keep what it changed as predictions.
+@options(AgentSettings)
+def run(settings: AgentSettings, as_json: Json = False) -> None:
+    """Run an agent on each instance and keep its changes.
 
-    The key is read from OPENAI_API_KEY and stays outside. The same command again does only what is missing.
+    The agent works in a container without a network; its changes become predictions.
+
+    The key is read from OPENAI_API_KEY and stays outside the container. Re-run the command to resume.
 
     Example: lmrbench agent run --agent mini-swe-agent --model gpt-5 --out runs/mini
     """
     import sys
 
     from .. import api
-    from ..generate.agents.run import PREDICTIONS
+    from ..generation.agents.agent_runs import PREDICTIONS
 
-    answers = out / PREDICTIONS
-    watched = sys.stderr.isatty() and not as_json
-    with interruptible(f"rows so far are in {answers}"), progress_bar("agents", shown=not as_json) as progress:
-        summary = api.run_agent(
-            agent,
-            model,
-            out,
-            agent_files=agent_files,
-            name=name,
-            base_url=base_url,
-            track=track,
-            samples=samples,
-            workers=workers,
-            max_steps=max_steps,
-            timeout_s=timeout,
-            prices=prices,
-            max_cost=max_cost,
-            instances=instance or (),
-            dataset=dataset,
-            progress=progress,
-            tell=(lambda line: None) if watched else say,
-        )
+    answers = settings.out / PREDICTIONS
+    kept = f"rows so far are in {answers}"
+    tell = (lambda line: None) if sys.stderr.isatty() and not as_json else say
+    with interruptible(kept), progress_bar("agents", shown=not as_json) as progress:
+        summary = api.run_agent(settings, progress=progress, tell=tell)
     if as_json:
-        print_json({"out": str(answers), **vars(summary), "complete": summary.complete})
+        print_json(answers_dict(answers, summary))
     else:
-        cost = "unknown" if summary.cost_usd is None else f"{summary.cost_usd:.4f} USD"
-        table = [
-            ["done now", str(summary.done)],
-            ["there before", str(summary.kept)],
-            ["nothing changed", str(summary.unchanged)],
-            ["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"],
-            ["cost", cost],
-        ]
-        print_table(("rows", "number"), table)
+        print_answers(summary, "rows", [("done now", summary.done), ("nothing changed", summary.unchanged)])
         if summary.done or summary.kept:
             put(f"predictions: {answers}; evaluate them with `lmrbench evaluate {answers}`")
-    if summary.stopped:
-        say(f"incomplete: {summary.stopped}; rows so far are in {answers}")
-    if summary.errors:
-        say(f"incomplete: {summary.errors} rows could not be had ({summary.first_error})")
-    if not summary.complete:
-        say("the same command does what is missing, and only that")
-        raise typer.Exit(3)
+    if status := exit_status(summary, "row", kept):
+        raise typer.Exit(status)
 
 
 @app.command()
@@ -123,12 +78,15 @@ def image(
     network: Annotated[str | None, typer.Option(help="Network of build steps, for example host.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build the image of an agent that lives in the container: that of the tasks, with the agent in it.
+    """Build the image of an agent that runs in the container.
+
+    It is the image of the tasks with the agent installed.
 
     Example: lmrbench agent image openhands
     """
-    from ..evaluate.sandbox.docker import connect, engine_errors
-    from ..generate.agents.agent_image import agent_image, build_agent_image
+    from lmrbench_evaluate.sandbox.docker import connect, engine_errors
+
+    from ..generation.agents.agent_image import agent_image, build_agent_image
     from ..loader import load_rows
 
     images = [agent_image(agent, base) for base in sorted({row["docker_image"] for row in load_rows(dataset)})]
@@ -152,37 +110,35 @@ def collect(
         "predictions.jsonl"
     ),
     setting: Annotated[str, typer.Option("--setting", help="How the answers were made.")] = "agent",
+    sample: Annotated[int, typer.Option("--sample", min=0, help="Number of the first row of each instance.")] = 0,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace rows that the file has already.")] = False,
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
 ) -> None:
-    """Turn what agents changed in their workspaces into rows of predictions, one a workspace.
+    """Turn changes in workspaces into predictions.
+
+    Each workspace gives one row.
+
+    Several workspaces of an instance become samples 0, 1, ... A row that the file has already is refused: --replace
+    puts the new answer in its place, --sample 1 keeps both.
 
     Example: lmrbench agent collect work/* --model my-agent --out predictions.jsonl
     """
-    import json
-
-    from ..errors import InputError
-    from ..generate.workspace import collect_patch, read_marker
+    from ..generation.collect import add_rows, collect_rows
     from ..loader import load_rows
 
     rows = {row["instance_id"]: row for row in load_rows(dataset)}
-    samples: dict[tuple[str, str], int] = {}
-    found = []
-    for folder in folders:
-        instance, track = read_marker(folder)
-        if instance not in rows:
-            raise InputError(
-                f"{folder}: {instance!r} is not in the dataset {dataset!r}; name its dataset with --dataset"
-            )
-        sample = samples[instance, track] = samples.get((instance, track), -1) + 1
-        patch = collect_patch(rows[instance], folder)
-        row = {"instance_id": instance, "model_name_or_path": model, "setting": setting, "track": track}
-        found.append({**row, "sample": sample, "model_patch": patch})
-        if not patch:
-            say(f"{folder}: nothing was changed; the row counts as malformed")
-    with out.open("a", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in found)
+    found = collect_rows(folders, rows, model=model, setting=setting, sample=sample)
+    for folder, row in zip(folders, found, strict=True):
+        facts = row["metadata"]
+        if facts.get("left_out"):
+            say(f"{folder}: left out: {', '.join(facts['left_out'])}")
+        if not row["model_patch"]:
+            say(f"{folder}: {facts.get('problem', 'nothing was changed')}; the row counts as malformed")
+    replaced = add_rows(out, found, replace=replace)
     if as_json:
-        print_json({"out": str(out), "rows": len(found), "empty": sum(not row["model_patch"] for row in found)})
+        empty = sum(not row["model_patch"] for row in found)
+        print_json({"out": str(out), "rows": len(found), "replaced": replaced, "empty": empty})
     else:
-        put(f"{out}: {len(found)} rows added; evaluate them with `lmrbench evaluate {out}`")
+        instead = f" ({replaced} replaced)" if replaced else ""
+        put(f"{out}: {len(found)} rows added{instead}; evaluate them with `lmrbench evaluate {out}`")

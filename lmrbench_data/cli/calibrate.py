@@ -2,23 +2,26 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .judge import MaxCost, Model, Votes, print_costs, say_what_is_missing
-from .model_options import BaseUrl, Instances, MaxTokens, NoCache, Prices, Questions, Retries, Rpm, Timeout
-from .options import MovedDataset
+from lmrbench_evaluate.judge.settings import JudgeSettings
+
+from ..base.settings import setting
+from .options import BenchmarkFolder, MovedDataset, options
 from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
+from .show_judging import judging_status, print_votes
 
 if TYPE_CHECKING:
-    from ..evaluate.reports.calibration import Calibration
+    from lmrbench_evaluate.reports.calibration import Calibration
 
-app = typer.Typer(no_args_is_help=True, help="How far a judge is right: against people's labels, or on known variants.")
+app = typer.Typer(no_args_is_help=True, help="Compare a judge with people or with known variants.")
 
-Runs = Annotated[
-    list[Path] | None, typer.Option("--run", help="Runs of this judge whose reports are to show it (repeatable).")
+RunsOfJudge = Annotated[
+    list[Path] | None, typer.Option("--run", help="Run of this judge whose report shows the result (repeatable).")
 ]
 
 
@@ -32,14 +35,17 @@ def labels(
     dataset: MovedDataset = None,
     as_json: Json = False,
 ) -> None:
-    """Compare a run's judge with people: agreement, kappa, confusion, and bias by length and by similarity.
+    """Compare a judge with people's labels.
+
+    Show agreement, kappa, confusion, and bias by length and by similarity.
 
     Nobody is asked anything. The reports of the runs show the result beside the judge's scores.
 
     Example: lmrbench calibrate labels labels.csv runs/mine
     """
-    from ..evaluate.reports.annotations import read_annotations
-    from ..evaluate.reports.calibrate import calibrate_by_labels
+    from lmrbench_evaluate.reports.annotations import read_annotations
+    from lmrbench_evaluate.reports.calibration_sources import calibrate_by_labels
+
     from ..loader import load_rows
 
     annotations, bad = read_annotations(file)
@@ -52,87 +58,62 @@ def labels(
 
 
 @app.command()
+@options(
+    JudgeSettings,
+    without=("dataset",),
+    run=setting(None, "Folder (default: runs/calibration-MODEL-TRACK).", flags=("--out", "-o")),
+)
 def variants(
-    model: Model,
+    settings: JudgeSettings,
     track: Annotated[
-        str,
-        typer.Option("--track", help="What the variants are judged as: paper, or contract (it is shown, and binds)."),
+        str, typer.Option("--track", help="Track to judge variants in: 'paper', or 'contract', which binds them.")
     ] = "paper",
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder; by default runs/calibration-MODEL-TRACK.")
-    ] = None,
-    run: Runs = None,
+    runs: RunsOfJudge = None,
     each: Annotated[
-        int | None, typer.Option("--each", min=1, help="At most so many of a kind and instance, for a quick look.")
+        int | None, typer.Option("--each", min=1, help="Limit per kind and instance, for a quick look.")
     ] = None,
-    base_url: BaseUrl = None,
-    votes: Votes = 1,
-    prices: Prices = None,
-    max_cost: MaxCost = None,
-    workers: Questions = 4,
-    rpm: Rpm = None,
-    retries: Retries = 5,
-    timeout: Timeout = 300.0,
-    max_tokens: MaxTokens = None,
-    instance: Instances = None,
-    benchmark: Annotated[
-        Path | None,
-        typer.Option(
-            "--benchmark", help="Folder of tasks; the installed one by default.", exists=True, file_okay=False
-        ),
-    ] = None,
-    no_cache: NoCache = False,
+    benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Have a judge judge the benchmark's own variants, of which it is known whether they are right.
+    """Compare a judge with variants whose quality is known.
 
-    Valid ones are CC; wrong ones are not. Plain and careless ones have the method right, so they are CC in the paper
-    track; in the contract track careless ones are not, and plain ones are left out. The same command again asks only
-    for what is missing.
+    Valid ones are CC, wrong ones LC or LI. Plain and careless ones have the method and may have faults of detail: CC or
+    LC. In the contract track careless ones are LC or LI, and plain ones are left out. Re-run the command to resume.
 
     Example: lmrbench calibrate variants --model gpt-5 --each 2 --run runs/mine
     """
-    from ..build import build_rows
-    from ..chat.client import Endpoint
-    from ..evaluate.judge.cache import Cache
-    from ..evaluate.judge.settings import JudgeSettings
-    from ..evaluate.judge.variants import variants as find_variants
-    from ..evaluate.reports.calibrate import calibrate_on_variants
-    from ..evaluate.runs.results import read_facts
-    from ..tasks import load_tasks
+    from lmrbench_evaluate.judge.variants import variants as find_variants
+    from lmrbench_evaluate.reports.calibration_sources import calibrate_on_variants
+    from lmrbench_evaluate.runs.results import read_facts
 
-    for folder in run or ():
+    from ..dataset.build import build_rows
+    from ..tasks.task import load_tasks
+
+    for folder in runs or ():
         read_facts(folder)
-    tasks = load_tasks(instance or (), benchmark)
-    found = find_variants(tasks, track, instance or (), each)
-    place = out or Path("runs") / re.sub(r"[^\w.-]", "-", f"calibration-{model}-{track}")
-    settings = JudgeSettings(
-        place,
-        Endpoint(model, base_url, retries, timeout, max_tokens, rpm),
-        votes,
-        workers,
-        prices,
-        max_cost,
-        cache=Cache(None) if no_cache else Cache.of_user(),
-    )
+    tasks = load_tasks(settings.instances, benchmark)
+    found = find_variants(tasks, track, settings.instances, each)
+    default = Path("runs") / re.sub(r"[^\w.-]", "-", f"calibration-{settings.endpoint.model}-{track}")
+    settings = replace(settings, run=settings.run or default)
     with (
-        interruptible(f"judgements so far are in {place}/judgements.jsonl"),
+        interruptible(f"judgements so far are in {settings.run}/judgements.jsonl"),
         progress_bar("judging", shown=not as_json) as progress,
     ):
         calibration, summary = calibrate_on_variants(settings, found, build_rows(tasks), progress)
     # Half a calibration may be shown, but no report should rest on it.
-    _show(calibration, [place, *(run or ())] if summary.complete else [], as_json)
+    _show(calibration, [settings.run, *(runs or ())] if summary.complete else [], as_json)
     if not as_json:
-        print_costs(summary)
-    if status := say_what_is_missing(summary):
+        print_votes(summary)
+    if status := judging_status(summary):
         raise typer.Exit(status)
 
 
 def _show(calibration: "Calibration", folders: Sequence[Path], as_json: bool) -> None:
     """Print a calibration and keep it in folders, whose reports are written anew if they are runs'."""
+    from lmrbench_evaluate.reports.calibration_file import FILE, judge_of, keep
+    from lmrbench_evaluate.reports.calibration_tables import all_tables
+
     from .. import api
-    from ..evaluate.reports.calibration import FILE, judge_of, keep
-    from ..evaluate.reports.calibration_tables import all_tables
 
     for folder in folders:
         keep(calibration, folder)

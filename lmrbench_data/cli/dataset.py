@@ -12,9 +12,9 @@ from .options import BenchmarkFolder, tasks_and_drafts
 from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
-    from ..evaluate.tasks.probes import Finding
+    from lmrbench_evaluate.checks.trials import Finding
 
-app = typer.Typer(help="Begin, record, build, check, compare and publish the dataset.", no_args_is_help=True)
+app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
 
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Where references run: auto, docker or local.")]
 Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")]
@@ -27,7 +27,9 @@ def init(
     name: Annotated[str, typer.Option("--name", help="Of the dataset; by default the folder's name.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Begin a benchmark of your own: benchmark.yaml, and the environments to run tasks in.
+    """Start a benchmark of your own.
+
+    Write benchmark.yaml and the environments that run its tasks.
 
     Example: lmrbench dataset init tasks --title "My Bench" --name my-bench
     """
@@ -49,7 +51,7 @@ def build(
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Build the dataset folder that `load_dataset` takes as it stands.
+    """Build a dataset folder for `load_dataset`.
 
     Nothing is run: the expected outputs are those that `lmrbench dataset record` has put beside each task. A draft (a
     task with a TODO in it that was never recorded) is left out with a warning; any other task that is not in order
@@ -57,13 +59,14 @@ def build(
 
     Example: lmrbench dataset build --out lmr-bench
     """
-    from ..build import build_rows, write_dataset
-    from ..checked import unchecked
-    from ..evaluate.tasks.proved import unproved
+    from lmrbench_evaluate.checks.proved import unproved
+
+    from ..base.paths import benchmark_folder, benchmark_option
+    from ..base.text import counted
+    from ..dataset.build import build_rows, write_dataset
+    from ..dataset.proofs import unchecked
     from ..loader import recordings_sha256
-    from ..manifest import load_benchmark
-    from ..paths import benchmark_folder, benchmark_option
-    from ..text import counted
+    from ..tasks.manifest import load_benchmark
 
     (tasks, drafts), facts = tasks_and_drafts(None, benchmark), load_benchmark(benchmark)
     out = out or Path(facts.name)
@@ -101,12 +104,14 @@ def record(
     force: Annotated[bool, typer.Option("--force", help="Run every reference, and replace what still agrees.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run references whose task has changed, and write what their cases return beside the task, to be committed.
+    """Record the expected outputs of changed tasks.
+
+    References run, and the outputs of their cases are written beside the task, to be committed.
 
     Example: lmrbench dataset record dpo-preference-loss --sandbox docker
     """
-    from ..evaluate.sandbox import open_sandbox
-    from ..evaluate.tasks.record import record_tasks
+    from lmrbench_evaluate.checks.record import record_tasks
+    from lmrbench_evaluate.sandbox import open_sandbox
 
     tasks, _ = tasks_and_drafts(names, benchmark)
     done = []
@@ -130,6 +135,12 @@ def check(
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
     mutants: Annotated[bool, typer.Option("--mutants", help="Also try small mutations of each reference.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="Only try golden, masked and one variant of each kind: a look that proves nothing."
+        ),
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each finding and its reason.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Also check what was checked before as it is now.")] = False,
     demos: Annotated[
@@ -140,25 +151,35 @@ def check(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Prove that tasks are sound: golden passes, masked does not, and variants come out as they should.
+    """Prove that tasks are sound.
+
+    Golden files pass, masked ones do not, and variants get the verdicts that they should.
 
     Valid variants pass every case, plain ones every core case; careless ones break the contract only, and wrong ones
-    fail a core case. The demo command and the smoke tests of each repository have to work, too. A check that was
-    stopped goes on where it was: it leaves out what passed and has not changed.
+    fail a core case. No trivial answer may pass a core case (constants, means, another order of the expected values,
+    another seed's output). The demo command and the smoke tests of each repository have to work, too. Re-run the
+    command to resume a check that was stopped: it leaves out what passed and has not changed. `--quick` is for a look
+    while you work: it says what it did not try, and records nothing as proved.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
-    from ..errors import ArgumentError
-    from ..evaluate.sandbox import open_sandbox
-    from ..evaluate.tasks.check import check_repositories, check_tasks
-    from ..evaluate.tasks.proved import write_proofs
-    from ..paths import benchmark_folder
+    from lmrbench_evaluate.checks.check import check_repositories, check_tasks
+    from lmrbench_evaluate.checks.proved import write_proofs
+    from lmrbench_evaluate.checks.trials import UNTRIED
+    from lmrbench_evaluate.sandbox import open_sandbox
+
+    from ..base.errors import ArgumentError
+    from ..base.paths import benchmark_folder
+    from ..base.text import counted
 
     tasks, _ = tasks_and_drafts(names, benchmark)
     if lock and sandbox != "docker":
         raise ArgumentError("lock", "only a check in Docker proves a task; add --sandbox docker")
     if lock and demos:
         raise ArgumentError("lock", "demos alone prove no task; leave out --demos")
+    if quick and (lock or demos or mutants):
+        other = "lock" if lock else "demos" if demos else "mutants"
+        raise ArgumentError("quick", f"a quick look proves nothing and tries little; leave out --quick or --{other}")
     total, done = sum(len(task.implementations) for task in tasks), itertools.count(1)
 
     def tell(instance: str, line: str) -> None:
@@ -169,7 +190,14 @@ def check(
             findings = list(check_repositories(tasks, place, workers=workers, progress=progress))
         else:
             found = check_tasks(
-                tasks, place, workers=workers, mutants=mutants, resume=not again, progress=progress, finished=tell
+                tasks,
+                place,
+                workers=workers,
+                mutants=mutants,
+                quick=quick,
+                resume=not again,
+                progress=progress,
+                finished=tell,
             )
             findings = list(found)
     findings.sort(key=lambda finding: (finding.instance_id, finding.name))
@@ -181,6 +209,11 @@ def check(
                 mark = "ok " if finding.ok else "BAD"
                 put(f"{mark} {finding.instance_id}  {finding.name}  {finding.telling_status}  {finding.message}")
         _print_counts(findings, mutants)
+    untried = [finding for finding in findings if finding.name == UNTRIED]
+    if untried:
+        left = sum(len(finding.facts["untried"]) for finding in untried)
+        what = f"{counted(left, 'variant')} of {counted(len(untried), 'instance')}, repetitions, demos and smoke tests"
+        say(f"a quick look, no proof: not tried were {what}; leave out --quick to prove")
     bad = {finding.instance_id for finding in findings if not finding.ok}
     if lock:
         proved = [
@@ -223,11 +256,11 @@ def diff(
     new: Annotated[str, typer.Argument(help="The same.")],
     as_json: Json = False,
 ) -> None:
-    """Show which rows changed between two builds, and what in them.
+    """Show which rows differ between two builds, and where.
 
     Example: lmrbench dataset diff org/lmr-bench@v0.1.0 embedded
     """
-    from ..diff import diff_rows
+    from ..dataset.diff import diff_rows
     from ..loader import load_rows
 
     changes = list(diff_rows(load_rows(old), load_rows(new)))
@@ -254,20 +287,30 @@ def push(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Publish a build: card, rows, eval.yaml and loader.py in one commit, with a tag that never moves.
+    """Publish a build on the Hub.
 
-    Refuses what `dataset check` has not proved in Docker, what is not exactly what this version builds, and what would
-    overwrite a newer version. The token comes from HF_TOKEN or `hf auth login`.
+    Card, rows, eval.yaml and loader.py go into one commit, with a tag that never moves.
+
+    Refuses what `dataset check` has not proved in Docker, on this machine or as proved.json notes, what is not exactly
+    what this version builds, and what would overwrite a newer version. The token: HF_TOKEN, or `hf auth login`.
 
     Example: lmrbench dataset push org/lmr-bench --dry-run
     """
-    from ..hub import open_hub
-    from ..manifest import load_benchmark
-    from ..publish import plan_push
-    from ..publish import push as carry_out
+    from lmrbench_evaluate.checks.proved import proved_contents
+
+    from ..base.hub_client import open_hub
+    from ..dataset.publish import plan_push
+    from ..dataset.publish import push as carry_out
+    from ..tasks.manifest import load_benchmark
 
     api, facts_of = open_hub(), load_benchmark(benchmark)
-    plan = plan_push(api, repo, folder or Path(facts_of.name), facts_of)
+    plan = plan_push(
+        api,
+        repo,
+        folder or Path(facts_of.name),
+        facts_of,
+        lambda: proved_contents(tasks_and_drafts(None, benchmark)[0]),
+    )
     facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": plan.rows, "removed": plan.removed}
     changes = [
         {"instance_id": item.instance_id, "column": item.column, "summary": item.summary} for item in plan.changes

@@ -15,13 +15,16 @@ Names = Annotated[list[str] | None, typer.Argument(help="Environments; all by de
 
 @app.command("list")
 def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
-    """List the environments, their content-hashed tags, their size, and whether the image is here.
+    """List the environments and their images.
+
+    Show content-hashed tags, sizes and whether the image is present.
 
     Example: lmrbench images list
     """
-    from ..environments import load_environments
-    from ..errors import InfraError
-    from ..evaluate.sandbox.images import image_id
+    from lmrbench_evaluate.sandbox.images import image_id
+
+    from ..base.errors import InfraError
+    from ..tasks.environments import load_environments
 
     try:
         api = _connect()
@@ -56,12 +59,15 @@ def build(
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Build images from the installed environments, or from those of a benchmark of your own.
+    """Build the images of environments.
+
+    Use the installed environments, or those of a benchmark of your own.
 
     Example: lmrbench images build torch-cpu
     """
-    from ..errors import InputError
-    from ..evaluate.sandbox.images import build_image
+    from lmrbench_evaluate.sandbox.images import build_image
+
+    from ..base.errors import InputError
 
     arguments = {}
     for item in build_arg or ():
@@ -79,19 +85,19 @@ def build(
 
 @app.command()
 def push(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
-    """Push images to the registry that LMRBENCH_REGISTRY names.
+    """Push images to the registry in LMRBENCH_REGISTRY.
 
     Example: LMRBENCH_REGISTRY=ghcr.io/org lmrbench images push
     """
-    from ..evaluate.sandbox.images import push_image
+    from lmrbench_evaluate.sandbox.images import push_image
 
     api = _connect()
     _report({environment.tag: push_image(api, environment.tag) for environment in _chosen(names, benchmark)}, as_json)
 
 
 def _chosen(names: list[str] | None, benchmark: Path | None) -> list[Any]:
-    from ..environments import load_environments
-    from ..errors import InputError
+    from ..base.errors import InputError
+    from ..tasks.environments import load_environments
 
     known = load_environments(benchmark)
     if unknown := set(names or ()) - known.keys():
@@ -100,7 +106,7 @@ def _chosen(names: list[str] | None, benchmark: Path | None) -> list[Any]:
 
 
 def _connect() -> Any:
-    from ..evaluate.sandbox.docker import connect
+    from lmrbench_evaluate.sandbox.docker import connect
 
     return connect()
 

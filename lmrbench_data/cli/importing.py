@@ -1,17 +1,17 @@
-"""`lmrbench import`: other people's tasks and results, in our formats."""
+"""`lmrbench import`: other people's results, in our formats."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..text import counted
+from ..base.text import counted
 from .output import Json, print_json, print_lines, print_table, progress_bar, put
 
 if TYPE_CHECKING:
     from ..original.importer import ImportSummary
 
-app = typer.Typer(no_args_is_help=True, help="Import tasks and results from elsewhere.")
+app = typer.Typer(no_args_is_help=True, help="Import results from elsewhere.")
 
 #: So many problems are printed without `--all`.
 MAX_SHOWN = 40
@@ -24,10 +24,14 @@ def original(
     show_all: Annotated[bool, typer.Option("--all", help="Print every problem, not the first ones only.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Import the original LMR-Bench release: results, people's labels, agents' sessions and tasks.
+    """Import the results of the original LMR-Bench release.
+
+    These are results, people's labels, and agents' sessions and answers.
 
     Results become run folders that `lmrbench report` reads: imported, never official, never in one table with runs on
-    our tasks. What is missing or wrong in the clone is listed for each task, here and in import.json.
+    our tasks. The agents' answers are rebuilt from the edits in their sessions, so that judges and analyses can read
+    them; those whose function has our interface can be evaluated, too (OUT/evaluable.jsonl). What is missing or wrong
+    in the clone is listed for each task, here and in import.json.
 
     Example: lmrbench import lmr-bench-original LMR-Bench --out original
     """
@@ -42,14 +46,23 @@ def original(
 
 
 def _print(summary: "ImportSummary", show_all: bool) -> None:
-    header = ("task", "function", "instance", "tests", "judged", "labels", "sessions", "in dataset", "problems")
+    header = (
+        "task",
+        "function",
+        "instance",
+        "tests",
+        "judged",
+        "labels",
+        "sessions",
+        "answers",
+        "evaluable",
+        "problems",
+    )
     cells = []
     for task in summary.tasks:
-        counts = task.unit_tests, task.judgements, task.labels, task.sessions
-        there = "yes" if task.in_dataset else "no"
-        cells.append(
-            [task.task, str(task.function_index), task.instance_id, *map(str, counts), there, str(task.problems)]
-        )
+        counts = task.unit_tests, task.judgements, task.labels, task.sessions, task.answers
+        numbers = [*map(str, counts), "yes" if task.is_evaluable else "no", str(task.problems)]
+        cells.append([task.task, str(task.function_index), task.instance_id, *numbers])
     print_table(header, cells, title="Imported")
     if summary.problems:
         shown = summary.problems if show_all else summary.problems[:MAX_SHOWN]
@@ -65,8 +78,11 @@ def _print(summary: "ImportSummary", show_all: bool) -> None:
         others = counted(summary.sessions_not_counted, "more is", "more are")
         left = f"; {others} not counted" if summary.sessions_not_counted else ""
         put(f"{counted(summary.sessions, 'session')} in {summary.out}/trajectories and actions.csv{left}")
-    if summary.rows:
-        put(f"{counted(summary.rows, 'task')} in {summary.out}/dataset, tested by their own scripts: never official")
+    if summary.answers:
+        ways = ", ".join(f"{count} {way}" for way, count in sorted(summary.answers.items()))
+        put(f"answers: {ways} ({summary.out}/answers.csv)")
+    if summary.evaluable:
+        put(f"{counted(summary.evaluable, 'answer')} in {summary.out}/evaluable.jsonl: our tests can evaluate them")
     if summary.runs:
         human = f" --human {summary.out}/annotations.jsonl" if summary.labels else ""
         put(f"next: lmrbench report {summary.out}/runs/*{human}")

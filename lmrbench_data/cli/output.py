@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..progress import Progress
-from ..text import one_line, visible
+from ..base.progress import Progress
+from ..base.text import one_line, visible
 
 #: Columns of a table that goes into a file or another program.
 PIPE_WIDTH = 240
@@ -59,11 +59,12 @@ class _Said(logging.Handler):
 
 
 def say_what_is_logged() -> None:
-    """Show the package's log, from INFO on, as lines on stderr."""
-    logger = logging.getLogger(__package__.partition(".")[0])
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    logger.handlers = [_Said()]
+    """Show the logs of both packages, from INFO on, as lines on stderr."""
+    for package in ("lmrbench_data", "lmrbench_evaluate"):
+        logger = logging.getLogger(package)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        logger.handlers = [_Said()]
 
 
 def put(text: str) -> None:
@@ -209,7 +210,7 @@ def interruptible(kept: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say(f"stopped; {kept}, and the same command asks for the others")
+        say(f"stopped; {kept}; re-run the command to resume")
         sys.exit(130)
 
 

@@ -1,27 +1,29 @@
 """`lmrbench papers`: the authors' PDFs, in the user's cache."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import DatasetSpec
+from ..base.text import counted
+from .options import DatasetSpec, positional
 from .output import Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
-    from ..rows import DatasetRow
+    from ..dataset.rows import DatasetRow
 
-app = typer.Typer(help="Fetch, add and read the papers' PDFs; they stay in the user's cache.", no_args_is_help=True)
+app = typer.Typer(help="Fetch and read the papers' PDFs, kept in a local cache.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> None:
-    """List the papers: key, whether the PDF is here, and where it would come from.
+    """List the papers, their PDFs and where these come from.
 
     Example: lmrbench papers list
     """
-    from ..errors import InputError
-    from ..papers.store import PaperStore, pdf_url
+    from ..base.errors import InputError
+    from ..papers.paper_cache import PaperStore, pdf_url
 
     store, rows = PaperStore(), list[dict[str, Any]]()
     for key, row in _papers(dataset).items():
@@ -46,27 +48,39 @@ def fetch(
     replace: Annotated[bool, typer.Option("--replace", help="Fetch again, and take another PDF than before.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Download PDFs that are missing, one after the other. The hash of the first download is checked ever after.
+    """Download missing PDFs and check their hashes.
+
+    PDFs are fetched one after the other; each must match the hash of its first download.
+
+    A server that cannot be reached is asked once, not for each of its papers.
 
     Example: lmrbench papers fetch dpo-preference-loss
     """
-    from ..errors import LMRBenchError
-    from ..papers.fetch import fetch_pdf, pause
-    from ..papers.store import PaperStore, pdf_url
+    from ..base.errors import LMRBenchError
+    from ..papers.fetch import UnreachableError, fetch_pdf, host, pause
+    from ..papers.paper_cache import PaperStore, pdf_url
 
     store, chosen = PaperStore(), _papers(dataset, names)
     missing = [key for key in chosen if replace or store.facts(key) is None]
     problems: dict[str, LMRBenchError] = {}
+    unreachable: dict[str, LMRBenchError] = {}
     with progress_bar("fetching", shown=not as_json) as progress:
         progress.start(len(missing))
         for number, key in enumerate(missing):
+            url = pdf_url(chosen[key])
+            if host(url) in unreachable:
+                problems[key] = unreachable[host(url)]
+                progress.step("failed")
+                continue
             if number:
                 pause()
-            url = pdf_url(chosen[key])
             try:
-                data = fetch_pdf(url, store.folder / f".{key}.part", say)
+                data = fetch_pdf(url, store.path(key, ".part"), say)
                 store.put(key, data, url, replace=replace)
                 progress.step("fetched")
+            except UnreachableError as error:
+                problems[key] = unreachable[host(url)] = error
+                progress.step("failed")
             except LMRBenchError as error:
                 problems[key] = error
                 progress.step("failed")
@@ -76,8 +90,13 @@ def fetch(
         print_json({"papers": len(chosen), "here": here, "fetched": len(missing) - len(problems), "failed": failed})
     else:
         put(f"{here} of {len(chosen)} papers are in {store.folder}")
-    for problem in problems.values():
-        say(f"error: {problem}")
+    for problem, count in Counter(problems.values()).items():
+        say(
+            f"error: {problem}"
+            + (f"; {counted(count, 'paper')} not fetched" if problem in unreachable.values() else "")
+        )
+    if unreachable:
+        say("check the network, or add PDFs that you have: lmrbench papers add ID FILE")
     if problems:
         raise typer.Exit(max(problem.exit_code for problem in problems.values()))
 
@@ -90,13 +109,15 @@ def add(
     replace: Annotated[bool, typer.Option("--replace", help="Take it although another one was stored before.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Put a PDF that you have into the cache, if it can be read.
+    """Add a PDF of your own to the cache.
+
+    The PDF must be readable.
 
     Example: lmrbench papers add dpo-preference-loss dpo.pdf
     """
-    from ..errors import InputError
+    from ..base.errors import InputError
+    from ..papers.paper_cache import MAX_BYTES, PaperStore
     from ..papers.parse import parse_pdf
-    from ..papers.store import MAX_BYTES, PaperStore
 
     [key] = _papers(dataset, [name])
     if file.stat().st_size > MAX_BYTES:
@@ -116,11 +137,11 @@ def show(
     pages: Annotated[str, typer.Option("--pages", help="Of the PDF, such as 1-9; all by default.")] = "",
     dataset: DatasetSpec = "embedded",
 ) -> None:
-    """Print a paper as a prompt carries it.
+    """Print a paper as prompts include it.
 
     Example: lmrbench papers show dpo-preference-loss --form pdf-json --pages 1-2
     """
-    from ..generate.papers import paper_text
+    from ..generation.paper_texts import paper_text
 
     [row] = _papers(dataset, [name]).values()
     put(paper_text(row, form, pages))
@@ -132,13 +153,13 @@ def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetR
     Raises:
         InputError: a name is unknown.
     """
-    from ..errors import InputError
+    from ..dataset.rows import check_instances
     from ..loader import load_rows
-    from ..papers.store import paper_key
+    from ..papers.paper_cache import paper_key
 
     rows: list[Any] = load_rows(dataset)
     known = {**{row["instance_id"]: row for row in rows}, **{paper_key(row): row for row in rows}}
-    if unknown := [name for name in names or () if name not in known]:
-        raise InputError(f"{unknown[0]!r} is unknown; see `lmrbench papers list`")
+    with positional():
+        check_instances(names or (), known, "papers list")
     chosen = [known[name] for name in names] if names else sorted(rows, key=paper_key)
     return {paper_key(row): row for row in chosen}

@@ -2,16 +2,13 @@
 
 import enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ..files import write_atomically
-from .output import Json, output_width, print_json, print_table, put, say, table_width
-
-if TYPE_CHECKING:
-    from ..evaluate.reports.report import Report
-    from ..evaluate.reports.tables import Table
+from ..base.files import write_atomically
+from .output import Json, print_json, put, say
+from .show_report import print_report
 
 
 class Format(enum.StrEnum):
@@ -40,14 +37,17 @@ def report(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare runs: reproduced and robust by model, category and instance, recomputed from the result rows.
+    """Compare runs by model, category and instance.
+
+    Shares of reproduced and robust answers are recomputed from the result rows.
 
     With several runs or models also McNemar's test for each pair; with --human the agreement of people and judge.
 
     Example: lmrbench report runs/a runs/b --html report.html
     """
+    from lmrbench_evaluate.reports.report import check_form
+
     from .. import api
-    from ..evaluate.reports.report import check_form
 
     if out:
         check_form(out)
@@ -68,31 +68,3 @@ def report(
         say(f"written: {html}")
     if made.bad_annotations:
         raise typer.Exit(1)
-
-
-def print_report(report: "Report") -> None:
-    """The tables of a report on stdout."""
-    from ..evaluate.reports.sections import notes, tables
-    from ..evaluate.reports.tables import column
-
-    if not report.scores:
-        put("no results yet")
-        return
-    (title, summary), *others = tables(report)
-    names = {column(score, report.scores): f"#{number}" for number, score in enumerate(report.scores, start=1)}
-    short = [(name, _short(table, names)) for name, table in others]
-    if any(table is not wide for (_, table), (_, wide) in zip(short, others, strict=True)):
-        header, rows = summary
-        summary = ["", *header], [[number, *row] for number, row in zip(names.values(), rows, strict=True)]
-    for name, (header, rows) in ((title, summary), *short):
-        print_table(header, rows, title=name)
-    for note in notes(report):
-        put(note)
-
-
-def _short(table: "Table", names: dict[str, str]) -> "Table":
-    """A table that is wider than the terminal with numbers in place of models."""
-    header, rows = table
-    if table_width(header, rows) <= output_width():
-        return table
-    return [names.get(cell, cell) for cell in header], [[names.get(cell, cell) for cell in row] for row in rows]

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..text import counted
+from ..base.text import counted
 from .output import Json, print_json, put, put_coloured
 
 if TYPE_CHECKING:
-    from ..evaluate.reports.answers import Answer
-    from ..evaluate.reports.scores import ModelScore
+    from lmrbench_evaluate.reports.answer_pages import Answer
+    from lmrbench_evaluate.reports.scores import ModelScore
 
 #: Colours of lines of a difference, where a terminal shows them.
 _COLOURS = {"add": "\x1b[32m", "del": "\x1b[31m", "hunk": "\x1b[36m", "note": "\x1b[2m"}
@@ -30,12 +30,14 @@ def show(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Explain one answer: its verdict, what did not pass, how the code differs from the reference, what the judge says.
+    """Explain one answer.
+
+    Show its verdict, the cases that did not pass, the difference from the reference and the judgement.
 
     Example: lmrbench show runs/mine dpo-preference-loss --model my-model --sample 1
     """
-    from ..evaluate.reports.answers import collect
-    from ..evaluate.reports.report import make_report
+    from lmrbench_evaluate.reports.answer_pages import collect
+    from lmrbench_evaluate.reports.report import make_report
 
     report = make_report([run], judge_model=judge_model)
     number = _choose(report.scores, instance, model=model, setting=setting, track=track)
@@ -57,7 +59,7 @@ def _choose(scores: list["ModelScore"], instance: str, **wanted: str | None) -> 
     """
     import difflib
 
-    from ..errors import ArgumentError, InputError
+    from ..base.errors import ArgumentError, InputError
 
     known = sorted({name for score in scores for name in score.scope})
     if instance not in known:
@@ -81,28 +83,29 @@ def _choose(scores: list["ModelScore"], instance: str, **wanted: str | None) -> 
 
 
 def _sample(answers: list["Answer"], sample: int | None) -> "Answer":
-    from ..errors import ArgumentError
+    from ..base.errors import ArgumentError
 
     found = next((answer for answer in answers if sample is None or sample in answer.samples), None)
     if found is None:
         there = ", ".join(str(number) for answer in answers for number in answer.samples) or "none"
-        raise ArgumentError("sample", f"{sample}: there is no such answer; samples of this instance: {there}")
+        raise ArgumentError("sample", f"{sample}: no such answer; the samples of this instance are: {there}")
     return found
 
 
 def _as_dict(score: "ModelScore", instance: str, answer: "Answer") -> dict[str, Any]:
     names = {"instance_id": instance, "model_name_or_path": score.model, "setting": score.setting, "track": score.track}
     facts = {**vars(answer), "cases": [vars(case) for case in answer.cases]}
-    facts["parts"] = [
-        {"title": part.title, "lines": [[line.kind, line.text] for line in part.lines]} for part in answer.parts
+    facts["sections"] = [
+        {"title": section.title, "lines": [[line.kind, line.text] for line in section.lines]}
+        for section in answer.sections
     ]
     del facts["score"]
     return {**names, **facts, "judgement": answer.judgement and vars(answer.judgement)}
 
 
 def _print(score: "ModelScore", instance: str, answer: "Answer") -> None:
-    from ..evaluate.reports.spending import in_words
-    from ..evaluate.reports.tables import WORDS
+    from lmrbench_evaluate.reports.score_tables import WORDS
+    from lmrbench_evaluate.reports.spending import in_words
 
     word = "samples" if len(answer.samples) > 1 else "sample"
     of = f", {word} {', '.join(map(str, answer.samples))}" if answer.samples and score.samples > 1 else ""
@@ -120,14 +123,14 @@ def _print(score: "ModelScore", instance: str, answer: "Answer") -> None:
             put("\n".join(f"    {line}" for line in case.detail.splitlines()))
         if answer.more_cases:
             put(f"  {counted(answer.more_cases, 'more case')} in results.jsonl")
-    for part in answer.parts:
+    for part in answer.sections:
         put(f"\n{part.title + (', from the reference to the answer' if part.before else '')}")
         coloured = sys.stdout.isatty()
         for line in part.lines:
             put_coloured(f"{_SIGNS.get(line.kind, ' ')} {line.text}", _COLOURS.get(line.kind, "") if coloured else "")
     if judgement := answer.judgement:
         category = f"{judgement.category}: {judgement.category.full_name}" if judgement.category else "no category"
-        lost = f", {judgement.errors} could not be had" if judgement.errors else ""
+        lost = f", {judgement.errors} failed" if judgement.errors else ""
         put(f"\nJUDGE  {category} ({judgement.model}, {counted(judgement.votes.total(), 'vote')}{lost})")
         for text in (judgement.algorithm, judgement.implementation, *(f"- {point}" for point in judgement.rationale)):
             if text:

@@ -1,4 +1,4 @@
-"""`lmrbench submit` and `lmrbench verify`: runs on their way to the results dataset."""
+"""`lmrbench submit`, `verify` and `space`: runs on their way to the results dataset, and its leaderboard."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..text import counted
+from ..base.text import counted
 from .output import Json, Workers, print_json, print_table, progress_bar, put, say
 
 DATASET = "lmr-bench/lmr-bench"
@@ -29,17 +29,21 @@ def submit(
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Open a pull request with a run's results, predictions and logs; a maintainer verifies them before they count.
+    """Submit a run to a results dataset by pull request.
+
+    It holds results, predictions and logs; a maintainer verifies them before they count.
 
     The run must be complete, without infra errors, made in Docker, on a published version of the dataset, and every row
-    must name its track. Once it is verified, --model-repo gives a model repository its scores.
+    must name its track. Once it is verified, --model-repo gives a model repository its scores. A results dataset begins
+    empty: `hf repos create ORG/results --type dataset`.
 
     Example: lmrbench submit runs/mine --to lmr-bench/results --dry-run
     """
-    from ..evaluate.hub.submit import carry_out, plan_submission
-    from ..evaluate.reports.report import make_report
-    from ..evaluate.reports.sections import tables
-    from ..hub import open_hub
+    from lmrbench_evaluate.hub.submitter.submit import carry_out, plan_submission
+    from lmrbench_evaluate.reports.report import make_report
+    from lmrbench_evaluate.reports.sections import tables
+
+    from ..base.hub_client import open_hub
 
     if not (to or model_repo):
         raise typer.BadParameter("give --to org/results; with --model-repo org/model once the run is verified there")
@@ -86,7 +90,9 @@ def verify(
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Evaluate a submission's predictions again in Docker, on secret seeds too, and publish what this run came to.
+    """Verify a submission in Docker and publish its results.
+
+    Its predictions are evaluated again, on secret seeds as well, and this run's results are published.
 
     Nothing is merged: one commit to main holds this side's own files, and the pull request is closed with a link to it.
     Where verdicts differ, the pull request gets a comment that says so, and the exit status is 1.
@@ -95,11 +101,12 @@ def verify(
     """
     import shutil
 
-    from ..evaluate.hub.claim import fetch_claim
-    from ..evaluate.hub.records import name_warnings, read_records
-    from ..evaluate.hub.settle import accept, close, find_published, reject
-    from ..evaluate.hub.verify import count_memorised, differences, repeat, run_folder
-    from ..hub import check_rights, open_hub
+    from lmrbench_evaluate.hub.maintainer.claim import fetch_claim
+    from lmrbench_evaluate.hub.maintainer.settle import accept, close, earlier_record, reject
+    from lmrbench_evaluate.hub.maintainer.verify import count_memorised, differences, repeat, run_folder
+    from lmrbench_evaluate.hub.records import name_warnings, read_records
+
+    from ..base.hub_client import check_rights, open_hub
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:
@@ -107,13 +114,13 @@ def verify(
     api = open_hub()
     if publish:
         check_rights(api, repo, write=True)  # before the work, which may take an hour
-    if publish and (record := find_published(api, repo, int(number[1]))):
+    if publish and (record := earlier_record(api, repo, int(number[1]))):
         url = close(api, repo, record)
         say(f"was verified and published before, and is closed: {url}")
         if as_json:
             facts = {"run_id": record["run_id"], "sha": record["submission"], "rows": record["rows"]}
-            memorised = record["rows"] - record["agreed"]
-            print_json({**facts, "differences": [], "memorised": memorised, "published": url})
+            known = {"memorised": len(record["memorised"]), "agreed": record["agreed"]}
+            print_json({**facts, "differences": [], **known, "published": url})
         return
     claim = fetch_claim(api, repo, int(number[1]))
     if not as_json:
@@ -124,13 +131,13 @@ def verify(
     with progress_bar("verifying", shown=not as_json) as progress:
         summary, instances = repeat(claim, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
     if summary.stopped or summary.infra_errors:
-        say(f"incomplete: {summary.stopped or f'{summary.infra_errors} infra errors'}; the same command resumes it")
+        say(f"incomplete: {summary.stopped or f'{summary.infra_errors} infra errors'}; re-run the command to resume")
         raise typer.Exit(3)
     run = run_folder(claim, fresh_seeds)
     found = list(differences(claim, run, instances))
     memorised = count_memorised(run)
     result = {"run_id": claim.run_id, "sha": claim.sha, "rows": len(claim.rows), "differences": found}
-    result |= {"memorised": memorised, "published": None}
+    result |= {"memorised": memorised, "agreed": None, "published": None}
     if not as_json:
         for line in found[:50]:
             put(f"differs: {line}")
@@ -140,11 +147,24 @@ def verify(
         if found:
             reject(api, claim, found)
         else:
-            _, url = accept(api, claim, run, instances)
-            result["published"] = url
+            record, url = accept(api, claim, run, instances)
+            result |= {"published": url, "agreed": record["agreed"]}
+            say(f"{record['agreed']} of {record['rows']} verdicts are the claimed ones on secret seeds too")
             say(f"verified and published: {url}")
             shutil.rmtree(claim.work_folder, ignore_errors=True)  # its seeds are no secret any more
     if as_json:
         print_json(result)
     if found:
         raise typer.Exit(1)
+
+
+def space(folder: Annotated[Path, typer.Argument(help="A new folder.", file_okay=False)]) -> None:
+    """Write the files of the leaderboard Space into a folder.
+
+    README.md in the folder lists the settings of the Space.
+
+    Example: lmrbench space leaderboard && hf upload ORG/leaderboard leaderboard --type space
+    """
+    from lmrbench_evaluate.hub.space import write_space
+
+    put(f"written: {folder}, {counted(len(write_space(folder)), 'file')}")

@@ -8,21 +8,23 @@ import typer
 from .options import BenchmarkFolder, Track, tasks_and_drafts
 from .output import Json, print_json, print_lines, put
 
-app = typer.Typer(help="List and show tasks, draft a new one, lint it.", no_args_is_help=True)
+app = typer.Typer(help="List, show, draft and lint tasks.", no_args_is_help=True)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")]
 
 
 @app.command("list")
 def list_tasks(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
-    """List all instances, one a line: year, category, goal function, paper, size of the repository, files to know.
+    """List all instances.
+
+    Each line has the year, category, goal function, paper, size of the repository and the files to know.
 
     Drafts (tasks with a TODO in them that were never recorded) are left out; a warning names them.
     Columns that the terminal has no room for are left out; `tasks show ID` and --json tell everything.
 
     Example: lmrbench tasks list --json
     """
-    from ..overview import task_facts
+    from ..tasks.overview import task_facts
 
     rows = task_facts(tasks_and_drafts(None, benchmark)[0])
     if as_json:
@@ -38,13 +40,15 @@ def page(
     check: Annotated[bool, typer.Option("--check", help="Only say whether the page is up to date.")] = False,
     benchmark: BenchmarkFolder = None,
 ) -> None:
-    """Write the benchmark's README.md, the page about all tasks, and its picture.
+    """Write README.md, the page about all tasks.
+
+    Its picture is drawn as well.
 
     Example: lmrbench tasks page --check
     """
-    from ..errors import InputError
-    from ..overview import PAGE, PICTURE, draw_picture, render_page
-    from ..paths import benchmark_folder, benchmark_option
+    from ..base.errors import InputError
+    from ..base.paths import benchmark_folder, benchmark_option
+    from ..tasks.overview import PAGE, PICTURE, draw_picture, render_page
 
     folder = benchmark or benchmark_folder()
     tasks, _ = tasks_and_drafts(None, benchmark)
@@ -65,12 +69,15 @@ def show(
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Show an instance as a model sees it: instruction, paper, masked goal file; in the contract track its contract.
+    """Show an instance as a model sees it.
+
+    Print instruction, paper and masked goal file; in the contract track also the contract.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
-    from ..evaluate.predictions import check_track
-    from ..tasks import load_tasks
+    from lmrbench_evaluate.predictions.prediction import check_track
+
+    from ..tasks.task import load_tasks
 
     check_track(track)
     shown: list[dict[str, Any]] = [
@@ -106,15 +113,18 @@ def show(
 
 @app.command()
 def lint(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
-    """Look at tasks without running anything, and say what is left to do: form, lengths, leaks, cases, variants.
+    """Check task folders without running anything.
+
+    Report what is left to do about form, lengths, leaks, cases and variants.
 
     What `dataset build` and `dataset check` would only say later is said in a second. Whether a task is sound is for
     `dataset check` to prove.
 
     Example: lmrbench tasks lint 01-dpo
     """
-    from ..evaluate.tasks.lint import lines_of, lint_tasks
-    from ..text import counted
+    from lmrbench_evaluate.checks.lint import lines_of, lint_tasks
+
+    from ..base.text import counted
 
     tasks, problems = lint_tasks(names or (), benchmark)
     if as_json:
@@ -142,13 +152,15 @@ def new(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Draft a task folder from a paper's PDF and a repository; what only a person can say is marked TODO.
+    """Draft a task folder from a PDF and a repository.
+
+    TODO marks what only a person can write.
 
     Nothing is overwritten, and nothing of the repository is run. `lmrbench tasks lint` then says what is left to do.
 
     Example: lmrbench tasks new --paper paper.pdf --repo ~/nucleus --goal decoding.py::filter --benchmark tasks
     """
-    from ..draft.task import new_task
+    from ..draft.new_task import new_task
 
     drafted = new_task(
         paper=paper, repo=repo, goal=goal, benchmark=benchmark, slug=slug, model=model, base_url=base_url

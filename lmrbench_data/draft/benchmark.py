@@ -7,9 +7,9 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import ArgumentError, InputError
-from ..files import write_atomically
-from ..paths import benchmark_folder
+from ..base.errors import ArgumentError, InputError
+from ..base.files import write_atomically
+from ..base.paths import benchmark_folder
 
 
 def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:

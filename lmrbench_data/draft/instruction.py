@@ -1,14 +1,16 @@
-"""Let a model draft an instruction from the paper and the masked goal file; its form is checked, its truth is not."""
+"""Let a model draft an instruction from the paper and the masked goal file; its form is checked, its content is not."""
 
 from collections.abc import Sequence
 
-from ..chat.client import ChatClient, Endpoint, Message, RequestFailed
-from ..chat.loop import run_to_end
-from ..evaluate.tasks.faults import MAX_INSTRUCTION
-from ..evaluate.tasks.lint import MAX_SENTENCES, instruction_problems
-from ..text import visible
+from lmrbench_evaluate.checks.faults import MAX_INSTRUCTION
+from lmrbench_evaluate.checks.lint import MAX_SENTENCES, instruction_problems
 
-#: How often a model is asked until its draft has the right form.
+from ..base.text import visible
+from ..chat.client import ChatClient, Message, RequestFailed
+from ..chat.endpoint import Endpoint
+from ..chat.loop import run_to_end
+
+#: Attempts until a model's draft has the right form.
 TRIES = 3
 _ASK = """\
 You write the instruction of a task of a benchmark. A colleague will get the paper, its repository with one function
@@ -38,7 +40,7 @@ The paper, as far as its text could be read:
 def draft_instruction(
     endpoint: Endpoint, *, goal_file: str, goal_function: str, masked: str, paper: str
 ) -> tuple[str, list[str]]:
-    """(the draft, what is wrong with its form after all tries).
+    """(the draft, problems of its form after all attempts).
 
     Args:
         masked: the goal file with the function masked.
@@ -47,7 +49,7 @@ def draft_instruction(
     Raises:
         InputError: no key, or the server does not know it, the model or the address.
         InfraError: nothing answers at the address.
-        RequestFailed: there is no answer, after all retries.
+        RequestFailed: no answer after all retries.
     """
     client = ChatClient(endpoint)
     values = {"sentences": MAX_SENTENCES, "words": MAX_INSTRUCTION, "function": goal_function, "file": goal_file}
@@ -66,7 +68,7 @@ def draft_instruction(
                 problems = _problems(text, goal_file, goal_function)
                 if not problems:
                     return
-                again = f"This does not have the form: {'; '.join(problems)}. Answer with the mended instruction alone."
+                again = f"The form is wrong: {'; '.join(problems)}. Answer with the corrected instruction alone."
                 said: Sequence[Message] = (
                     {"role": "assistant", "content": text},
                     {"role": "user", "content": again},
@@ -84,5 +86,5 @@ def _problems(text: str, goal_file: str, goal_function: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """One paragraph, without what nobody can see."""
+    """One paragraph without invisible characters."""
     return " ".join(visible(text).split())

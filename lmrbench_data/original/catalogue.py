@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
-from ..paths import benchmark_folder
-from ..strict_yaml import read_yaml
-from .clone import Clone, Problem, Unreadable, number_of, read_json, subject_of
+from ..base.errors import InputError
+from ..base.paths import benchmark_folder
+from ..base.strict_yaml import read_yaml
+from .clone import Clone, Problem, UnreadableFile, number_of, subject_of
 from .facts import labels, structures
 
-#: Category of a function of which nobody says one.
+#: Category of a function without one.
 UNSTATED = "unstated"
 
 
@@ -23,9 +23,9 @@ class Function:
 
     paper: int
     name: str
-    """Of the paper's folder, without its number."""
+    """Name of the paper's folder, without its number."""
     index: int
-    """From 0: its position among the implementations of info.json."""
+    """Position among the implementations of info.json, from 0."""
     instance_id: str
     category: str
 
@@ -57,7 +57,7 @@ class Catalogue:
 
     functions: Mapping[tuple[int, int], Function]
     expected: frozenset[tuple[int, int]]
-    """Those that a results file should be about: of the 28, those in the clone's tree; all of them if it has none."""
+    """Functions that a results file should cover: those of the 28 in the clone's tree, or all 28 if it has none."""
     infos: tuple[Info, ...]
 
     def of_paper(self, paper: int) -> list[Function]:
@@ -102,8 +102,8 @@ def _read_info(clone: Clone, folder: Path, paper: int, name: str, problems: list
         problems.append(Problem(folder.name, clone.place(path), message))
 
     try:
-        facts = read_json(path)
-    except Unreadable as error:
+        facts = clone.read_json(path)
+    except UnreadableFile as error:
         tell(f"{error}; the task is left out")
         return None
     items = facts.get("implementations") if isinstance(facts, dict) else None

@@ -1,6 +1,8 @@
-"""A clone of the original repository: where its parts lie, what can be read, and what is wrong with it.
+"""A clone of the original repository: its parts, safe reading of its files, and the problems found.
 
-Nothing in a clone is trusted to be there or to be well-formed. What cannot be used becomes a `Problem`, never a guess.
+Nothing in a clone is assumed to exist or to be well-formed. An unusable part becomes a `Problem`, never a guess.
+Git keeps symbolic links, so a hostile clone can have one anywhere: every path is resolved, and only files below the
+clone's root are read.
 """
 
 import json
@@ -11,22 +13,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
-from ..text import one_line
+from ..base.errors import InputError
+from ..base.files import read_regular
+from ..base.text import one_line
 
 #: Folders of `results/` → settings, as the original's human labels call them.
 SETTINGS = {"BaseAgent": "no_agent", "OpenHands": "openhands_agent"}
 #: Longest file that is read whole.
 MAX_BYTES = 64 * 1024 * 1024
 _POINTER = b"version https://git-lfs.github.com/spec/"
-#: How far below the root a task folder may lie.
+#: Levels below the root at which a task folder may be.
 _DEPTH = 4
 _NUMBERED = re.compile(r"0*(\d{1,6})-(.+)")
 
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """Something in the clone that was left out, or that a reader of the numbers has to know."""
+    """A part of the clone that was left out, or that a reader of the numbers has to know about."""
 
     subject: str
     """A task folder such as `01-DPO`, an answer's setting and model, or empty: the clone as a whole."""
@@ -35,7 +38,7 @@ class Problem:
     message: str
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file cannot be used; the message says why."""
 
 
@@ -48,18 +51,53 @@ class Clone:
     task_folders: tuple[Path, ...]
     """Folders `NN-Name` with an info.json, in the order of their numbers."""
     commit: str
-    """Empty if the folder is no git repository."""
+    """Empty if the folder is not a git repository."""
 
     def place(self, path: Path) -> str:
         """A path as messages name it."""
         return path.relative_to(self.root).as_posix()
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path, all links followed, stays below the clone."""
+        return _stays_below(self.root, path)
+
+    def read_bytes(self, path: Path) -> bytes:
+        """The content of a file of the clone.
+
+        Raises:
+            UnreadableFile: it is missing, a link, too large, a Git-LFS pointer, or outside the clone.
+        """
+        return _read_below(self.root, path)
+
+    def read_text(self, path: Path) -> str:
+        """The text of a file of the clone.
+
+        Raises:
+            UnreadableFile: see `read_bytes`; or it is not UTF-8.
+        """
+        try:
+            return self.read_bytes(path).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise UnreadableFile(f"not UTF-8 (byte {error.start})") from error
+
+    def read_json(self, path: Path) -> Any:
+        """The value in a JSON file of the clone.
+
+        Raises:
+            UnreadableFile: see `read_text`; or it is not JSON.
+        """
+        text = self.read_text(path)
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise UnreadableFile(f"not JSON ({one_line(error)[:100]})") from error
 
 
 def open_clone(root: Path) -> Clone:
     """Look for results and tasks below `root`.
 
     Raises:
-        InputError: neither is there.
+        InputError: neither is there, or `results` is a link that leads out of the clone.
     """
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; give a clone of the original repository")
@@ -67,7 +105,9 @@ def open_clone(root: Path) -> Clone:
     folders = sorted(_task_folders(root), key=lambda path: (number_of(path.name) or (0, ""), path))
     if not results.is_dir() and not folders:
         raise InputError(f"{root}: neither results/ nor a task with info.json; give a clone of the original repository")
-    return Clone(root, results if results.is_dir() else None, tuple(folders), _commit(root / ".git"))
+    if not _stays_below(root, results):
+        raise InputError(f"{results}: a link that leads out of the clone; remove it")
+    return Clone(root, results if results.is_dir() else None, tuple(folders), _commit(root))
 
 
 def number_of(name: str) -> tuple[int, str] | None:
@@ -94,22 +134,26 @@ def _task_folders(root: Path) -> Iterator[Path]:
             below[:] = [name for name in below if name not in (".git", "results")]
 
 
-def read_bytes(path: Path) -> bytes:
-    """A file of the clone.
+def _stays_below(root: Path, path: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # links that lead to each other
+        return False
 
-    Raises:
-        Unreadable: a link, missing, too large, or a Git-LFS pointer in its place.
-    """
+
+def _read_below(root: Path, path: Path) -> bytes:
+    if not _stays_below(root, path):
+        raise UnreadableFile("a link that leads out of the clone")
     try:
         if path.is_symlink() or not path.is_file():
-            raise Unreadable("missing, or not a plain file")
+            raise UnreadableFile("missing, or not a plain file")
         if path.stat().st_size > MAX_BYTES:
-            raise Unreadable(f"larger than {MAX_BYTES // 2**20} MiB")
-        data = path.read_bytes()
+            raise UnreadableFile(f"larger than {MAX_BYTES // 2**20} MiB")
+        data = read_regular(path, MAX_BYTES)
     except OSError as error:
-        raise Unreadable(str(error.strerror)) from error
+        raise UnreadableFile(str(error.strerror)) from error
     if is_pointer(data):
-        raise Unreadable("a Git-LFS pointer: the content is not in the clone")
+        raise UnreadableFile("a Git-LFS pointer: the content is not in the clone")
     return data
 
 
@@ -118,43 +162,19 @@ def is_pointer(data: bytes) -> bool:
     return data.startswith(_POINTER) and len(data) < 1024
 
 
-def read_text(path: Path) -> str:
-    """A text file of the clone.
-
-    Raises:
-        Unreadable: see `read_bytes`; or it is not UTF-8.
-    """
+def _commit(root: Path) -> str:
+    """The commit that is checked out, read without git: it may not be installed. Empty if it is not known."""
+    git = root / ".git"
     try:
-        return read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Unreadable(f"not UTF-8 (byte {error.start})") from error
-
-
-def read_json(path: Path) -> Any:
-    """A JSON file of the clone.
-
-    Raises:
-        Unreadable: see `read_text`; or it is not JSON.
-    """
-    text = read_text(path)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"not JSON ({one_line(error)[:100]})") from error
-
-
-def _commit(git: Path) -> str:
-    """The commit that is checked out, read without git: it may not be installed."""
-    try:
-        head = (git / "HEAD").read_text(encoding="ascii").strip()
+        head = _read_below(root, git / "HEAD").decode("ascii").strip()
         name = head.removeprefix("ref: ")
         if name == head:
             found = head
         elif (git / name).is_file():
-            found = (git / name).read_text(encoding="ascii").strip()
+            found = _read_below(root, git / name).decode("ascii").strip()
         else:
-            packed = (git / "packed-refs").read_text(encoding="utf-8").splitlines()
+            packed = _read_below(root, git / "packed-refs").decode("utf-8").splitlines()
             found = next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")
-    except (OSError, UnicodeDecodeError):
+    except (UnreadableFile, OSError, UnicodeDecodeError, ValueError):
         return ""
     return found if re.fullmatch(r"[0-9a-f]{40}", found) else ""

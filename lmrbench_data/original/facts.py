@@ -11,12 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from ..errors import InputError
+from ..base.errors import InputError
 
 Setting = Literal["no_agent", "openhands_agent"]
 Category = Literal["CC", "LC", "LI"]
 
-#: What agents did, in the columns of actions.csv.
+#: Kinds of agents' actions: the columns of actions.csv.
 ACTIONS = ("browse", "browse_interactive", "edit", "finish", "message", "read", "run", "run_ipython", "think")
 
 
@@ -36,7 +36,7 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Session:
+class PublishedSession:
     """One agent's session on one paper, as counts of its actions."""
 
     model: str
@@ -45,8 +45,8 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Structure:
-    """One of the original's repositories. The original measured nothing (all 0) for three of them."""
+class PublishedStructure:
+    """One of the original's repositories. Three of them have no measures (all 0)."""
 
     paper: int
     folder: str
@@ -71,7 +71,7 @@ def labels(folder: str | Path | None = None) -> tuple[Label, ...]:
     return _read("labels.csv", _label, folder)
 
 
-def sessions(folder: str | Path | None = None) -> tuple[Session, ...]:
+def sessions(folder: str | Path | None = None) -> tuple[PublishedSession, ...]:
     """The sessions of OpenHands that the original published, 66 with a name.
 
     Args:
@@ -83,7 +83,7 @@ def sessions(folder: str | Path | None = None) -> tuple[Session, ...]:
     return _read("actions.csv", _session, folder)
 
 
-def structures() -> tuple[Structure, ...]:
+def structures() -> tuple[PublishedStructure, ...]:
     """The original's repositories as folders of files."""
     return _read("structure.csv", _structure)
 
@@ -102,12 +102,12 @@ def _label(row: Mapping[str, str]) -> Label:
     )
 
 
-def _session(row: Mapping[str, str]) -> Session:
-    return Session(row["model"], int(row["paper"]), {action: int(row[action]) for action in ACTIONS})
+def _session(row: Mapping[str, str]) -> PublishedSession:
+    return PublishedSession(row["model"], int(row["paper"]), {action: int(row[action]) for action in ACTIONS})
 
 
-def _structure(row: Mapping[str, str]) -> Structure:
-    return Structure(
+def _structure(row: Mapping[str, str]) -> PublishedStructure:
+    return PublishedStructure(
         paper=int(row["paper"]),
         folder=row["folder"],
         files=int(row["files"]),

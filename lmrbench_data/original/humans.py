@@ -2,19 +2,20 @@
 
 from typing import Any, NamedTuple
 
-from ..evaluate.judge.category import Category
-from ..evaluate.reports.annotations import MAX_NAME
-from .clone import SETTINGS, Unreadable
+from lmrbench_evaluate.judge.category import Category
+from lmrbench_evaluate.reports.annotations import MAX_NAME
+
+from .clone import SETTINGS, UnreadableFile
 from .judgements import SCALE
 
 _TOP = max(SCALE)
 
 
 class HumanLabel(NamedTuple):
-    """What one person said of one answer."""
+    """One person's label of one answer."""
 
     annotator: str
-    """In small letters: one of the files writes its own name in two ways."""
+    """In lower case: one of the files spells its own name in two ways."""
     setting: str
     model: str
     paper: int
@@ -24,7 +25,7 @@ class HumanLabel(NamedTuple):
 
 
 class HumanLabels(NamedTuple):
-    """What a file of labels says."""
+    """The labels in a file."""
 
     labels: list[HumanLabel]
     problems: list[str]
@@ -36,13 +37,13 @@ def read_human_labels(value: Any) -> HumanLabels:
     """The labels of one file.
 
     The scale is 1 incorrect logic, 2 logic correct, 3 completely correct. A file whose smallest label is 0 counts from
-    0 and is shifted by one; no other is, so that a file which was mended is not shifted twice.
+    0 and is shifted by one; no other is, so that a corrected file is not shifted twice.
 
     Raises:
-        Unreadable: not a list of records, or a file whose labels run from 0 to 3: no scale has four steps.
+        UnreadableFile: not a list of records, or a file whose labels run from 0 to 3: no scale has four steps.
     """
     if not isinstance(value, list):
-        raise Unreadable("not a list of records")
+        raise UnreadableFile("not a list of records")
     problems: list[str] = []
     records = []
     for number, record in enumerate(value):
@@ -53,7 +54,7 @@ def read_human_labels(value: Any) -> HumanLabels:
     scores = [record["human_judge_result"] for _, record in records]
     shift = 1 if scores and min(scores) == 0 else 0
     if scores and max(scores) + shift > _TOP:
-        raise Unreadable(f"labels from {min(scores)} to {max(scores)}: not a scale of three; the file is left out")
+        raise UnreadableFile(f"labels from {min(scores)} to {max(scores)}: not a scale of three; the file is left out")
     found: dict[tuple[Any, ...], tuple[int, HumanLabel | None]] = {}
     for number, record in records:
         label = HumanLabel(
@@ -75,18 +76,18 @@ def read_human_labels(value: Any) -> HumanLabels:
 
 
 def _wrong(record: Any) -> str:
-    """What is the matter with a record; empty if nothing is."""
+    """The fault of a record; empty if it has none."""
     if not isinstance(record, dict):
         return "not an object"
     for name in ("annotator", "agent_type", "model_name"):
         value = record.get(name)
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
-            return f"{name} is no text of 1 to {MAX_NAME} characters"
+            return f"{name} is not a text of 1 to {MAX_NAME} characters"
     if record["agent_type"] not in SETTINGS.values():
         return f"agent_type is none of {', '.join(SETTINGS.values())}"
     for name, least in (("paper_index", 1), ("function_index", 0), ("human_judge_result", 0)):
         if type(record.get(name)) is not int or record[name] < least:
-            return f"{name} is no whole number from {least} on"
+            return f"{name} is not a whole number of at least {least}"
     if record["human_judge_result"] > _TOP:
         return f"human_judge_result is {record['human_judge_result']}, beyond {_TOP}"
-    return "" if isinstance(record.get("comment", ""), str | None) else "comment is no text"
+    return "" if isinstance(record.get("comment", ""), str | None) else "comment is not a text"

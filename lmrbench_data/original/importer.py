@@ -1,50 +1,59 @@
-"""Import a clone of the original repository: its results, labels, sessions and tasks, and what is wrong with them."""
+"""Import a clone of the original repository: results, labels, sessions and answers, and what is wrong with them."""
 
-import csv
-import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError
-from ..progress import Progress
-from ..version import __version__
+from lmrbench_evaluate.judge.judgement_log import FILE as JUDGEMENTS
+
+from ..base.errors import ArgumentError
+from ..base.progress import Progress
+from ..base.version import __version__
+from ..dataset.build import FILES, write_dataset
+from ..dataset.rows import DatasetRow
+from ..loader import dataset_sha256, recordings_sha256
+from ..tasks.manifest import Benchmark
+from .answer_files import judgeable_answers, write_answers
+from .answers import AGENT, Recovered, recover_answers
 from .catalogue import Catalogue, read_catalogue
 from .clone import Clone, Problem, open_clone
+from .goals import read_goals
 from .humans import HumanLabel
-from .judgements import Judgement
-from .output import ImportFolder
-from .results import Results, read_results
-from .run_folders import SOURCE, annotation_lines, run_files
-from .sessions import Trajectory, identify, read_events, read_session, session_folders
-from .tasks import ImportedTasks, import_tasks, write_tasks
-
-#: The setting of OpenHands sessions.
-_AGENT = "openhands_agent"
+from .import_folder import ImportFolder, csv_bytes
+from .interfaces import Interface, compare_interfaces
+from .judgements import PublishedJudgement
+from .openhands import Trajectory, identify, read_events, read_session, session_folders
+from .published_results import Results, read_results
+from .run_folders import SOURCE, annotation_lines, run_files, with_other_judges
+from .task_rows import build_rows, own_rows
 
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """What was imported of one task."""
+    """Counts of one imported task."""
 
     task: str
     function_index: int
     instance_id: str
-    in_dataset: bool
     unit_tests: int
     judgements: int
     labels: int
     sessions: int
+    answers: int
+    """Answers that were rebuilt."""
+    is_evaluable: bool
+    """Whether the published reference has the interface of ours."""
     problems: int
-    """Of its paper's folder."""
+    """Problems of its paper's folder."""
 
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What an import came to."""
+    """The result of an import."""
 
     out: Path
     commit: str
@@ -52,8 +61,10 @@ class ImportSummary:
     labels: int
     sessions: int
     sessions_not_counted: int
-    rows: int
-    """Of the dataset."""
+    answers: dict[str, int]
+    """`Recovery` → number of answers."""
+    evaluable: int
+    """Rebuilt answers that our tests can evaluate."""
     tasks: list[TaskSummary] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -63,46 +74,55 @@ class ImportSummary:
 
 
 def import_original(source: str | Path, out: str | Path, progress: Progress | None = None) -> ImportSummary:
-    """Import a clone into a folder. The same call again writes the same files, and removes what is no longer there.
+    """Import a clone into a folder. Repeating the call writes the same files and removes files that it no longer makes.
 
     Args:
         source: folder of the clone.
         out: folder that is written.
-        progress: told of each session and each task.
+        progress: counts the sessions.
 
     Raises:
-        InputError: no clone is there.
-        ArgumentError: `out` holds something else than an earlier import, or lies inside the clone.
+        InputError: not a clone.
+        ArgumentError: `out` holds other files than an earlier import's, or is inside the clone.
     """
     progress = progress or Progress()
     out = Path(out)
     clone = open_clone(Path(source))
     if out.resolve().is_relative_to(clone.root.resolve()):
-        raise ArgumentError("out", f"{out}: lies inside the clone; give a folder outside it")
+        raise ArgumentError("out", f"{out}: is inside the clone; give a folder outside it")
     folder = ImportFolder(out)
     problems: list[Problem] = []
     catalogue = read_catalogue(clone, problems)
     version = f"0.0.0+{clone.commit[:12]}" if clone.commit else "0.0.0"
     results = read_results(clone, catalogue, problems)
-    progress.start(len(session_folders(clone)) + len(catalogue.infos))
+    progress.start(len(session_folders(clone)))
     trajectories = _read_sessions(clone, catalogue, problems, progress)
-    imported = import_tasks(clone, catalogue, version, problems, progress)
+    goals = read_goals(clone, catalogue, problems)
+    rows = build_rows(clone, goals, version, problems)
+    dataset = _write_rows(folder, rows, version)
 
     runs: list[str] = []
     keys = catalogue.expected.union(*(evaluation.answers for evaluation in results.evaluations))
     functions = {key: catalogue.functions[key] for key in sorted(keys)}
+    models = [item.model for item in results.evaluations if item.setting == AGENT and item.judged]
+    recovered = recover_answers(clone, trajectories, goals, list(functions.values()), models)
+    judgeable = judgeable_answers(recovered, {row["instance_id"] for row in rows})
+    interfaces = compare_interfaces(goals, own_rows())
+    evaluable = write_answers(folder, recovered, goals, interfaces, judgeable)
     for evaluation in results.evaluations:
         name = f"runs/{evaluation.setting}-{re.sub(r'[^a-zA-Z0-9._-]', '-', evaluation.model)}"
         name += f"-{len(runs)}" * (name in runs)
         runs.append(name)
-        for file, content in run_files(evaluation, functions, version=version, commit=clone.commit).items():
-            folder.write(f"{name}/{file}", content)
+        of_run = judgeable.get(evaluation.model, {}) if evaluation.setting == AGENT else {}
+        files = run_files(evaluation, functions, of_run, dataset=dataset, version=version, commit=clone.commit)
+        for file, content in files.items():
+            mine = with_other_judges(out / name / file, content) if file == JUDGEMENTS else content
+            folder.write(f"{name}/{file}", mine)
     if results.labels:
         folder.write("annotations.jsonl", annotation_lines(results.labels))
-    if rows := _label_rows(results, problems):
-        folder.write("labels.csv", _csv(rows))
-    _write_sessions(folder, trajectories)
-    write_tasks(folder, imported, version)
+    if table := _label_rows(results, problems):
+        folder.write("labels.csv", csv_bytes(table))
+    _write_sessions(folder, clone, trajectories)
     problems = sorted(set(problems))
     summary = ImportSummary(
         out,
@@ -111,8 +131,9 @@ def import_original(source: str | Path, out: str | Path, progress: Progress | No
         len(results.labels),
         sum(trajectory.counted for trajectory in trajectories),
         sum(not trajectory.counted for trajectory in trajectories),
-        len(imported.rows),
-        _tasks(catalogue, results, trajectories, imported, problems),
+        dict(Counter(str(item.recovery) for item in recovered)),
+        evaluable,
+        _tasks(catalogue, results, trajectories, recovered, interfaces, problems),
         problems,
     )
     record = summary.as_dict()
@@ -122,7 +143,7 @@ def import_original(source: str | Path, out: str | Path, progress: Progress | No
 
 
 def _read_sessions(clone: Clone, catalogue: Catalogue, problems: list[Problem], progress: Progress) -> list[Trajectory]:
-    """The sessions of all models, un-named ones told by their task; one of each model and paper counts."""
+    """The sessions of all models; unnamed ones are identified by their task. One of each model and paper counts."""
     found: list[tuple[Trajectory, str]] = []
     for model, path in session_folders(clone):
         trajectory, task = read_session(clone, model, path, problems)
@@ -152,17 +173,17 @@ def _read_sessions(clone: Clone, catalogue: Catalogue, problems: list[Problem], 
     return sorted(kept, key=lambda item: (item.model, item.paper or 0, not item.counted, item.session))
 
 
-def _write_sessions(folder: ImportFolder, trajectories: Sequence[Trajectory]) -> None:
+def _write_sessions(folder: ImportFolder, clone: Clone, trajectories: Sequence[Trajectory]) -> None:
     """The events of each session, an index of them, and the actions of those that count."""
     index = []
     for trajectory in trajectories:
         name = f"trajectories/{trajectory.model}/{trajectory.session}.jsonl"
-        events = "".join(f"{json.dumps(event)}\n" for event in read_events(trajectory))
+        events = "".join(f"{json.dumps(event)}\n" for event in read_events(clone, trajectory))
         folder.write(name, events.encode("ascii"))
         index.append(
             {
                 "model": trajectory.model,
-                "setting": _AGENT,
+                "setting": AGENT,
                 "session": trajectory.session,
                 "paper": trajectory.paper,
                 "counted": trajectory.counted,
@@ -179,7 +200,21 @@ def _write_sessions(folder: ImportFolder, trajectories: Sequence[Trajectory]) ->
         if trajectory.counted
     ]
     if rows:
-        folder.write("actions.csv", _csv(rows))
+        folder.write("actions.csv", csv_bytes(rows))
+
+
+def _write_rows(folder: ImportFolder, rows: Sequence[DatasetRow], version: str) -> dict[str, str]:
+    """Write the dataset for judging; return what run.json says of it."""
+    if not rows:
+        return {}
+    place = folder.path / "dataset"
+    benchmark = Benchmark(SOURCE, "LMR-Bench, the original release (imported)", version, "", "")
+    write_dataset(rows, place, benchmark, imported_card="original_card.md")
+    for name in FILES:
+        if (place / name).is_file():
+            folder.note(f"dataset/{name}")
+    identity = {"dataset_sha256": dataset_sha256(rows), "recordings_sha256": recordings_sha256(rows)}
+    return {"dataset": str(place), **identity}
 
 
 def _label_rows(results: Results, problems: list[Problem]) -> list[dict[str, object]]:
@@ -196,7 +231,7 @@ def _label_rows(results: Results, problems: list[Problem]) -> list[dict[str, obj
         if len({other.category for other, _ in several}) > 1:
             message = "people disagree on this answer: annotations.jsonl has them all, labels.csv none"
             problems.append(Problem(f"{model} ({setting})", instance_id, message))
-        elif isinstance(judged, Judgement):
+        elif isinstance(judged, PublishedJudgement):
             test = evaluation.tests.get((paper, index)) if evaluation else None
             rows.append(
                 {
@@ -214,32 +249,26 @@ def _label_rows(results: Results, problems: list[Problem]) -> list[dict[str, obj
     return rows
 
 
-def _csv(rows: Sequence[Mapping[str, object]]) -> bytes:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().encode("utf-8")
-
-
 def _tasks(
     catalogue: Catalogue,
     results: Results,
     trajectories: Sequence[Trajectory],
-    imported: ImportedTasks,
+    recovered: Sequence[Recovered],
+    interfaces: Sequence[Interface],
     problems: Sequence[Problem],
 ) -> list[TaskSummary]:
-    in_dataset = {row["instance_id"] for row in imported.rows}
+    same = {item.instance_id for item in interfaces if item.is_same}
     found = []
     for key, function in sorted(catalogue.functions.items()):
         labels = sum(other == function for _, other in results.labels)
         tests = sum(key in evaluation.tests for evaluation in results.evaluations)
-        judgements = sum(isinstance(item.judged.get(key), Judgement) for item in results.evaluations)
+        judgements = sum(isinstance(item.judged.get(key), PublishedJudgement) for item in results.evaluations)
         described = any(info.paper == function.paper for info in catalogue.infos)
         if described or key in catalogue.expected or tests or judgements or labels:
             sessions = sum(item.counted and item.paper == function.paper for item in trajectories)
             told = sum(problem.subject == function.subject for problem in problems)
-            there = function.instance_id in in_dataset
-            counts = tests, judgements, labels, sessions, told
-            found.append(TaskSummary(function.subject, function.index, function.instance_id, there, *counts))
+            answers = sum(item.function == function and item.text is not None for item in recovered)
+            names = function.subject, function.index, function.instance_id
+            counts = tests, judgements, labels, sessions, answers
+            found.append(TaskSummary(*names, *counts, function.instance_id in same, told))
     return found

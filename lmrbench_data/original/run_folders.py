@@ -1,7 +1,8 @@
 """Write the original's results as run folders and annotations, which reports read like our own.
 
 A run says that it is imported and never official. Its dataset has an identity of its own, so that no table holds it
-beside a run on our tasks. The original has one level: what passes is both reproduced and robust.
+beside a run on our tasks. A run whose answers were rebuilt has them, for judges and analyses. The original has one
+level: what passes is both reproduced and robust.
 """
 
 import hashlib
@@ -11,20 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..evaluate.judge.parse import Opinion
-from ..evaluate.judge.store import FILE, Judge, JudgementFile, Vote, VoteKey
-from ..evaluate.predictions import UNSTATED
-from ..evaluate.runs.standing import IMPORTED
-from ..evaluate.verdict import Status
-from ..rows import ResultRow
-from ..version import __version__
+from lmrbench_evaluate.judge.judgement_log import FILE, JudgementLog, VoteKey
+from lmrbench_evaluate.judge.parse import Opinion
+from lmrbench_evaluate.judge.question_log import Judge, QuestionOutcome
+from lmrbench_evaluate.predictions.prediction import UNSTATED, Prediction
+from lmrbench_evaluate.runs.eligibility import IMPORTED
+from lmrbench_evaluate.verdict.verdict import Status
+
+from ..base.version import __version__
+from ..dataset.rows import ResultRow
 from .catalogue import Function
 from .humans import HumanLabel
-from .judgements import Judgement
-from .results import Evaluation, Key
+from .judgements import PublishedJudgement
+from .published_results import Evaluation, Key
 from .unit_tests import RULE, UnitTest
 
-#: What the dataset of imported runs is called, and who reached their verdicts.
+#: Name of the imported runs' dataset and of the source of their verdicts.
 SOURCE = "lmr-bench-original"
 #: The judge of imported runs. The files do not say which model it was, nor is the wording of its prompt at hand.
 JUDGE = Judge(f"{SOURCE}-judge", "original")
@@ -32,20 +35,27 @@ _NO_TEST = UnitTest(Status.INFRA_ERROR, "the original published no unit-test res
 
 
 def run_files(
-    evaluation: Evaluation, functions: Mapping[Key, Function], *, version: str, commit: str
+    evaluation: Evaluation,
+    functions: Mapping[Key, Function],
+    answers: Mapping[Key, Prediction],
+    *,
+    dataset: Mapping[str, str],
+    version: str,
+    commit: str,
 ) -> dict[str, bytes]:
     """The files of a run folder by name.
 
     Args:
         functions: all that the import has results of, or should have; the same for all of its runs.
+        answers: those that were rebuilt and can be judged.
+        dataset: `dataset`, `dataset_sha256` and `recordings_sha256` of the rows that they answer; empty if there are
+            none.
         version: of the dataset, as reports show it.
         commit: of the clone; empty if it is not known.
     """
     facts = {
         "run_id": f"{SOURCE}-{evaluation.setting}-{evaluation.model}",
-        "dataset": SOURCE,
-        "dataset_sha256": _identity(functions.values()),
-        "recordings_sha256": "",
+        **(dataset or {"dataset": SOURCE, "dataset_sha256": _identity(functions.values()), "recordings_sha256": ""}),
         "benchmark_version": version,
         "harness_version": __version__,
         "sandbox": SOURCE,
@@ -57,11 +67,33 @@ def run_files(
         IMPORTED: {"source": SOURCE, "commit": commit, "verdicts": RULE},
         "complete": all(key in evaluation.tests for key in evaluation.answers),
     }
-    rows = [_row(evaluation, key, functions[key], facts) for key in evaluation.answers]
+    hashes = {key: _answer_sha256(evaluation, functions[key], answers.get(key)) for key in evaluation.answers}
+    rows = [_row(evaluation, key, functions[key], hashes[key], facts) for key in evaluation.answers]
     files = {"run.json": json.dumps(facts, indent=2).encode() + b"\n", "results.jsonl": _lines(rows)}
     if evaluation.judged:
-        files[FILE] = _judgements(evaluation, functions)
+        files[FILE] = _judgements(evaluation, functions, hashes)
+    if answers:
+        files["predictions.jsonl"] = _lines(answers[key].as_row() for key in evaluation.answers if key in answers)
     return files
+
+
+def with_other_judges(path: Path, own: bytes) -> bytes:
+    """The original's judgements and, after them, those that others have made of the run since it was imported.
+
+    Args:
+        path: the file of judgements that is there, if any.
+    """
+    if not path.is_file():
+        return own
+    others = []
+    for line in path.read_bytes().splitlines(keepends=True):
+        try:
+            model = json.loads(line)["judge_model"]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            continue  # cut short
+        if model != JUDGE.model:
+            others.append(line)
+    return own + b"".join(others)
 
 
 def annotation_lines(labels: Sequence[tuple[HumanLabel, Function]]) -> bytes:
@@ -86,13 +118,15 @@ def _identity(functions: Iterable[Function]) -> str:
     return hashlib.sha256("\n".join([SOURCE, *names]).encode()).hexdigest()
 
 
-def _answer_sha256(evaluation: Evaluation, function: Function) -> str:
-    """Stands for the hash of an answer that was not published: each has its own."""
+def _answer_sha256(evaluation: Evaluation, function: Function, answer: Prediction | None) -> str:
+    """The hash of an answer; for an answer that could not be rebuilt, a unique substitute."""
+    if answer is not None:
+        return answer.sha256
     names = SOURCE, evaluation.setting, evaluation.model, function.instance_id
     return hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
-def _row(evaluation: Evaluation, key: Key, function: Function, facts: dict[str, Any]) -> ResultRow:
+def _row(evaluation: Evaluation, key: Key, function: Function, sha256: str, facts: dict[str, Any]) -> ResultRow:
     test = evaluation.tests.get(key, _NO_TEST)
     return {
         "run_id": facts["run_id"],
@@ -102,7 +136,7 @@ def _row(evaluation: Evaluation, key: Key, function: Function, facts: dict[str, 
         "setting": evaluation.setting,
         "track": UNSTATED,
         "sample": 0,
-        "prediction_sha256": _answer_sha256(evaluation, function),
+        "prediction_sha256": sha256,
         "status": str(test.status),
         "core_status": str(test.status),
         "detail": test.detail,
@@ -118,21 +152,20 @@ def _row(evaluation: Evaluation, key: Key, function: Function, facts: dict[str, 
     }
 
 
-def _judgements(evaluation: Evaluation, functions: Mapping[Key, Function]) -> bytes:
+def _judgements(evaluation: Evaluation, functions: Mapping[Key, Function], hashes: Mapping[Key, str]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        with JudgementFile.open(Path(folder)) as file:
+        with JudgementLog.open(Path(folder) / FILE) as file:
             for key, judged in sorted(evaluation.judged.items()):
-                function = functions[key]
-                answer = function.instance_id, _answer_sha256(evaluation, function), UNSTATED
+                answer = functions[key].instance_id, hashes[key], UNSTATED
                 file.append(VoteKey(answer, JUDGE, 0), _vote(judged))
         return (Path(folder) / FILE).read_bytes()
 
 
-def _vote(judged: Judgement | str) -> Vote:
-    """What the original's judge said; what it took is not known."""
+def _vote(judged: PublishedJudgement | str) -> QuestionOutcome[Opinion]:
+    """The vote of the original's judge, whose cost is not known."""
     if isinstance(judged, str):
-        return Vote(error=judged, counted=False, judged_at="")
-    return Vote(Opinion(judged.category, "", "", judged.rationale), counted=False, judged_at="")
+        return QuestionOutcome(error=judged, counted=False, asked_at="")
+    return QuestionOutcome(Opinion(judged.category, "", "", judged.rationale), counted=False, asked_at="")
 
 
 def _lines(rows: Iterable[Any]) -> bytes:

@@ -1,13 +1,14 @@
 """Read the original's `results.txt`, one line a log, in all dialects that it was written in.
 
-The footer and everything that does not name one function for certain decide nothing: they are compared, and told.
+The footer, and lines that do not name one function for certain, decide nothing: they are compared and reported.
 """
 
 import re
 from typing import NamedTuple
 
-from ..evaluate.verdict import Status
-from ..text import counted
+from lmrbench_evaluate.verdict.verdict import Status
+
+from ..base.text import counted
 from .catalogue import Catalogue, Function
 from .clone import number_of
 
@@ -30,7 +31,7 @@ class UnitTest(NamedTuple):
 
 
 class UnitTests(NamedTuple):
-    """What a results.txt says."""
+    """The verdicts in a results.txt."""
 
     verdicts: dict[tuple[int, int], UnitTest]
     """By paper and function index."""
@@ -105,11 +106,11 @@ def _parse(line: str) -> tuple[UnitTest | None, str, str]:
 
 
 def _function(catalogue: Catalogue, folder: str, log: str) -> tuple[Function | None, str]:
-    """Which function a log is about, or why nobody can tell."""
+    """The function that a log is about, or why it is not known."""
     paper = number_of(folder)
     functions = catalogue.of_paper(paper[0]) if paper else []
     if not functions:
-        return None, f"{folder!r} is no paper that is known; left out"
+        return None, f"{folder!r} is not a known paper; left out"
     name = _LOG.fullmatch(log) if log else None
     if name and name[1]:
         function = next((item for item in functions if item.index == int(name[1]) - 1), None)

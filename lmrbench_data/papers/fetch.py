@@ -1,57 +1,85 @@
 """Download a PDF: politely, in pieces that a stop does not lose, and only if it is one."""
 
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from ..errors import InfraError, InputError
-from ..hub import retry_after_s
-from ..text import error_line
-from ..version import __version__
-from .store import MAX_BYTES
+from ..base.errors import InfraError, InputError
+from ..base.hub_client import retry_after_s
+from ..base.text import error_line
+from ..base.version import __version__
+from .paper_cache import MAX_BYTES
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 TRIES = 5
 #: Seconds between two downloads: arXiv asks for three.
 PAUSE_S = 3.0
 TIMEOUT_S = 60.0
+#: To open a connection: whoever does not answer at all is not waited for.
+CONNECT_S = 10.0
 _WAIT_AT_MOST_S = 120.0
 _BY_HAND = "`lmrbench papers add ID FILE` takes a PDF that you have"
 _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 
-def fetch_pdf(url: str, part: Path, say: Callable[[str], None] = lambda line: None) -> bytes:
+class UnreachableError(InfraError):
+    """No connection to the server can be opened, which waiting seldom changes: there is no network, or a closed one."""
+
+
+def is_public(url: str) -> bool:
+    """Whether an address is https at a named host: a dataset of a stranger must not reach into the user's network."""
+    return bool(re.match(r"https://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(:443)?(/|$)", url))
+
+
+def fetch_pdf(
+    url: str,
+    part: Path,
+    say: Callable[[str], None] = lambda line: None,
+    is_allowed: Callable[[str], bool] = is_public,
+) -> bytes:
     """The PDF at an address.
 
     Args:
         part: where an unfinished download is kept, to go on from.
         say: told of each try that failed.
+        is_allowed: whether an address may be asked, one that a server redirects to included.
 
     Raises:
-        InputError: the address gives something else than a PDF, or refuses.
-        InfraError: the server cannot be reached, or keeps failing.
+        InputError: the address gives something else than a PDF, refuses, or may not be asked.
+        UnreachableError: no connection can be opened; said at the first try.
+        InfraError: the server keeps failing.
     """
-    import httpx
+    import httpx2
+
+    def look(request: httpx2.Request) -> None:
+        if not is_allowed(str(request.url)):
+            where = "is" if str(request.url) == url else f"redirects to {str(request.url)[:200]}, which is"
+            raise InputError(f"{url}: {where} not an https address of a public host; {_BY_HAND}")
 
     headers = {"User-Agent": f"lmrbench/{__version__} (research benchmark; one download a paper)"}
     reason = ""
-    with httpx.Client(follow_redirects=True, timeout=TIMEOUT_S, headers=headers) as client:
+    timeout, hooks = httpx2.Timeout(TIMEOUT_S, connect=CONNECT_S), {"request": [look]}
+    with httpx2.Client(follow_redirects=True, timeout=timeout, headers=headers, event_hooks=hooks) as client:
         for attempt in range(TRIES):
             wait = 2.0**attempt
             try:
                 return _try(client, url, part)
-            except httpx.HTTPStatusError as error:
+            except httpx2.HTTPStatusError as error:
                 status = error.response.status_code
                 reason = f"HTTP {status}"
                 if status not in _TRY_AGAIN:
                     raise InputError(f"{url}: {reason}; {_BY_HAND}") from None
                 asked = retry_after_s(error.response.headers.get("Retry-After", ""))
                 wait = min(asked or wait, _WAIT_AT_MOST_S)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+                raise UnreachableError(f"{host(url)} cannot be reached ({error_line(error)})") from error
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 reason = f"{type(error).__name__}: {error_line(error)}"
             say(f"{url}: {reason}; trying again" if attempt + 1 < TRIES else f"{url}: {reason}")
             if attempt + 1 < TRIES:
@@ -59,20 +87,25 @@ def fetch_pdf(url: str, part: Path, say: Callable[[str], None] = lambda line: No
     raise InfraError(f"{url}: {reason}, after {TRIES} tries; try again later, or {_BY_HAND}")
 
 
+def host(url: str) -> str:
+    """The server of an address."""
+    return urlsplit(url).netloc
+
+
 def pause() -> None:
     """Wait between two downloads."""
     time.sleep(PAUSE_S * _scale())
 
 
-def _try(client: "httpx.Client", url: str, part: Path) -> bytes:
-    import httpx
+def _try(client: "httpx2.Client", url: str, part: Path) -> bytes:
+    import httpx2
 
     part.parent.mkdir(parents=True, exist_ok=True)
     have = part.stat().st_size if part.exists() else 0
     with client.stream("GET", url, headers={"Range": f"bytes={have}-"} if have else {}) as response:
         if response.status_code == 416:  # there is nothing after what we have: it is whole, or another file
             part.unlink()
-            raise httpx.ReadError("the rest of the download is not there any more")
+            raise httpx2.ReadError("the rest of the download is not there any more")
         response.raise_for_status()
         goes_on = (
             have

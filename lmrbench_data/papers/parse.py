@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import __file__ as _package
-from ..errors import InfraError, InputError
-from ..extras import need
+from ..base.errors import InfraError, InputError
+from ..base.extras import need
 
 #: Changes with what is made of a PDF.
 PARSER = "2"
@@ -44,7 +43,7 @@ def parse_pdf(path: Path, form: str, pages: str = "") -> str:
     need("papers", "reading a PDF")
     chosen = _page_numbers(pages)
     question = json.dumps({"path": str(path), "form": form, "pages": chosen})
-    command = [sys.executable, "-I", "-c", _BOOT, str(Path(_package).parent.parent)]
+    command = [sys.executable, "-I", "-c", _BOOT, str(Path(__file__).resolve().parents[2])]
     try:
         done = subprocess.run(command, input=question.encode(), capture_output=True, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:

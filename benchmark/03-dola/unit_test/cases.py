@@ -81,10 +81,15 @@ def full_run(model: nn.Module, input_ids: Tensor, mature_layer: int = 5, **optio
 
 
 def decoded_rows(seed: int, rows: list[str], defaults: dict | None = None, **options) -> Tensor:
-    """Decode a script in static mode in which row b wants the b-th of a step's tokens: an end `e`, or another one."""
-    others = torch.randperm(4, generator=torch.Generator().manual_seed(seed)).tolist()
+    """Decode a script in static mode in which row b wants the b-th of a step's tokens: an end `e`, or another one.
+
+    The others, `a` to `d`, are 0 and three of 8 to 39, in an order that the seed decides.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    large = 8 + torch.randperm(32, generator=generator)[:3]
+    others = torch.cat([torch.zeros(1, dtype=torch.long), large])[torch.randperm(4, generator=generator)].tolist()
     tokens = {"e": 5, "f": 6, **dict(zip("abcd", others, strict=True))}
-    script = torch.zeros(len(rows), 6, len(rows[0]), 8)
+    script = torch.zeros(len(rows), 6, len(rows[0]), 40)
     for step, row in enumerate(rows):
         for place, name in enumerate(row):
             script[step, 5, place, tokens[name]] = 6.0
@@ -216,8 +221,8 @@ def case_ties(seed):
         full_run(ScriptedLM(script), prompts(2), candidate_premature_layers=layers, max_length=9)["counts"]
         for layers in ([1, 2, 3], [3, 1, 2])
     ]
-    tied = torch.zeros(1, 6, 1, 8)
-    tied[0, 5, 0, torch.randperm(8, generator=torch.Generator().manual_seed(seed))[:3]] = 3.0
+    tied = torch.zeros(1, 6, 1, 64)
+    tied[0, 5, 0, torch.randperm(64, generator=torch.Generator().manual_seed(seed))[:3]] = 3.0
     return counts, dola_greedy_decode(ScriptedLM(tied), prompts(), 5, 1, max_length=4)
 
 

@@ -155,7 +155,7 @@ def case_one_label_among_test_rows(seed):
     for rare in (0, 1):
         labels = np.full(20, 1 - rare)
         labels[[4, 10, 13]] = rare
-        layers = labelled_layers(seed, labels, width=4, shifts=(0.5, 2.5))
+        layers = labelled_layers(seed, labels, width=4, shifts=(0.3, 0.5, 0.7, 0.9, 2.5))
         results[f"only {1 - rare} tested"] = probe(layers, labels, 12)
     return results
 

@@ -104,18 +104,21 @@ def case_pairs_in_mixed_order(seed):
 @core
 @compare(rtol=1e-3, atol=2e-3, sign_invariant=True)
 def case_signs_and_scores(seed):
-    """With signs from labels, and recentred by the stored means, the scores no longer depend on an arbitrary sign."""
+    """With signs from labels, and recentred by the stored means, the scores no longer depend on an arbitrary sign.
+
+    A habit that has nothing to do with the labels varies almost as much as the concept, so that the mean difference
+    between the labels points elsewhere than the first component.
+    """
     rng = np.random.default_rng([11, seed])
     labels = [[1, 0] if draw < 0.5 else [0, 1] for draw in rng.random(40)]
     side = 2.0 * np.concatenate(labels) - 1
     states = {}
     for layer in (-1, -2):
-        direction = rng.normal(size=12)
-        direction /= np.linalg.norm(direction)
+        concept, habit = np.linalg.qr(rng.normal(size=(12, 2)))[0].T
         topic = np.repeat(rng.normal(size=(40, 12)), 2, axis=0)
-        rows = 3.0 * topic + 1.5 * side[:, None] * direction + 0.15 * rng.normal(size=(80, 12)) + 2.0
-        states[layer] = rows.astype(np.float32)
-    reader = PCARepReader()
+        rows = 3.0 * topic + 1.5 * side[:, None] * concept + 1.2 * rng.normal(size=(80, 1)) * habit
+        states[layer] = (rows + 0.15 * rng.normal(size=(80, 12)) + 2.0).astype(np.float32)
+    reader = PCARepReader(2)
     differences = {layer: rows[::2] - rows[1::2] for layer, rows in states.items()}
     reader.directions = reader.get_rep_directions(None, None, differences, [-1, -2], train_choices=labels)
     reader.direction_signs = reader.get_signs(states, labels, [-1, -2])

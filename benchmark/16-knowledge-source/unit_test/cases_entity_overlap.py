@@ -152,7 +152,7 @@ def case_missing_entities(seed):
 
 @compare(exact=True)
 def case_single_group_single_row_empty(seed):
-    frame = random_frame(seed, 12, 3, 5)
+    frame = random_frame(seed, 40, 3, 16)
     columns = ["relation_group_id", "statement_subject", "parametric_object"]
     frames = [frame[frame["relation_group_id"] == "g7"], frame.iloc[:1], frame.iloc[:0], pd.DataFrame(columns=columns)]
     return [matrix(given) for given in frames]

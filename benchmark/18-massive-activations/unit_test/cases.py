@@ -75,11 +75,12 @@ def case_other_images(seed):
 @core
 @compare(rtol=1e-3, atol=1e-3)
 def case_experiment_2(seed):
-    """All layers of one model, one after the other: what is reported about them."""
+    """All layers of one model, one after the other: what is saved of them, and what is reported about them."""
     model, layers, val_transform = load_vit("dinov2_reg", "tiny", seed=seed)
     with tempfile.TemporaryDirectory() as folder:
         summaries = run_exp2(layers, model, val_transform, folder, "dinov2_reg", "tiny")
-        return [dataclasses.asdict(summary) for summary in summaries], sorted(os.listdir(folder))
+        saved_layers = [results(folder, layer_id) for layer_id in range(1, len(layers) + 1)]
+    return [dataclasses.asdict(summary) for summary in summaries], saved_layers
 
 
 def write_png(path: Path, pixels: np.ndarray) -> None:

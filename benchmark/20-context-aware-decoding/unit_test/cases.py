@@ -141,9 +141,10 @@ def case_law_at_temperature_one(seed):
 @core
 @compare(checker="total_variation", atol=0.15)
 def case_law_at_other_temperatures(seed):
-    """Frequencies at temperatures below and above one."""
+    """Frequencies at temperatures below and above one, each with an order of its own."""
     logits = [-0.5, -1.5, 1.0, -1.0, -0.5], [3.0, -2.0, 3.5, -0.5, 2.5]
-    return [frequencies(seed, *logits, alpha=0.5, temperature=temperature) for temperature in (0.5, 3.0)]
+    temperatures = 0.4, 0.5, 0.6, 3.0
+    return [frequencies(4 * seed + i, *logits, alpha=0.5, temperature=t) for i, t in enumerate(temperatures)]
 
 
 @compare(checker="total_variation", atol=0.15)
@@ -180,7 +181,8 @@ def case_empty_context_and_nothing_new(seed):
 def case_large_logits(seed):
     """Logits of up to 1000 in size, at the default temperature and at 1: some tokens have no chance."""
     full, prior = [-1000.0, -900.0, -1000.0, -700.0, -950.0], [0.0, 900.0, 1000.0, 1000.0, 0.0]
-    return [drawn(seed, full, prior, alpha=1.0, max_length=3, temperature=t) for t in (1e-14, 1.0)]
+    trials = enumerate((1e-14, 1.0, 1e-14, 1.0))
+    return [drawn(4 * seed + i, full, prior, alpha=1.0, max_length=3, temperature=t) for i, t in trials]
 
 
 @compare(exact=True)
@@ -191,7 +193,7 @@ def case_half_precision_logits(seed):
         # In units above 1.75. At 1.3, the first token leads by 0.6, and trails if the product with alpha is rounded.
         for alpha, *counts in ((0.5, [6, 10, 2], [0, 13, 0]), (1.3, [0, 2, 0], [3, 7, 8])):
             rows = [[*(1.75 + count * unit for count in row), 0.0] for row in counts]
-            outputs.append(drawn(seed, *rows, dtype=dtype, alpha=alpha, max_length=2))
+            outputs.append(drawn(4 * seed + len(outputs), *rows, dtype=dtype, alpha=alpha, max_length=2))
     return outputs
 
 

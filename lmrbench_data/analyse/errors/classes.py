@@ -8,11 +8,11 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from ...evaluate.reports.annotations import LabelColumn
+from lmrbench_evaluate.reports.annotations import LabelColumn
 
 
 class ErrorClass(StrEnum):
-    """Why an answer fails, in the order of the paper's text."""
+    """A reason why an answer fails; the order is that of the paper's text."""
 
     PAPER_PARSING = "paper parsing"
     INCOMPLETE_COMPREHENSION = "incomplete comprehension"
@@ -22,14 +22,14 @@ class ErrorClass(StrEnum):
 
 
 class Classes(NamedTuple):
-    """What an answer shows."""
+    """The error classes of an answer."""
 
     primary: ErrorClass
     all: frozenset[ErrorClass]
     """The primary one among them."""
 
     def __str__(self) -> str:
-        """As people write it: the primary one first."""
+        """The notation of label files: the primary class first."""
         return "; ".join([self.primary, *sorted(self.all - {self.primary})])
 
 

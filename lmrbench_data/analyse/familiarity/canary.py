@@ -1,6 +1,6 @@
-"""Canary search: does a model go on with the dataset's canary, and does a corpus hold it.
+"""Search for the canary: whether a model can complete it, and whether a corpus contains it.
 
-Each row carries a fixed canary, a GUID that stands nowhere else. A model that completes it has been trained on this
+Each row carries a fixed canary, a GUID that occurs nowhere else. A model that completes it has been trained on this
 dataset; one that does not may have been, too. A corpus is searched for the GUID's text, also in files packed by gzip.
 """
 
@@ -16,19 +16,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from ...chat.client import Endpoint, RequestFailed
+from ...base.errors import ArgumentError, InputError
+from ...base.progress import Progress
+from ...chat.client import RequestFailed
+from ...chat.endpoint import Endpoint
 from ...chat.logprobs import ECHO, LogprobClient, Unsupported
 from ...chat.loop import run_to_end
-from ...errors import ArgumentError, InputError
-from ...progress import Progress
-from ...rows import DatasetRow
+from ...dataset.rows import DatasetRow
 
 _GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-#: Of the GUID, what the model is given.
+#: Characters of the GUID that the model is given.
 _GIVEN = 9
-#: From here on luck is no explanation: one in 16 million for so many digits, ...
+#: Thresholds that rule out luck: one chance in 16 million for this many digits, ...
 SURE_DIGITS = 6
-#: ... and for so many standard deviations above random GUIDs one in 3 million, were they normal.
+#: ... and one in 3 million for this many standard deviations above random GUIDs, if they are normal.
 SURE_DEVIATIONS = 5.0
 #: Random GUIDs that the real one is compared with, where the server scores texts.
 RIVALS = 50
@@ -37,7 +38,7 @@ _BLOCK = 1 << 20
 
 @dataclass
 class CanaryAnswer:
-    """What a model makes of a canary."""
+    """A model's completion of a canary."""
 
     model: str
     digits: int
@@ -47,16 +48,16 @@ class CanaryAnswer:
     """Place of the real GUID among random ones by probability, 1 is the most likely; None if nothing is scored."""
     rivals: int = 0
     above: float | None = None
-    """By how many of their standard deviations the real GUID is more likely than random ones."""
+    """Standard deviations of random GUIDs by which the real one is more likely than their mean."""
 
     @property
     def is_known(self) -> bool:
-        """Whether luck is no explanation: six digits are right, or it is far more likely than random GUIDs."""
+        """Whether luck is ruled out: six digits are right, or it is far more likely than random GUIDs."""
         return self.digits >= SURE_DIGITS or (self.above is not None and self.above >= SURE_DEVIATIONS)
 
     @property
     def line(self) -> str:
-        """What a report says."""
+        """The sentence in a report."""
         rank = "" if self.rank is None else f", and it ranks {self.rank} of {self.rivals + 1} by probability"
         verdict = "it was trained on this dataset" if self.is_known else "no sign that it was trained on this dataset"
         return f"Canary: {self.model} completes {self.digits} of {self.of} digits{rank}: {verdict}."
@@ -64,7 +65,7 @@ class CanaryAnswer:
 
 @dataclass
 class CorpusSearch:
-    """What was found in a folder."""
+    """The result of a search in a folder."""
 
     files: int = 0
     hits: list[str] = field(default_factory=list)
@@ -85,7 +86,7 @@ def canary_of(rows: Sequence[DatasetRow]) -> tuple[str, str]:
 
 
 def ask_for_canary(endpoint: Endpoint, rows: Sequence[DatasetRow]) -> CanaryAnswer:
-    """Ask a model to go on with the canary; where the server scores texts, compare it with random GUIDs.
+    """Ask a model to complete the canary; if the server scores texts, compare it with random GUIDs.
 
     Raises:
         InputError: no canary, or a key or model that the server does not know.
@@ -123,7 +124,8 @@ def ask_for_canary(endpoint: Endpoint, rows: Sequence[DatasetRow]) -> CanaryAnsw
 
 async def _likely(client: LogprobClient, words: str, guid: str) -> float:
     """The mean log-probability of a GUID's tokens."""
-    tokens = [token.logprob for token in await client.score(words + guid) if token.start >= len(words)]
+    scored = await client.score(words + guid)
+    tokens = [token.logprob for token in scored.tokens if token.start >= len(words)]
     return sum(tokens) / len(tokens) if tokens else float("-inf")
 
 
@@ -132,7 +134,7 @@ def _digits(text: str) -> int:
 
 
 def _right(written: str, guid: str) -> int:
-    """How many digits of the rest of a GUID stand where what was written begins, or behind its beginning repeated."""
+    """Digits of the rest of a GUID that a text begins with, at its start or after a repeated beginning of the GUID."""
     wanted, best = guid[_GIVEN:].replace("-", ""), 0
     for said in (written.lower(), *written.lower().split(guid[:_GIVEN])[1:]):
         digits = re.sub(r"[\s`'\"-]", "", said)
@@ -179,7 +181,7 @@ def _holds(path: Path, guid: str) -> bool:
 
 
 def _blocks(file: IO[bytes] | gzip.GzipFile, overlap: int) -> Iterator[bytes]:
-    """A file in lower case, block by block; what stands across two of them is in the second."""
+    """A file in lower case, block by block; each block repeats the end of the one before."""
     rest = b""
     while block := file.read(_BLOCK):
         block = rest + block.lower()

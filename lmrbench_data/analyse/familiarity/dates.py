@@ -1,7 +1,7 @@
 """Papers before and after a model's knowledge cut-off, and how it scores on each part.
 
 The date of a paper is that of its first arXiv version, which the arXiv id names, else its year. Rows have no date of
-the original repository: it is taken to have come with the paper.
+the original repository; it is assumed to be the paper's.
 """
 
 import re
@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import ArgumentError
-from ...evaluate.reports.familiarity import Part, parts_of
-from ...evaluate.reports.scores import ModelScore, Tally, score_runs
-from ...evaluate.runs.results import read_facts
-from ...loader import dataset_sha256, load_rows
-from ...rows import DatasetRow
+from lmrbench_evaluate.reports.familiarity import CutoffSide, tallies_by_side
+from lmrbench_evaluate.reports.scores import ModelScore, Tally, score_runs
+from lmrbench_evaluate.runs.dataset import rows_of_run
+from lmrbench_evaluate.runs.results import read_facts
+
+from ...base.errors import ArgumentError
+from ...dataset.rows import DatasetRow
 
 _ARXIV = re.compile(r"(\d\d)(0[1-9]|1[0-2])\.\d{4,5}(v\d+)?")
 _OLD_ARXIV = re.compile(r"[a-z-]+(?:\.[A-Z]{2})?/(\d\d)(0[1-9]|1[0-2])\d{3}(v\d+)?")
@@ -22,7 +23,7 @@ _MONTH = re.compile(r"(19|20)\d\d-(0[1-9]|1[0-2])")
 
 
 def published(row: DatasetRow) -> str:
-    """When a row's paper could first be read: `YYYY-MM`, or `YYYY` if no more is known."""
+    """When a row's paper was first published: `YYYY-MM`, or `YYYY` if the month is not known."""
     if found := _ARXIV.fullmatch(row["arxiv_id"] or ""):
         return f"20{found[1]}-{found[2]}"
     if found := _OLD_ARXIV.fullmatch(row["arxiv_id"] or ""):
@@ -34,13 +35,13 @@ def read_cutoffs(texts: Sequence[str], models: Sequence[str]) -> dict[str, str]:
     """Cut-offs by model, from `YYYY-MM` for all models and `MODEL=YYYY-MM` for one.
 
     Raises:
-        ArgumentError: no month, or a model that has no answers.
+        ArgumentError: not a valid month, or a model without answers.
     """
     common, special = "", {}
     for text in texts:
         model, _, month = text.rpartition("=")
         if not _MONTH.fullmatch(month):
-            raise ArgumentError("cutoff", f"{text!r} is no month; give one such as 2024-06, or MODEL=2024-06")
+            raise ArgumentError("cutoff", f"{text!r} is not a valid month; give one such as 2024-06, or MODEL=2024-06")
         if model and model not in models:
             raise ArgumentError("cutoff", f"no answers of {model!r}; the runs have {', '.join(sorted(set(models)))}")
         if model:
@@ -59,7 +60,7 @@ class Split:
 
     score: ModelScore
     cutoff: str
-    parts: Mapping[Part, Tally]
+    parts: Mapping[CutoffSide, Tally]
 
 
 def split_scores(
@@ -74,12 +75,9 @@ def split_scores(
     dates: dict[str, str] = {}
     for run in runs:
         facts = read_facts(run)
-        spec = dataset or facts["dataset"]
-        rows = load_rows(spec)
-        if dataset_sha256(rows) != facts["dataset_sha256"]:
-            raise ArgumentError(
-                "dataset", f"{run} was evaluated on other rows than {spec!r} has; name the one it was on"
-            )
-        dates |= {row["instance_id"]: published(row) for row in rows if row["instance_id"] in facts["scope"]}
+        rows = rows_of_run(run, dataset)
+        dates |= {name: published(row) for name, row in rows.items() if name in facts["scope"]}
     months = read_cutoffs(cutoffs, [score.model for score in scores])
-    return [Split(score, months[score.model], parts_of(score, months[score.model], dates)) for score in scores], dates
+    return [
+        Split(score, months[score.model], tallies_by_side(score, months[score.model], dates)) for score in scores
+    ], dates

@@ -1,11 +1,11 @@
 """The texts whose probabilities are compared: a reference's body under the masked prefix, and controls.
 
-Nobody has seen the reference before this dataset is crawled: the repositories are our own text. What a probe sees is
-how familiar a model is with the code of the method. A control is the same code told otherwise:
+No model has seen a reference before this dataset is crawled: the repositories are our own text. A probe measures how
+familiar a model is with the code of the method. A control is the same code in other words:
 
 - `variant`: another right implementation of ours, as natural as the reference;
 - `renamed`: the reference with other names of variables, so less natural to any model;
-- `mutant`: the reference with a small mistake, so less plausible to whoever knows the method.
+- `mutant`: the reference with a small mistake, so less plausible to a model that knows the method.
 """
 
 import ast
@@ -14,18 +14,19 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...errors import LMRBenchError
-from ...evaluate.answer import splice_function
-from ...evaluate.tasks.faults import read_variant
+from lmrbench_evaluate.checks.faults import read_variant
+from lmrbench_evaluate.rebuild.answer import splice_function
+
+from ...base.errors import LMRBenchError
+from ...base.source import block_end, find_function, first_line, offset, split_lines
+from ...dataset.rows import DatasetRow
 from ...loader import read_archive
-from ...rows import DatasetRow
-from ...source import block_end, find_function, first_line, offset, split_lines
-from ...tasks import Task
+from ...tasks.task import Task
 
 REFERENCE, VARIANT, RENAMED, MUTANT = "reference", "variant", "renamed", "mutant"
 CONTROLS = (VARIANT, RENAMED, MUTANT)
 MAX_VARIANTS, MAX_MUTANTS = 2, 3
-#: Names that a variable gets in the renamed reference: common ones, which say little.
+#: Names for the variables of the renamed reference: common words with little meaning.
 _WORDS = (
     *("values", "result", "item", "part", "current", "total", "data", "output", "entry", "block", "state", "chunk"),
     *("piece", "first", "second", "rest", "number", "found", "left", "right", "inner", "outer", "extra", "buffer"),
@@ -33,7 +34,7 @@ _WORDS = (
 
 
 class Body(NamedTuple):
-    """The body of a goal function, as it goes on after the prefix."""
+    """The body of a goal function, which follows the prefix."""
 
     kind: str
     """`reference`, or one of `CONTROLS`."""
@@ -41,8 +42,8 @@ class Body(NamedTuple):
     text: str
 
 
-class Probe(NamedTuple):
-    """What a model is asked about an instance."""
+class ProbeTexts(NamedTuple):
+    """The prefix of an instance and the bodies that are compared after it."""
 
     instance_id: str
     prefix: str
@@ -60,11 +61,11 @@ class Probe(NamedTuple):
         return hashlib.sha256(f"{self.prefix}\0{body.text}".encode()).hexdigest()
 
 
-def build_probe(row: DatasetRow, task: Task | None = None) -> Probe:
+def probe_texts(row: DatasetRow, task: Task | None = None) -> ProbeTexts:
     """The texts of an instance.
 
     Args:
-        task: where the row comes from, if that is at hand: it has the variants.
+        task: the row's task, if available; it has the variants.
     """
     masked = read_archive(row["repo_archive"])[row["goal_file"]].data.decode("utf-8")
     golden, goal = row["golden_file"], row["goal_function"]
@@ -75,7 +76,7 @@ def build_probe(row: DatasetRow, task: Task | None = None) -> Probe:
     found.append(Body(RENAMED, "", split_at_body(renamed, goal)[1]))
     found += _mutants(golden, goal)
     different = {body.text: body for body in reversed(found)}
-    return Probe(row["instance_id"], prefix, tuple(body for body in found if different[body.text] is body))
+    return ProbeTexts(row["instance_id"], prefix, tuple(body for body in found if different[body.text] is body))
 
 
 def split_at_body(source: str, goal_function: str) -> tuple[str, str]:
@@ -135,7 +136,7 @@ def _variants(row: DatasetRow, task: Task | None, masked: str) -> Iterator[Body]
 
 def _mutants(golden: str, goal: str) -> Iterator[Body]:
     """Some mutants from all over the function, if libcst is installed."""
-    from ...evaluate.tasks.mutants import make_mutants
+    from lmrbench_evaluate.checks.mutants import make_mutants
 
     try:
         mutants = make_mutants(golden, goal, most=MAX_MUTANTS)

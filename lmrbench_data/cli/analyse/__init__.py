@@ -4,7 +4,7 @@ import typer
 
 from . import actions, dependencies, errors, familiarity, structure, tables
 
-app = typer.Typer(no_args_is_help=True, help="Tables and analyses of the LMR-BENCH paper, on its data or on your runs.")
+app = typer.Typer(no_args_is_help=True, help="Run the paper's analyses on its data or on your runs.")
 app.command("tables")(tables.tables)
 app.command("actions")(actions.actions)
 app.command("structure")(structure.structure)

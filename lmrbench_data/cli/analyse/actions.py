@@ -22,7 +22,7 @@ def actions(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """What agents do: edit, finish, message, read, run.
+    """Count what agents do: edit, finish, message, read, run.
 
     Shares by model and by outcome, as in the LMR-BENCH paper's Figures 5 and 6: of its own sessions, or of your runs.
     Give run folders that were evaluated from an agent's predictions; an agent's own folder does, without outcomes.
@@ -30,10 +30,11 @@ def actions(
 
     Example: lmrbench analyse actions runs/mini --figure actions.png
     """
+    from lmrbench_evaluate.verdict.levels import Level
+
     from ...analyse.actions import analyse_actions
     from ...analyse.sessions import original_sessions, run_sessions
-    from ...errors import ArgumentError
-    from ...evaluate.levels import Level
+    from ...base.errors import ArgumentError
 
     check_names(out, figure)
     original = imported(runs)

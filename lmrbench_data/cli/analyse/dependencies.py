@@ -20,7 +20,9 @@ def dependencies(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Dependency recall: of the names that references take from elsewhere, the share that answers use, too.
+    """Measure dependency recall of answers.
+
+    It is the share of the names that references take from elsewhere which answers use as well.
 
     Names come from the function's own file, from other files of the repository and from libraries. Shown by outcome,
     model and category, and by error class where a model or people have named some. Code is read, never run.
@@ -28,9 +30,10 @@ def dependencies(
 
     Example: lmrbench analyse dependencies runs/mine
     """
+    from lmrbench_evaluate.reports.annotations import read_annotations
+
     from ...analyse.dependencies import as_dict, dependency_recall
     from ...analyse.errors.classes import COLUMN
-    from ...evaluate.reports.annotations import read_annotations
 
     annotations, bad = read_annotations(labels, COLUMN) if labels else ([], [])
     for row in bad:

@@ -1,22 +1,21 @@
 """`lmrbench analyse familiarity`: dates beside cut-offs, probabilities of references, the canary."""
 
 import functools
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..model_options import BaseUrl, Instances, Model, Questions, Retries, Rpm, Timeout
-from ..options import DatasetSpec, MovedDataset
+from ...analyse.familiarity.settings import ProbeSettings
+from ...base.settings import setting
+from ...chat.endpoint import Endpoint
+from ..options import DatasetSpec, MovedDataset, options
 from ..output import Json, interruptible, print_json, print_table, progress_bar, put, say
 
-app = typer.Typer(
-    no_args_is_help=True, help="What a model may have known beforehand: dates, probabilities, the canary."
-)
+app = typer.Typer(no_args_is_help=True, help="Look for signs that a model knew the benchmark.")
 
-Runs = Annotated[
-    list[Path] | None, typer.Option("--run", help="Runs of this model whose reports are to say it (repeatable).")
+RunsOfModel = Annotated[
+    list[Path] | None, typer.Option("--run", help="Run of this model whose report shows the result (repeatable).")
 ]
 
 
@@ -29,17 +28,18 @@ def cutoff(
     dataset: MovedDataset = None,
     as_json: Json = False,
 ) -> None:
-    """Score runs on papers up to a model's knowledge cut-off and after it.
+    """Score runs on papers before and after a cut-off date.
 
     A paper's date is that of its first arXiv version (the arXiv id says the month), else its year. The reports of the
     runs show the result in a line.
 
     Example: lmrbench analyse familiarity cutoff runs/mine --cutoff 2024-06
     """
+    from lmrbench_evaluate.reports.familiarity import keep_familiarity
+
     from ... import api
     from ...analyse.familiarity.dates import split_scores
-    from ...analyse.familiarity.tables import split_table
-    from ...evaluate.reports.familiarity import keep_familiarity
+    from ...analyse.familiarity.familiarity_tables import split_table
 
     splits, dates = split_scores(runs, cutoffs, dataset)
     for run in runs:
@@ -66,42 +66,35 @@ def cutoff(
 
 
 @app.command()
-def probe(
-    model: Model,
-    base_url: BaseUrl = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; by default runs/familiarity-MODEL.")] = None,
-    run: Runs = None,
-    workers: Questions = 4,
-    rpm: Rpm = None,
-    retries: Retries = 5,
-    timeout: Timeout = 300.0,
-    instance: Instances = None,
-    dataset: DatasetSpec = "embedded",
-    as_json: Json = False,
-) -> None:
-    """Measure how familiar a model is with the methods' code: probabilities of references and controls, verbatim runs.
+@options(ProbeSettings, without=("max_tokens",))
+def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = False) -> None:
+    """Measure how familiar a model is with the methods' code.
+
+    Compare the probabilities of references and controls, and the length of verbatim runs.
 
     Works best with a server that echoes prompts with log-probabilities (vLLM and others, completions); says what it can
-    tell with any other. The same command again asks only for what is missing.
+    tell with any other. Re-run the command to resume.
 
     Example: lmrbench analyse familiarity probe --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1
     """
-    from ...analyse.familiarity.probe import FILE, ProbeSettings, build_probes
+    from ...analyse.familiarity.familiarity_tables import WAYS, probe_dict, probe_line, probe_tables
+    from ...analyse.familiarity.probe import build_probes
     from ...analyse.familiarity.probe import probe as ask
-    from ...analyse.familiarity.tables import WAYS, probe_dict, probe_line, probe_tables
-    from ...chat.client import Endpoint
+    from ...analyse.familiarity.probe_log import FILE
+    from ...base.paths import benchmark_folder, has_variants
     from ...loader import load_rows
-    from ...tasks import load_tasks
+    from ...tasks.task import load_tasks
 
-    place = out or Path("runs") / re.sub(r"[^\w.-]", "-", f"familiarity-{model}")
-    settings = ProbeSettings(place, Endpoint(model, base_url, retries, timeout, None, rpm), workers)
-    rows = load_rows(dataset)
-    tasks = load_tasks() if dataset == "embedded" else []
-    probes = functools.partial(build_probes, rows, tasks, instance or ())
-    with interruptible(f"answers so far are in {place / FILE}"), progress_bar("probing", shown=not as_json) as progress:
+    model, answers = settings.endpoint.model, settings.folder / FILE
+    rows = load_rows(settings.dataset)
+    tasks = load_tasks() if settings.dataset == "embedded" and has_variants(benchmark_folder()) else []
+    if settings.dataset == "embedded" and not tasks:
+        say("warning: variants are in a checkout only; references are compared with renamed and changed ones alone")
+    probes = functools.partial(build_probes, rows, tasks, settings.instances)
+    with interruptible(f"answers so far are in {answers}"), progress_bar("probing", shown=not as_json) as progress:
         summary = ask(settings, probes, progress)
     if summary.complete:
-        _keep(run, "probes", model, {"way": summary.way, "line": probe_line(summary)})
+        _keep(runs, "probes", model, {"way": summary.way, "line": probe_line(summary)})
     if as_json:
         print_json(probe_dict(summary))
     else:
@@ -112,38 +105,38 @@ def probe(
             "Logarithms are natural; intervals are 95 %, by bootstrap over instances. References are our own text: this"
         )
         put("measures how familiar the method's code is, not whether our files were seen.")
-        put(f"answers: {place / FILE}   asked now: {summary.asked}, there before: {summary.kept}")
+        put(f"answers: {answers}   asked now: {summary.asked}, there before: {summary.kept}")
     if not summary.complete:
         say(f"incomplete: {summary.stopped or f'{summary.errors} requests failed ({summary.first_error})'}")
-        say("the same command asks for those that are missing, and only for them")
+        say(summary.hint)
         raise typer.Exit(3)
 
 
 @app.command()
+@options(
+    Endpoint,
+    without=("max_tokens", "requests_per_minute"),
+    model=setting("", "Model that is asked to complete the dataset's canary."),
+)
 def canary(
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Ask this model to complete the dataset's canary.")
-    ] = None,
-    base_url: BaseUrl = None,
+    settings: Endpoint,
     corpus: Annotated[
-        Path | None, typer.Option("--corpus", help="Search the files of this folder for it, gzip ones unpacked.")
+        Path | None, typer.Option("--corpus", help="Folder of text to search; gzip files are unpacked.")
     ] = None,
-    run: Runs = None,
-    retries: Retries = 5,
-    timeout: Timeout = 300.0,
+    runs: RunsOfModel = None,
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
 ) -> None:
-    """Search for the dataset's canary: in what a model completes, or in a folder of text.
+    """Search a model or a folder of text for the canary.
 
     Example: lmrbench analyse familiarity canary --corpus crawl/ --model my-model --base-url http://localhost:8000/v1
     """
     from ...analyse.familiarity.canary import ask_for_canary, canary_of, search_corpus
-    from ...chat.client import Endpoint
-    from ...errors import InputError
+    from ...base.errors import InputError
     from ...loader import load_rows
 
-    if model is None and corpus is None:
+    model = settings.model
+    if not model and corpus is None:
         raise InputError("nothing to search: give a model to ask (--model), or a folder of text (--corpus)")
     rows = load_rows(dataset)
     found: dict[str, object] = {"canary": "".join(canary_of(rows))}
@@ -157,9 +150,9 @@ def canary(
                 put(f"  {path}")
         for path in searched.unreadable:
             say(f"{path}: cannot be read")
-    if model is not None:
-        answer = ask_for_canary(Endpoint(model, base_url, retries, timeout), rows)
-        _keep(run, "canaries", model, {"known": answer.is_known, "line": answer.line})
+    if model:
+        answer = ask_for_canary(settings, rows)
+        _keep(runs, "canaries", model, {"known": answer.is_known, "line": answer.line})
         found["model"] = {**vars(answer), "known": answer.is_known}
         if not as_json:
             put(answer.line)
@@ -169,8 +162,9 @@ def canary(
 
 def _keep(runs: list[Path] | None, key: str, model: str, found: dict[str, object]) -> None:
     """Note what was found in runs, whose reports are written anew."""
+    from lmrbench_evaluate.reports.familiarity import keep_familiarity
+
     from ... import api
-    from ...evaluate.reports.familiarity import keep_familiarity
 
     for folder in runs or ():
         opened = api.open_run(folder)

@@ -29,8 +29,8 @@ def imported(runs: list[Path] | None) -> Path | None:
     Raises:
         InputError: it was given beside others.
     """
-    from ...analyse.answers import IMPORT
-    from ...errors import InputError
+    from ...analyse.judged_answers import IMPORT
+    from ...base.errors import InputError
 
     found = [path for path in runs or () if (path / IMPORT).is_file()]
     if found and len(runs or ()) > 1:

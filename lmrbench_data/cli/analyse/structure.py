@@ -28,17 +28,18 @@ def structure(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Does a repository's structure tell success?
+    """Relate a repository's structure to success.
 
     Logistic regression of solved or not on depth, branch factor and imbalance of directories, the length of the goal
     function, and the model (the LMR-BENCH paper's Appendix G), errors clustered by paper. Needs the extra `report`.
 
     Example: lmrbench analyse structure runs/a runs/b --figure odds.png
     """
-    from ...analyse.answers import original_answers, rows_of_runs, run_answers
+    from lmrbench_evaluate.reports.annotations import read_annotations
+
+    from ...analyse.judged_answers import original_answers, rows_of_import, rows_of_runs, run_answers
     from ...analyse.structure import analyse_structure
-    from ...errors import ArgumentError
-    from ...evaluate.reports.annotations import read_annotations
+    from ...base.errors import ArgumentError
 
     check_names(out, figure)
     original = imported(runs)
@@ -49,7 +50,7 @@ def structure(
         answers = run_answers(runs, judge_model, annotations, bad)
         found = analyse_structure(answers, rows_of_runs(runs, dataset), solved_by)
     else:
-        found = analyse_structure(original_answers(original), solved_by=solved_by)
+        found = analyse_structure(original_answers(original), rows_of_import(original), solved_by)
     present(found, as_json, out, figure)
     if bad:
         raise typer.Exit(1)

@@ -15,38 +15,31 @@ def tables(
         Path | None, typer.Option("--labels", help="People's labels (.csv, .jsonl) of the runs' answers.")
     ] = None,
     judge_model: JudgeModel = None,
-    printed: Annotated[
-        Path | None,
-        typer.Option(
-            "--printed", help="Numbers copied from a paper, to be checked: CSV of group, rater, label, percent."
-        ),
-    ] = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """The paper's Tables 2 and 6, agreement and conflicts.
+    """Reproduce the paper's Table 2, agreement and conflicts.
 
     Accuracy, the categories of the judge and of people, and how far tests, judge and people agree: of the LMR-BENCH
     paper's own data, with a word on which of its numbers follow from it, or of your runs.
 
     Example: lmrbench analyse tables runs/mine --labels labels.csv
     """
-    from ...analyse.answers import original_answers, run_answers
-    from ...analyse.printed import read_printed
-    from ...analyse.tables import make_tables
-    from ...errors import ArgumentError
-    from ...evaluate.reports.annotations import read_annotations
+    from lmrbench_evaluate.reports.annotations import read_annotations
+
+    from ...analyse.judged_answers import original_answers, run_answers
+    from ...analyse.paper_tables import make_tables
+    from ...base.errors import ArgumentError
 
     check_names(out)
     original = imported(runs)
     if labels and (original or not runs):
         raise ArgumentError("labels", "are of the answers of runs; name a run, too (the original's data has its own)")
-    given = read_printed(printed) if printed else []
     annotations, bad = read_annotations(labels) if labels else ([], [])
     if runs and not original:
-        found = make_tables(run_answers(runs, judge_model, annotations, bad), given)
+        found = make_tables(run_answers(runs, judge_model, annotations, bad))
     else:
-        found = make_tables(original_answers(original), given)
+        found = make_tables(original_answers(original))
     present(found, as_json, out)
     if bad:
         raise typer.Exit(1)

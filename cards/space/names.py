@@ -1,1 +1,0 @@
-../../lmrbench_data/names.py

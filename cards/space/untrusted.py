@@ -1,1 +1,0 @@
-../../lmrbench_data/untrusted.py

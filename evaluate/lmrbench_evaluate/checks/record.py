@@ -1,0 +1,221 @@
+"""Record references: run each in the sandbox and keep what its cases return beside the task.
+
+A recording that still agrees within the tolerances of its cases is left as it is: last bits that another CPU gives do
+not rewrite files that nobody changed. One from the local sandbox, which proves nothing for
+others, gives way to Docker's.
+"""
+
+import concurrent.futures
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.base.archive import gzip_bytes
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.dataset.rows import DeclaredCase
+from lmrbench_data.tasks.recordings import Recording, last_recording, read_recording, write_recording
+from lmrbench_data.tasks.task import Implementation, Task
+
+from ..rebuild.workspace import workspace_tar
+from ..sandbox.base import Ended, Limits, Sandbox
+from ..sandbox.turns import run_fairly
+from ..verdict.compare import ATOL, CHECKERS, RTOL, Comparison, TooLargeError, first_difference
+from ..verdict.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
+from ..verdict.expected import unpack_frames
+
+
+class State(StrEnum):
+    """What became of the recording of an instance."""
+
+    UP_TO_DATE = "up to date"
+    AGREES = "agrees"
+    """The task changed, its outputs did not: the recorded ones stay."""
+    RECORDED = "recorded"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One instance whose recording is now that of the task as it is."""
+
+    instance_id: str
+    state: State
+    size: int
+    """Bytes of its recorded outputs."""
+
+
+def record_tasks(
+    tasks: Sequence[Task], sandbox: Sandbox, *, workers: int = 2, force: bool = False
+) -> Iterator[Recorded]:
+    """Bring the recordings of tasks up to date; yield each instance when it is.
+
+    Args:
+        force: run references whose recording is up to date as well, and replace outputs that agree.
+
+    Raises:
+        InputError: a reference raised, timed out or returned something that cannot be recorded.
+        InfraError: the machinery failed.
+    """
+
+    def work(task: Task, implementation: Implementation) -> Recorded:
+        recording = None if force else _up_to_date(task, implementation, sandbox)
+        state = State.UP_TO_DATE
+        if recording is None:
+            state, recording = _refresh(task, implementation, sandbox, force)
+        return Recorded(implementation.instance_id, state, len(recording.outputs))
+
+    pool = concurrent.futures.ThreadPoolExecutor(workers)
+    try:
+        jobs = [pool.submit(work, task, item) for task in tasks for item in task.implementations]
+        for job in concurrent.futures.as_completed(jobs):
+            yield job.result()
+    finally:  # after an error the caller closes the sandbox, which ends what still runs
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _refresh(task: Task, implementation: Implementation, sandbox: Sandbox, force: bool) -> tuple[State, Recording]:
+    new = record(task, implementation, sandbox)
+    old = last_recording(task, implementation)
+    agrees = old is not None and not force and _agree(old, new)
+    kept = old if old is not None and agrees else new
+    write_recording(task, implementation, kept)
+    return State.AGREES if agrees else State.RECORDED, kept
+
+
+def _up_to_date(task: Task, implementation: Implementation, sandbox: Sandbox) -> Recording | None:
+    try:
+        recording = read_recording(task, implementation)
+    except InputError:  # missing, damaged or older than the task
+        return None
+    return None if recording.sandbox == "local" != sandbox.name else recording
+
+
+def record(task: Task, implementation: Implementation, sandbox: Sandbox) -> Recording:
+    """Run the reference of one instance and return what its cases return.
+
+    Raises:
+        InputError: it raised, timed out or returned something that cannot be recorded.
+        InfraError: the machinery failed.
+    """
+    where = f"{task.folder / implementation.tests.file}: {implementation.instance_id}"
+    tests, tag = implementation.tests, task.image_tag
+    workspace = workspace_tar(
+        task.golden_repo(implementation),
+        task.cases(implementation),
+        runs=None,
+        seeds=tests.seeds,
+        limit_s=tests.timeout_s,
+    )
+    outcome = run_fairly(sandbox, sandbox.prepare(tag), workspace, Limits(tests.timeout_s, tests.memory_mb))
+    if outcome.ended is not Ended.EXITED:
+        raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
+    try:
+        frames = list(read_frames(outcome.stdout))
+    except StreamError as error:
+        raise InputError(f"{where}: the reference wrote into the runner's stream ({error})") from error
+    for frame in frames:
+        if frame.kind in ("raised", "died"):
+            raise InputError(f"{where}: {_what_happened(frame)}")
+    return _recording(frames, tests.seeds, where, tag, sandbox.name)
+
+
+def _what_happened(frame: Frame) -> str:
+    place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
+    facts = read_json(frame.payload)
+    said = f"raised {facts.get('type')}: {facts.get('message')}"
+    what = said if frame.kind == "raised" else f"ended its process ({facts})"
+    return f"{place}: the reference {' '.join(what.split())[:500]}"
+
+
+def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str) -> Recording:
+    if not frames or frames[0].kind != "listing":
+        raise InputError(f"{where}: the cases could not be listed")
+    cases = [_declared(case, where) for case in json.loads(frames[0].payload)]
+    if not cases:
+        raise InputError(f"{where}: no case_<name>(seed) function; see CONTRIBUTING.md")
+    if not any(case["core"] for case in cases):  # nobody has told levels apart
+        for case in cases:
+            case["core"] = True
+    outputs = frames[1:]
+    expected = [(case["name"], seed) for case in cases for seed in seeds]
+    if [(frame.case, frame.seed) for frame in outputs if frame.kind == "output"] != expected:
+        raise InputError(f"{where}: the reference did not return once for each case and seed; see what it does")
+    how = {case["name"]: Comparison(case) for case in cases}
+    for frame in outputs:
+        try:
+            _compares(decode(frame.payload), how[frame.case])  # what is published can be read back and compared with
+        except (StreamError, TooLargeError) as error:
+            raise InputError(f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}") from error
+    outputs = _without_repetitions(outputs, cases, len(seeds))
+    packed = gzip_bytes(b"".join(map(write_frame, outputs)))
+    return Recording([dict(case) for case in cases], packed, tag, sandbox, cpu_model())
+
+
+def _without_repetitions(outputs: Sequence[Frame], cases: Sequence[DeclaredCase], seeds: int) -> list[Frame]:
+    """Mark the cases that vary with the seed; of one that does not, keep the output for the first seed.
+
+    More seeds would prove nothing more, and only cost time. With one seed nothing can be told: all may vary.
+    """
+    payloads: dict[str, set[bytes]] = {}
+    for frame in outputs:
+        payloads.setdefault(frame.case, set()).add(frame.payload)
+    for case in cases:
+        case["varies"] = len(payloads[case["name"]]) > 1 or seeds == 1
+    varying = {case["name"] for case in cases if case["varies"]}
+    first_seed = outputs[0].seed
+    return [frame for frame in outputs if frame.case in varying or frame.seed == first_seed]
+
+
+def _compares(value: Any, comparison: Comparison) -> None:
+    """Raise TooLargeError if an answer that is equal could not be recognised; in the most tedious order, where any is
+    right."""
+    turned = value[::-1] if comparison.unordered and isinstance(value, list | tuple) else value
+    if found := first_difference(value, turned, comparison):
+        raise StreamError(f"it is not equal to itself: {found}")
+
+
+def _agree(old: Recording, new: Recording) -> bool:
+    """Whether two recordings have the same cases and seeds, and outputs that are equal within the tolerances."""
+    if list(old.cases) != list(new.cases) or old.sandbox != new.sandbox:
+        return False
+    how = {case["name"]: Comparison(case) for case in new.cases}
+    try:
+        before, after = unpack_frames(old.outputs), unpack_frames(new.outputs)
+        return [(a.case, a.seed) for a in before] == [(b.case, b.seed) for b in after] and not any(
+            first_difference(decode(a.payload), decode(b.payload), how[a.case])
+            for a, b in zip(before, after, strict=True)
+        )
+    except (StreamError, TooLargeError):
+        return False
+
+
+def cpu_model() -> str:
+    """What this machine's processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return named or platform.processor() or platform.machine()
+
+
+def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
+    """A case with the defaults of its comparison spelled out, as the row publishes it."""
+    checker = declared.get("checker")
+    if checker is not None and checker not in CHECKERS:
+        raise InputError(f"{where}: case_{declared['name']}: unknown checker {checker!r}; known: {', '.join(CHECKERS)}")
+    exact = bool(declared.get("exact"))
+    return {
+        "name": declared["name"],
+        "core": bool(declared.get("core")),
+        "varies": True,
+        "rtol": 0.0 if exact else float(declared.get("rtol", RTOL)),
+        "atol": 0.0 if exact else float(declared.get("atol", ATOL)),
+        "exact": exact,
+        "unordered": bool(declared.get("unordered")),
+        "sign_invariant": bool(declared.get("sign_invariant")),
+        "checker": checker or "",
+    }

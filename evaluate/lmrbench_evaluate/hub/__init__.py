@@ -1,0 +1,1 @@
+"""Runs on the Hub: submitters send them, maintainers repeat and publish them, the leaderboard shows them."""

@@ -1,0 +1,27 @@
+"""Assemble the leaderboard Space: the files of `cards/space/` and the package's modules that it imports."""
+
+from pathlib import Path
+
+from lmrbench_data.base import limited_reader, names, ranking, shares
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.files import write_atomically
+from lmrbench_data.base.paths import cards_folder
+
+#: Modules that import nothing of the package, which a Space does not have.
+_MODULES = (names, limited_reader, ranking, shares)
+
+
+def write_space(folder: Path) -> list[Path]:
+    """Write everything that a Space repository needs into a folder, new or empty; return the files.
+
+    Raises:
+        InputError: something is in the folder, perhaps a README.md that its owner has edited.
+        OSError: a file cannot be written.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder}: is not empty; give a new folder")
+    sources = [path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()]
+    sources += [Path(str(module.__file__)) for module in _MODULES]
+    for source in sources:
+        write_atomically(folder / source.name, source.read_bytes())
+    return [folder / source.name for source in sources]

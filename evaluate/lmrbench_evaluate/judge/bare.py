@@ -1,0 +1,228 @@
+"""Show code by what it does: printed anew from its syntax tree, without the words in it that do nothing.
+
+Comments and layout go with the printing. Taken out are values that nobody uses, messages of asserts, words in
+annotations, and strings assigned to names that nobody reads. None of it changes what a function returns, and all of it
+is where a candidate would talk to its judge. Strings that the code works with, messages of `raise` too, are data.
+"""
+
+import ast
+import builtins
+import re
+from collections.abc import Collection, Iterable
+
+from lmrbench_data.base.errors import LMRBenchError
+from lmrbench_data.base.source import FunctionNode, SourceError, parse
+
+#: A string annotation that is longer says more than a type.
+_MAX_TYPE = 100
+#: Where code has one of these names, it may read any other without naming it.
+_LOOKS_AT_NAMES = frozenset({"dir", "eval", "exec", "f_locals", "getattr", "globals", "locals", "vars", "__dict__"})
+_TEXT = (str, bytes)
+
+
+class NotPlainError(LMRBenchError):
+    """Source that cannot be printed without its remarks; it must not be shown."""
+
+
+def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
+    """Python source printed anew without the words in it that do nothing; equal results do the same.
+
+    Args:
+        read_elsewhere: names of this file that other files may read.
+
+    Raises:
+        NotPlainError: it cannot be parsed or printed, or what was printed does not say the same.
+    """
+    try:
+        tree = parse(source)
+        tree = ast.fix_missing_locations(_Bare(tree, read_elsewhere).visit(tree))
+        text = ast.unparse(tree)
+        if ast.dump(parse(text)) != ast.dump(tree):
+            raise NotPlainError("the code cannot be printed anew")
+    except (SourceError, ValueError, RecursionError) as error:
+        raise NotPlainError(f"the code cannot be printed anew: {type(error).__name__} {error}") from None
+    return f"{text}\n"
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes out of a tree what does nothing."""
+
+    def __init__(self, tree: ast.Module, read_elsewhere: Collection[str]) -> None:
+        self._names = set(dir(builtins))
+        for node in ast.walk(tree):
+            match node:
+                case ast.Name(id=name) | ast.Attribute(attr=name) | ast.ClassDef(name=name):
+                    self._names.add(name)
+                case ast.alias():
+                    self._names.update((node.asname or node.name).split("."))
+        self._read_in_file = _names_read(tree)
+        self._read = self._read_in_file | set(read_elsewhere)
+        """Names whose values may be used, where the visitor is."""
+        self._scope: type[ast.AST] = ast.Module
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for field in ("annotation", "returns", "bound", "value" if type(node).__name__ == "TypeAlias" else ""):
+            if isinstance(found := getattr(node, field, None), ast.expr):
+                setattr(node, field, _Annotation(self._names).visit(found))
+        outside = self._scope, self._read
+        if isinstance(node, FunctionNode):
+            if self._scope is not ast.FunctionDef:
+                self._read = _names_read(node) | self._read_in_file & _LOOKS_AT_NAMES
+            self._scope = ast.FunctionDef
+        elif isinstance(node, ast.ClassDef):
+            self._scope = ast.ClassDef
+        super().generic_visit(node)
+        self._scope, self._read = outside
+        if getattr(node, "body", None) == [] and not isinstance(node, ast.Module):
+            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+        if isinstance(node, ast.Try) and not node.handlers and not node.finalbody:
+            node.finalbody = [ast.Pass()]
+        return node
+
+    def visit_Pass(self, node: ast.Pass) -> None:
+        """Bodies that are empty without it get it back."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        node.kind = None  # whether a string was written with the prefix `u`
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        node.value = _unused(node.value)
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        said = _unused(node.msg) if node.msg else None
+        node.msg = None if isinstance(said, ast.Constant) else said
+        return self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        return None if self._is_dead(node.targets, node.value) else self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        return None if self._is_dead([node.target], node.value) else self.generic_visit(node)
+
+    def _is_dead(self, targets: list[ast.expr], value: ast.expr | None) -> bool:
+        """Whether an assignment gives text to names that nobody reads; attributes of classes may be read anywhere."""
+        if value is None or self._scope is ast.ClassDef or self._read & _LOOKS_AT_NAMES or not _has_words(value):
+            return False
+        names = [target.id for target in targets if isinstance(target, ast.Name) and not target.id.startswith("__")]
+        unread = len(names) == len(targets) and not self._read.intersection(names)
+        return unread and isinstance(_unused(value), ast.Constant)
+
+
+def _names_read(tree: ast.AST) -> set[str]:
+    """The names that code reads, or may mean by a string."""
+    read: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load() | ast.Del()) | ast.Attribute(attr=name):
+                read.add(name)
+            case ast.AugAssign(target=ast.Name(id=name)) | ast.Constant(value=str(name)):
+                read.add(name)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                read.update(names)
+    return read
+
+
+class _Annotation(ast.NodeTransformer):
+    """Takes words out of an annotation; a string stays if it is made of names that the code has anyway."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if not isinstance(node.value, _TEXT):
+            return node
+        text = node.value if isinstance(node.value, str) else ""
+        is_type = len(text) <= _MAX_TYPE and re.fullmatch(r"[\w\[\],.| ]+", text) and not re.search(r"\w +\w", text)
+        return node if is_type and all(name in self._names for name in re.findall(r"\w+", text)) else ast.Constant(...)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Keep the arguments of a call: the callee works with them."""
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        return _unused(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        return _unused(node) if isinstance(node.op, ast.Add) else self.generic_visit(node)
+
+
+def _unused(node: ast.expr) -> ast.expr:
+    """An expression whose value nobody uses, without its words: it does and fails as before (a constant never)."""
+    match node:
+        case ast.Constant():
+            return ast.Constant(...)
+        case ast.JoinedStr(values=parts):
+            node.values = [part for part in parts if isinstance(part, ast.FormattedValue) and not _is_plain(part)]
+            return node if node.values else ast.Constant(...)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            node.elts = list(map(_unused, parts))
+            return _or_constant(node, node.elts)
+        case ast.Set(elts=parts):
+            node.elts = list(map(_truth, parts))
+            return _or_constant(node, parts)
+        case ast.Dict(keys=keys, values=values):
+            node.keys, node.values = [key and _truth(key) for key in keys], list(map(_unused, values))
+            return _or_constant(node, [*keys, *node.values])
+        case ast.IfExp():
+            node.test, node.body, node.orelse = _truth(node.test), _unused(node.body), _unused(node.orelse)
+            return _or_constant(node, [node.test, node.body, node.orelse])
+        case ast.BoolOp(values=values):
+            node.values = [*map(_truth, values[:-1]), _unused(values[-1])]
+            return _or_constant(node, node.values)
+        case ast.UnaryOp(op=ast.Not()):
+            node.operand = _unused(node.operand)
+            return _or_constant(node, [node.operand])
+        case ast.Compare(ops=ops) if all(isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot) for op in ops):
+            return _or_constant(node, [node.left, *node.comparators])
+        case ast.Lambda(args=arguments):
+            node.body = ast.Constant(...)
+            return _or_constant(node, [*arguments.defaults, *filter(None, arguments.kw_defaults)])
+        case ast.BinOp(op=ast.Mult()):
+            return ast.Constant(...) if _empty(node.left) and _is_number(node.right) else node
+        case ast.BinOp(op=ast.Add()):
+            added = _added(node)
+            return ast.Constant(...) if isinstance(added, ast.Constant) else added
+    return node
+
+
+def _added(node: ast.expr) -> ast.expr:
+    """A term of a sum that nobody uses: text stays text, because adding a number to it is an error."""
+    match node:
+        case ast.JoinedStr():
+            left = _unused(node)
+            return ast.Constant("") if isinstance(left, ast.Constant) else left
+        case ast.BinOp(op=ast.Add()):
+            node.left, node.right = _added(node.left), _added(node.right)
+            first, second = _empty(node.left), _empty(node.right)
+            return first if first and second and type(first.value) is type(second.value) else node
+    return _empty(node) or node
+
+
+def _empty(node: ast.expr | None) -> ast.Constant | None:
+    """The empty text of the type that a text has."""
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, _TEXT)
+    return ast.Constant(type(node.value)()) if is_text else None  # type: ignore[union-attr]
+
+
+def _truth(node: ast.expr) -> ast.expr:
+    """A value of which only the truth matters, or that it can be hashed: a constant text that is true is `...`."""
+    return ast.Constant(...) if _empty(node) and node.value else node  # type: ignore[attr-defined]
+
+
+def _or_constant(node: ast.expr, parts: Iterable[ast.expr | None]) -> ast.expr:
+    """The node, or a constant if all its parts are constants."""
+    return ast.Constant(...) if all(isinstance(part, ast.Constant) for part in parts) else node
+
+
+def _is_plain(field: ast.FormattedValue) -> bool:
+    return isinstance(field.value, ast.Constant) and field.format_spec is None
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def _has_words(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, _TEXT) for part in ast.walk(node))

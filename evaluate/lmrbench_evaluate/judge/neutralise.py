@@ -1,0 +1,78 @@
+"""Make text of a candidate harmless to show: no markers, no control sequences, nothing invisible.
+
+What is shown between markers cannot hold a line that ends them: their code depends on the text itself, and whatever
+looks like one gets a backslash.
+"""
+
+import hashlib
+import itertools
+import re
+import unicodedata
+
+#: Where a backslash goes, in text brought to its plain form: into markers like ours, and into whatever has the form of
+#: a control sequence of a chat format, known or not, which some servers honour wherever it stands. All patterns are of
+#: width zero, so that sequences may overlap, and bounded, so that no text takes long.
+_BREAKS = re.compile(
+    r"""(?<==)(?===[=\s]{0,40}(?i:BEGIN|END))                  # our own markers
+    | (?<=<)(?=\|) | (?<=\|)(?=>)                              # <|im_start|>, <|channel|>, full width or not
+    | (?<=<)(?=/\s{0,9}[^\W\d])                                # </think>, </tool_response>
+    | (?<=<)(?=[^\W\d][\w.:▁-]{0,80}\s{0,9}/?>)                # <think>, <start_of_turn>, <s>
+    | (?<=<)(?=[^\W\d][\w.:▁-]{0,80}\s{1,9}\w{1,80}=[^<>]{0,200}>)  # <tool_call name="x">
+    | (?<=<)(?=</?\w{1,80}>>)                                  # <<SYS>>
+    | (?<=\[)(?=/[^\W\d])                                      # [/INST], [/THINK]
+    | (?<=\[)(?=(?:INST|THINK|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_\w{1,40}|[gs]MASK|UNUSED_TOKEN_\d{1,9})\])
+    | (?<=\])(?=~[!b])                                         # ]~b]system""",
+    re.VERBOSE,
+)
+#: Where a turn would begin: `Human:` at the start of a line, also of one inside a string.
+_TURN = re.compile(
+    r"((?:^|\\n)[ \t>#*_\"']{0,99}[A-Z])"
+    r"(?=(?i:uman|ser|ssistant|ystem|eveloper|ool|ot|odel|nstructions?|esponse|unction|I)[*_]{0,2}\s?:)",
+    re.MULTILINE,
+)
+#: Characters that look like others but have no plain form of their own.
+_LOOK = {
+    "<": "‹〈⟨❬˂ᐸ◁◀◃◂◄⊲⟪《≺",
+    ">": "›〉⟩❭˃ᐳ▷▶▹▸►⊳⟫》≻",
+    "|": "¦│∣❘ǀ",
+    "[": "【〔⟦",
+    "]": "】〕⟧",
+    "/": "⁄∕⧸",
+}
+_LIKE = str.maketrans({char: plain for plain, chars in _LOOK.items() for char in chars})
+
+
+def enclose(name: str, text: str, code: str = "") -> str:
+    """`text`, made harmless, between a line that begins and a line that ends it.
+
+    Args:
+        name: what it is, in capitals.
+        code: for text that nobody vouches for: what `boundary` returned.
+    """
+    label = f"{name} {code}".rstrip()
+    return f"===== BEGIN {label} =====\n{harmless(text)}\n===== END {label} ====="
+
+
+def boundary(*texts: str) -> str:
+    """A code for the markers around `texts`: equal ones have an equal code, and no text can hold its own."""
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def harmless(text: str) -> str:
+    """`text` with look-alikes of markers and control sequences broken, and invisible characters shown as escapes."""
+    text = re.sub(r"\r\n?", "\n", text)
+    text = "".join(char if char.isprintable() or char in "\n\t" else _escape(char) for char in text)
+    plain = text if text.isascii() else "".join(map(_plain, text)).translate(_LIKE)
+    found = [match.start() for match in _BREAKS.finditer(plain)] + [match.end(1) for match in _TURN.finditer(plain)]
+    places = [0, *sorted(set(found)), len(text)]
+    return "\\".join(text[start:end] for start, end in itertools.pairwise(places))
+
+
+def _plain(char: str) -> str:
+    """The character that one stands for in another form: full width, a letter of mathematics."""
+    form = unicodedata.normalize("NFKC", char)
+    return form if len(form) == 1 else char
+
+
+def _escape(char: str) -> str:
+    return char.encode("ascii", "backslashreplace").decode("ascii") if ord(char) > 127 else f"\\x{ord(char):02x}"

@@ -1,0 +1,1 @@
+"""Read prediction rows from any source and check them."""

@@ -1,0 +1,84 @@
+"""Other people's columns under our names: which of theirs stands for which key of a prediction (`docs/predictions.md`).
+
+A mapped column takes the place of one that has our name already. One that no row has is a mistake, and said.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.dataset.rows import PredictionRow
+
+from .sources import WORDS, Source
+
+KEYS = tuple(PredictionRow.__annotations__)
+
+
+def parse_columns(texts: Sequence[str]) -> dict[str, str]:
+    """Pairs as the command line has them, `THEIRS=OURS`, as a mapping.
+
+    Raises:
+        ArgumentError: no such pair, or a column of theirs that is named twice.
+    """
+    columns: dict[str, str] = {}
+    for text in texts:
+        theirs, equals, ours = text.rpartition("=")  # our names have no `=`, theirs may
+        if not (theirs and equals and ours):
+            raise ArgumentError("map", f"{text!r} is not THEIRS=OURS, such as completion=function")
+        if columns.setdefault(theirs, ours) != ours:
+            raise ArgumentError("map", f"{theirs!r} is given twice, for {columns[theirs]!r} and {ours!r}; choose one")
+    return columns
+
+
+def check_columns(columns: Mapping[str, str], source: Source) -> None:
+    """Refuse a mapping that cannot be meant.
+
+    Args:
+        columns: their name → ours.
+        source: of the predictions.
+
+    Raises:
+        ArgumentError: something of ours that is no key of a prediction, two of theirs for one of ours, or a source
+            that has no columns.
+    """
+    if columns and isinstance(source, str) and source in WORDS:
+        raise ArgumentError("map", f"`{source}` has no columns")
+    taken: dict[str, str] = {}
+    for theirs, ours in columns.items():
+        if ours not in KEYS:
+            problem = f"a prediction has no key {ours!r}{_near(ours, KEYS)}; its keys are {', '.join(KEYS)}"
+            raise ArgumentError("map", problem)
+        if first := taken.get(ours):
+            raise ArgumentError("map", f"{first!r} and {theirs!r} are both mapped to {ours!r}; choose one")
+        taken[ours] = theirs
+
+
+def renamed(rows: Iterable[tuple[str, Any]], columns: Mapping[str, str], source: str) -> Iterator[tuple[str, Any]]:
+    """Rows with their places, mapped columns under our names; whatever is no mapping of columns comes as it is.
+
+    Args:
+        source: how the rows' file is called in messages.
+
+    Raises:
+        ArgumentError: at the end, if no row has a column that is mapped.
+    """
+    missing, seen = set(columns), set[str]()
+    for place, raw in rows:
+        if not isinstance(raw, dict):
+            yield place, raw
+            continue
+        if missing:
+            missing -= raw.keys()
+            seen.update(name for name in raw if isinstance(name, str))
+        found = {ours: raw[theirs] for theirs, ours in columns.items() if theirs in raw}
+        gone = columns.keys() | found.keys()
+        yield place, {**{name: value for name, value in raw.items() if name not in gone}, **found}
+    if missing and seen:
+        theirs = next(name for name in columns if name in missing)
+        raise ArgumentError("map", f"no row of {source} has a column {theirs!r}{_near(theirs, seen)}")
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

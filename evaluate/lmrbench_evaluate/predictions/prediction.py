@@ -1,0 +1,272 @@
+"""Read predictions: rows of a file or a Hub dataset, checked against the contract, or the words `gold` and `masked`.
+
+A row that cannot be attributed to an instance and a model never stops a run: it becomes a `BadRow` with its place and
+reason. Any other row is an answer; one that cannot be used is a `Prediction` with a `problem`, and malformed.
+"""
+
+import difflib
+import hashlib
+import io
+import itertools
+import json
+import logging
+import reprlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.names import MAX_NAME, clean_name
+from lmrbench_data.base.text import counted
+from lmrbench_data.dataset.rows import TRACKS, DatasetRow
+from lmrbench_data.loader import read_archive
+
+from .columns import check_columns, renamed
+from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows, source_name
+
+_log = logging.getLogger(__name__)
+
+FORMS = ("function", "goal_file", "model_patch")
+#: The track of a row that names none.
+UNSTATED = "unstated"
+#: What is said of an answer without content.
+EMPTY = {"function": "function is empty", "goal_file": "goal_file is empty", "model_patch": "the patch is empty"}
+MAX_SAMPLE = 1_000_000
+#: Identity of a prediction row: instance, model, setting, track, sample.
+PredictionKey = tuple[str, str, str, str, int]
+#: Of `metadata`: what is nested deeper can be read but not written again.
+MAX_DEPTH = 50
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One answer of one model for one instance."""
+
+    instance_id: str
+    model: str
+    form: str
+    """`function`, `goal_file` or `model_patch`."""
+    content: str
+    sample: int = 0
+    setting: str = ""
+    track: str = UNSTATED
+    """One of `TRACKS`, or `unstated`."""
+    metadata: Mapping[str, Any] | None = None
+    problem: str = ""
+    """Why the answer cannot be used, as it came; `content` is empty then, and the verdict is malformed."""
+
+    @property
+    def sha256(self) -> str:
+        """Identity of what is evaluated: predictions that agree in it run once."""
+        if self.problem:
+            return hashlib.sha256(f"problem\n{self.problem}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.form}\n{self.content}".encode()).hexdigest()
+
+    @property
+    def key(self) -> PredictionKey:
+        """Identity of the row: a second one with the same key is a duplicate."""
+        return self.instance_id, self.model, self.setting, self.track, self.sample
+
+    @property
+    def answer(self) -> tuple[str, str, str]:
+        """Identity of what a judge is asked about: instance, hash of the answer, track."""
+        return self.instance_id, self.sha256, self.track
+
+    def as_row(self) -> dict[str, Any]:
+        """The row as it is written: the names of the prediction contract."""
+        row = {
+            "instance_id": self.instance_id,
+            "model_name_or_path": self.model,
+            self.form: self.content,
+            "sample": self.sample,
+            "setting": self.setting,
+            "track": self.track,
+        }
+        if self.problem:
+            row["problem"] = self.problem
+        return {**row, "metadata": self.metadata} if self.metadata is not None else row
+
+
+def check_track(track: str) -> None:
+    """Refuse what is no track that a model can be shown.
+
+    Raises:
+        ArgumentError: it is none of `TRACKS`.
+    """
+    if track not in TRACKS:
+        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
+
+
+def read_predictions(
+    source: Source, rows: Mapping[str, DatasetRow], columns: Mapping[str, str] | None = None
+) -> Iterator[Prediction | BadRow]:
+    """Yield the predictions of `source` in order, bad rows among them.
+
+    Rows without `sample` are numbered in order: several answers of one model to one instance are its samples.
+
+    Args:
+        source: a path (.jsonl, .json, .parquet, a folder of `save_to_disk`), `org/name[@revision]` on the Hub, `gold`
+            or `masked`; what was piped in; or rows: an iterable of mappings, a DataFrame.
+        rows: the dataset's rows by instance id.
+        columns: of a file that has other names: its column → our key.
+
+    Raises:
+        InputError: the source itself cannot be read.
+        ArgumentError: the columns cannot be mapped so.
+    """
+    check_source(source)
+    columns = columns or {}
+    check_columns(columns, source)
+    if isinstance(source, str) and source in WORDS:
+        for instance_id, row in rows.items():
+            yield Prediction(instance_id, source, "goal_file", _own_file(row, source))
+        return
+    seen: dict[PredictionKey, str] = {}
+    free: Counter[tuple[str, str, str, str]] = Counter()
+    numbered = 0
+    for place, raw in renamed(raw_rows(source), columns, source_name(source)):
+        item = raw if isinstance(raw, BadRow) else _check(place, raw, rows.keys())
+        if isinstance(item, Prediction):
+            if item.key in seen and raw.get("sample") is None:
+                group = item.key[:-1]
+                free[group] = next(sample for sample in itertools.count(free[group]) if (*group, sample) not in seen)
+                item, numbered = replace(item, sample=free[group]), numbered + 1
+            first = seen.setdefault(item.key, place)
+            if first != place:
+                item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
+        yield item
+    if numbered:
+        told = f"{counted(numbered, 'row')} without `sample` taken as further samples of their instances"
+        _log.warning("predictions %r: %s", source_name(source), told)
+
+
+def _own_file(row: DatasetRow, word: str) -> str:
+    if word == "gold":
+        return row["golden_file"]
+    return read_archive(row["repo_archive"])[row["goal_file"]].data.decode("utf-8")
+
+
+def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
+    """A prediction, if the row keeps to the contract."""
+    if not isinstance(raw, dict):
+        return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
+    instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")
+    for name, value in (("instance_id", instance_id), ("model_name_or_path", model)):
+        if value is None:
+            return BadRow(place, f"missing key {name!r}")
+        if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
+            return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
+    if instance_id not in known:
+        near = difflib.get_close_matches(str(instance_id), known, n=1)
+        return BadRow(place, f"unknown instance {instance_id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    sample, setting, track, metadata = (raw.get(name) for name in ("sample", "setting", "track", "metadata"))
+    # A column of whole numbers in which one is missing is a column of floats for pandas.
+    sample = int(sample) if isinstance(sample, float) and sample.is_integer() else sample
+    if sample is not None and (type(sample) is not int or not 0 <= sample <= MAX_SAMPLE):
+        return BadRow(place, f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}")
+    if setting is not None and (not isinstance(setting, str) or len(setting) > MAX_NAME or not setting.isprintable()):
+        return BadRow(place, f"setting must be printable text of at most {MAX_NAME} characters")
+    if track is not None and track not in (*TRACKS, UNSTATED):
+        return BadRow(place, f"track must be {' or '.join(TRACKS)}, not {reprlib.repr(track)}")
+    if metadata is not None and not (isinstance(metadata, dict) and _is_json(metadata)):
+        return BadRow(place, f"metadata must be a JSON object of at most {MAX_DEPTH} levels, not {_kind(metadata)}")
+    try:
+        model, setting = clean_name(str(model)), clean_name(setting) if setting and setting.strip() else ""
+    except ValueError as error:
+        return BadRow(place, f"model_name_or_path or setting {error}")
+    form, content, problem = _answer(raw)
+    names = str(instance_id), model, form, content, sample or 0, setting, track or UNSTATED
+    return Prediction(*names, metadata, problem)
+
+
+def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
+    """(form, content, problem) of a row that names an instance and a model.
+
+    Whatever such a row holds is what the model answered. Models do answer nothing: it counts, as malformed.
+    """
+    forms = [form for form in FORMS if raw.get(form) is not None]
+    if len(forms) != 1:
+        nulls = [form for form in FORMS if form in raw]
+        if not forms and len(nulls) == 1:
+            return nulls[0], "", f"{nulls[0]} is null"
+        found = " and ".join(forms) if forms else "none"
+        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {found}"
+    [form], content = forms, raw[forms[0]]
+    problem = ""
+    if not isinstance(content, str):
+        problem = f"{form} must be text, not {_kind(content)}"
+    elif not content.strip():
+        told = raw.get("problem")  # a row that we have written before
+        is_told = isinstance(told, str) and told.strip() and told.isprintable() and len(told) <= MAX_NAME
+        problem = str(told) if is_told else EMPTY[form]
+    elif len(content) > MAX_ROW_BYTES:
+        problem = f"{form} is longer than {MAX_ROW_BYTES // 2**20} MiB"
+    else:
+        try:
+            content.encode("utf-8")
+        except UnicodeEncodeError:
+            problem = f"{form} holds half a surrogate pair: not valid Unicode"
+    return form, "" if problem else content, problem
+
+
+def _kind(value: Any) -> str:
+    names = {"dict": "an object", "list": "a list", "str": "text", "bool": "true or false", "NoneType": "null"}
+    return names.get(type(value).__name__, "a number" if isinstance(value, int | float) else type(value).__name__)
+
+
+def _is_json(value: Any, depth: int = 0) -> bool:
+    """Whether `value` can be written as JSON; Parquet rows may hold times, bytes and the like."""
+    if isinstance(value, dict):
+        items = value.values() if all(isinstance(key, str) for key in value) else [object()]
+    elif isinstance(value, list):
+        items = value
+    else:
+        return value is None or isinstance(value, str | int | float)
+    return depth < MAX_DEPTH and all(_is_json(item, depth + 1) for item in items)
+
+
+class PredictionFile:
+    """A run's own copy of its predictions (`predictions.jsonl`), read back row by row, never held whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, position: int) -> Prediction:
+        """The prediction that starts at a byte position."""
+        with self.path.open("rb") as file:
+            file.seek(position)
+            return _stored(file.readline())
+
+    def __iter__(self) -> Iterator[Prediction]:
+        """All predictions in order.
+
+        Raises:
+            InputError: the file was damaged.
+        """
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield _stored(line)
+                except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
+                    raise InputError(f"{self.path}:{number}: damaged; evaluate again to fix it") from error
+
+    @staticmethod
+    def append(file: io.BufferedWriter, prediction: Prediction) -> int:
+        """Write a prediction; return the byte position at which it starts."""
+        position = file.tell()
+        file.write(json.dumps(prediction.as_row()).encode("ascii") + b"\n")
+        return position
+
+
+def _stored(line: bytes) -> Prediction:
+    """A row as `Prediction.as_row` wrote it."""
+    raw = json.loads(line)
+    form = next(form for form in FORMS if form in raw)
+    names = raw["instance_id"], raw["model_name_or_path"]
+    problem = raw.get("problem", "")
+    if not isinstance(problem, str):
+        raise ValueError("problem: not text")
+    place = raw["sample"], raw["setting"], raw.get("track", UNSTATED)
+    return Prediction(*names, form, raw[form], *place, raw.get("metadata"), problem)

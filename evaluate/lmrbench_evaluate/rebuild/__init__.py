@@ -1,0 +1,1 @@
+"""Apply an answer to its masked repository and pack the workspace."""

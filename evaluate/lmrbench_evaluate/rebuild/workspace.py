@@ -1,0 +1,107 @@
+"""Rebuild a repository from a dataset row and a prediction, and pack it with the cases and the runner for the sandbox.
+
+What goes in: the masked repository with the answer applied, the cases, the runner. Never the golden file, the expected
+outputs or the variants: a sandbox cannot leak what it does not have.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lmrbench_data.base.archive import tar_bytes
+from lmrbench_data.base.child import call_killable
+from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import File, read_archive
+
+from ..predictions.prediction import Prediction
+from ..runner import runner_files
+from ..sandbox.meter import wall_limit
+from .answer import check_goal_file, splice_function
+from .extract import MAX_ANSWER_BYTES
+from .patch import apply_patch
+
+
+def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
+    """The files of the repository with the prediction applied; what the model wrote is parsed in a child process.
+
+    Raises:
+        MalformedAnswerError: it cannot be applied, or the goal function is not there (or not parsable) afterwards.
+        InfraError: this machine cannot do it now.
+    """
+    masked = read_archive(row["repo_archive"])
+    files, goal = dict(masked), row["goal_file"]
+    if prediction.problem:
+        raise MalformedAnswerError(prediction.problem)
+    try:
+        size = len(prediction.content.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise MalformedAnswerError(f"{prediction.form} is not valid Unicode: {error.reason}") from error
+    if prediction.form == "model_patch":
+        files = apply_patch(files, prediction.content)
+    elif size > MAX_ANSWER_BYTES:
+        raise MalformedAnswerError(f"{prediction.form} is larger than {MAX_ANSWER_BYTES} bytes")
+    elif prediction.form == "function":
+        masked_file = files[goal].data.decode("utf-8")
+        new = call_killable(splice_function, masked_file, row["goal_function"], prediction.content)
+        files[goal] = files[goal]._replace(data=new.encode("utf-8"))
+    else:
+        files[goal] = files[goal]._replace(data=prediction.content.encode("utf-8"))
+    if goal not in files:
+        raise MalformedAnswerError(f"the goal file {goal} is gone")
+    changed = [name for name in files if name.endswith(".py") and files[name] != masked.get(name)]
+    sources = {name: _source(name, files[name]) for name in sorted({goal, *changed})}
+    if prediction.form != "function":  # which has been looked at where it was put in
+        call_killable(check_goal_file, goal, sources[goal], row["goal_function"])
+    return files
+
+
+def _source(name: str, file: File) -> str:
+    """The text of a Python file that an answer changes."""
+    try:
+        return python_text(file.data)
+    except SourceError as error:
+        raise MalformedAnswerError(f"{name}: {error}") from None
+
+
+def workspace_tar(
+    repo: Mapping[str, File],
+    cases: bytes,
+    *,
+    runs: Sequence[tuple[str, int]] | None,
+    seeds: Sequence[int] = (),
+    limit_s: float,
+    answers: Sequence[bytes] = (),
+    goal_file: str = "",
+    threads: int = 1,
+) -> bytes:
+    """The tar that the sandbox gets on stdin.
+
+    Args:
+        repo: files of the rebuilt repository.
+        cases: source of the cases.
+        runs: (case, seed) in the order in which they run; None lists all cases and runs each with each of `seeds`.
+        limit_s: CPU seconds of the run. With some more, and some time by the clock, the runner ends by itself, should
+            the harness be gone by then.
+        answers: goal files that are tried one after the other in place of `goal_file`, each within an equal share of
+            the time (`evaluator.evaluate_batch`).
+        threads: of numerical libraries; other than one only to see whether a task depends on it.
+    """
+    # The harness is always first, however seldom a busy machine lets it look.
+    ends = {"limit_s": int(limit_s) + 10, "wall_s": int(10 * wall_limit(limit_s))}
+    plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), **ends, "threads": threads}
+    # With `.py`: the runner loads the libraries that such files import before it starts a case.
+    extra = {f"answers/{number}.py": File(content) for number, content in enumerate(answers)}
+    if answers:
+        plan |= {"goal_file": goal_file, "answers": [(str(i), limit_s / len(answers)) for i in range(len(answers))]}
+    harness = {f"harness/{name}": File(content) for name, content in runner_files().items()}
+    files = {f"repo/{name}": file for name, file in repo.items()}
+    return tar_bytes(
+        {
+            **files,
+            **extra,
+            **harness,
+            "harness/plan.json": File(json.dumps(plan).encode("ascii")),
+            "tests/cases.py": File(cases),
+        }
+    )

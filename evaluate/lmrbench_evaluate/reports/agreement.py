@@ -1,0 +1,180 @@
+"""Measure how annotators agree with each other and with the judge: shares, Cohen's and Fleiss' kappa, confusion matrix.
+
+Agreement is measured on the three categories and on their collapse to CC against not-CC. Fleiss' kappa comes from
+statsmodels; a kappa that is not defined (all raters always give one and the same label) is None.
+"""
+
+import itertools
+import math
+import operator
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lmrbench_data.base.extras import need
+from lmrbench_data.base.shares import Share, cross_table, kappa
+
+from ..judge.category import BEST_FIRST
+from ..predictions.prediction import PredictionKey
+from .annotations import Annotation
+from .scores import ModelScore
+
+Labels = dict[PredictionKey, str]
+JUDGE, PEOPLE = "judge", "people (majority)"
+
+
+@dataclass(frozen=True)
+class PairAgreement:
+    """Two raters on the answers that both labelled."""
+
+    first: str
+    second: str
+    answers: int
+    share: float | None
+    kappa: float | None
+    binary_share: float | None
+    """After the collapse to CC / not-CC."""
+    binary_kappa: float | None
+    conflicts: int
+    """Number of answers that one calls CC and the other LI."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The agreement of people and judge, as reported."""
+
+    annotators: list[str]
+    pairs: list[PairAgreement]
+    fleiss_answers: int = 0
+    """Number of answers that all annotators labelled."""
+    fleiss_kappa: float | None = None
+    fleiss_binary_kappa: float | None = None
+    confusion: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(people's majority, judge) → answers."""
+    without_majority: int = 0
+    """Number of answers on which people are split evenly: left out of the comparison with the judge."""
+    unknown: list[PredictionKey] = field(default_factory=list)
+    """Annotations for answers that no run has."""
+    ambiguous: int = 0
+    """Number of annotations without setting or track, for a model that answered in several."""
+
+
+def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelScore]) -> Agreement:
+    """Compare annotations with each other, and with the judge's categories in `scores`.
+
+    An annotation belongs to the answer with its instance, model, setting, track and sample, in the first run that has
+    one. An annotation without setting or track belongs to the only answer that matches the rest, if there is one.
+
+    Raises:
+        InputError: the extra `report` is not installed.
+    """
+    need("report", "agreement of people and judge")
+    judged: dict[PredictionKey, str | None] = {}
+    for score in scores:
+        for instance, answers in score.answers.items():
+            for answer in answers:
+                judged.setdefault((instance, *score.key, answer.sample), answer.judged)
+    labels, unknown, ambiguous = match_labels(annotations, judged)
+    annotators = sorted(labels)
+    judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
+    people, split = majorities(labels)
+    pairs = [_pair(a, labels[a], b, labels[b]) for a, b in itertools.combinations(annotators, 2)]
+    if judge:
+        pairs += [_pair(name, labels[name], JUDGE, judge) for name in annotators]
+        if len(annotators) > 1:
+            pairs.append(_pair(PEOPLE, people, JUDGE, judge))
+    complete = [answer for answer in people | split if all(answer in labels[name] for name in annotators)]
+    fleiss = [[labels[name][answer] for name in annotators] for answer in complete] if len(annotators) > 1 else []
+    return Agreement(
+        annotators,
+        pairs,
+        len(fleiss),
+        _fleiss(fleiss, BEST_FIRST),
+        _fleiss([[str(label == "CC") for label in row] for row in fleiss], ("True", "False")),
+        Counter((label, judge[answer]) for answer, label in people.items() if answer in judge),
+        len(split),
+        unknown,
+        ambiguous,
+    )
+
+
+class Matched(NamedTuple):
+    """People's labels, matched with answers."""
+
+    labels: dict[str, Labels]
+    """By annotator."""
+    unknown: list[PredictionKey]
+    """Annotations for answers that do not exist."""
+    ambiguous: int
+    """Number of annotations that match several answers."""
+
+
+def match_labels(annotations: Sequence[Annotation], answers: Iterable[PredictionKey]) -> Matched:
+    """Match annotations with answers (see `measure_agreement`)."""
+    candidates: dict[tuple[str, str, int], list[PredictionKey]] = {}
+    for key in answers:
+        candidates.setdefault((key[0], key[1], key[-1]), []).append(key)
+    labels: dict[str, Labels] = {}
+    unknown: list[PredictionKey] = []
+    ambiguous = 0
+    # The most specific first: it counts where an annotator labelled one answer several times.
+    for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
+        named = annotation.instance_id, annotation.model, annotation.sample
+        found = _meant(annotation, candidates.get(named, []))
+        if len(found) == 1:
+            labels.setdefault(annotation.annotator, {}).setdefault(found[0], annotation.category)
+        else:
+            ambiguous += bool(found)
+            unknown += [] if found else [annotation.answer]
+    return Matched(labels, unknown, ambiguous)
+
+
+def _meant(annotation: Annotation, candidates: Sequence[PredictionKey]) -> list[PredictionKey]:
+    """Return the answers with its instance, model and sample that an annotation can mean."""
+    _, _, setting, track, _ = annotation.answer
+    of_track = [answer for answer in candidates if track in ("", answer[3])]
+    # An empty setting is a setting as well.
+    exact = [answer for answer in of_track if answer[2] == setting]
+    return exact or ([] if setting else of_track)
+
+
+def majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
+    """Return the majority label of each answer and, separately, the answers without a majority."""
+    votes: dict[PredictionKey, Counter[str]] = {}
+    for given in labels.values():
+        for answer, label in given.items():
+            votes.setdefault(answer, Counter())[label] += 1
+    majority: Labels = {}
+    split: Labels = {}
+    for answer, counts in sorted(votes.items()):
+        (label, most), *others = counts.most_common()
+        (split if others and others[0][1] == most else majority)[answer] = label
+    return majority, split
+
+
+def _pair(first: str, one: Labels, second: str, other: Labels) -> PairAgreement:
+    both = sorted(one.keys() & other.keys())
+    a, b = [one[answer] for answer in both], [other[answer] for answer in both]
+    binary_a, binary_b = ([label == "CC" for label in labels] for labels in (a, b))
+    return PairAgreement(
+        first,
+        second,
+        len(both),
+        Share.of(map(operator.eq, a, b)).value,
+        kappa(cross_table(a, b)),
+        Share.of(map(operator.eq, binary_a, binary_b)).value,
+        kappa(cross_table(binary_a, binary_b)),
+        sum({x, y} == {"CC", "LI"} for x, y in zip(a, b, strict=True)),
+    )
+
+
+def _fleiss(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> float | None:
+    """Return Fleiss' kappa of a table with a row per answer and a column per annotator."""
+    if len({label for row in rows for label in row}) < 2:
+        return None
+    import numpy as np
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
+    value = float(fleiss_kappa(np.array([[row.count(category) for category in categories] for row in rows])))
+    return None if math.isnan(value) else value

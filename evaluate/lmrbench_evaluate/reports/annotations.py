@@ -1,0 +1,149 @@
+"""Read people's labels of answers: CSV or JSONL with annotator, instance, model, a label (the category) and comment.
+
+A bad row never stops the reading: it is returned with its place and reason, apart from the good ones.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.dataset.rows import TRACKS
+
+from ..judge.category import Category, read_category
+from ..predictions.prediction import UNSTATED, PredictionKey
+from ..predictions.sources import BadRow, raw_rows
+
+#: Other names of columns.
+_ALIASES = {"instance": "instance_id", "model": "model_name_or_path"}
+MAX_BYTES = 64 * 1024 * 1024
+MAX_NAME = 200
+
+
+class LabelColumn(NamedTuple):
+    """The column that holds people's labels."""
+
+    name: str
+    read: Callable[[str], str | None]
+    """Returns the label that a text names, or None."""
+    needed: str
+    """The valid labels, for messages."""
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """One person's label for one answer."""
+
+    annotator: str
+    instance_id: str
+    model: str
+    setting: str
+    track: str
+    """Empty if the row has none."""
+    sample: int
+    category: str
+    """A category of the judge, or a label of another column."""
+    comment: str
+
+    @property
+    def answer(self) -> PredictionKey:
+        """The key of its answer: instance, model, setting, track, sample."""
+        return self.instance_id, self.model, self.setting, self.track, self.sample
+
+
+def _category(text: str) -> Category | None:
+    """Read a category by its letters or name, never by a number: people's scales start at different ends."""
+    if any(char.isdigit() for char in text):
+        return None
+    return Category.LC if text.lower() == "logic correct" else read_category(text)
+
+
+CATEGORY = LabelColumn("category", _category, "CC, LC or LI")
+
+
+def read_annotations(path: Path, label: LabelColumn = CATEGORY) -> tuple[list[Annotation], list[BadRow]]:
+    """Read the annotations of a file; invalid rows are returned apart.
+
+    Columns: annotator, instance_id (or instance), model_name_or_path (or model), category; optional: setting, track,
+    sample, comment. Categories: CC, LC, LI or their names, in any case.
+
+    Args:
+        label: the column of labels (default: the category).
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    if path.suffix not in (".csv", ".jsonl"):
+        raise InputError(f"annotations {path}: give a .csv or .jsonl file")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"annotations {path}: larger than {MAX_BYTES // 2**20} MiB")
+        raw = list(_csv_rows(path) if path.suffix == ".csv" else raw_rows(str(path)))
+    except OSError as error:
+        raise InputError(f"annotations {path}: {error.strerror}") from error
+    good: list[Annotation] = []
+    bad: list[BadRow] = []
+    seen: dict[tuple[Any, ...], str] = {}
+    for place, value in raw:
+        item = value if isinstance(value, BadRow) else _check(place, value, label)
+        if isinstance(item, Annotation):
+            first = seen.setdefault((item.annotator, item.answer), place)
+            if first != place:
+                item = BadRow(place, f"duplicate of {first} (same annotator and answer)")
+        if isinstance(item, Annotation):
+            good.append(item)
+        else:
+            bad.append(item)
+    return good, bad
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"annotations {path}: not UTF-8 (byte {error.start}); save it as CSV in UTF-8") from error
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True)
+    try:
+        for row in reader:
+            yield f"{path}:{reader.line_num}", row
+    except csv.Error as error:
+        raise InputError(f"annotations {path}:{reader.line_num}: not CSV: {error}") from error
+
+
+def _check(place: str, raw: Any, label: LabelColumn) -> Annotation | BadRow:
+    if not isinstance(raw, Mapping):
+        return BadRow(place, "not an object")
+    if "" in raw:
+        return BadRow(place, "more cells than the header has")
+    row = {_ALIASES.get(str(name).strip().lower(), str(name).strip().lower()): value for name, value in raw.items()}
+    texts = {}
+    for name in ("annotator", "instance_id", "model_name_or_path", label.name):
+        value = row.get(name)
+        if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
+            return BadRow(place, f"{name}: a text of 1 to {MAX_NAME} characters is needed, found {_shown(value)}")
+        texts[name] = value.strip()
+    found = label.read(texts[label.name])
+    if found is None:
+        return BadRow(place, f"{label.name}: {label.needed} is needed, found {_shown(texts[label.name])}")
+    setting, track, comment = (row.get(name) or "" for name in ("setting", "track", "comment"))
+    if not (isinstance(setting, str) and isinstance(comment, str)):
+        return BadRow(place, "setting, comment: texts are needed")
+    if track not in ("", *TRACKS, UNSTATED):
+        return BadRow(place, f"track: {', '.join(TRACKS)} or {UNSTATED} is needed, found {_shown(track)}")
+    sample = row.get("sample") or 0
+    try:
+        number = int(sample) if isinstance(sample, int | str) and not isinstance(sample, bool) else -1
+    except ValueError:
+        number = -1
+    if number < 0:
+        return BadRow(place, f"sample: a number from 0 on is needed, found {_shown(sample)}")
+    names = texts["annotator"], texts["instance_id"], texts["model_name_or_path"]
+    return Annotation(*names, setting, track, number, found, comment)
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)[:60]

@@ -1,0 +1,202 @@
+"""Collect the details of each answer: verdict, failing cases, code difference, judgement and log."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmrbench_data.base.errors import LMRBenchError
+from lmrbench_data.base.text import error_line
+from lmrbench_data.dataset.rows import CaseRow, DatasetRow, ResultRow
+from lmrbench_data.loader import dataset_sha256, load_rows
+
+from ..judge.judgement_log import Judgement, read_judgements
+from ..judge.question_log import AnswerId, answer_id
+from ..predictions.prediction import Prediction, PredictionFile, PredictionKey
+from ..runs.eligibility import is_imported
+from ..runs.results import log_path, read_results
+from ..verdict.levels import MISSING, outcome
+from ..verdict.verdict import Status
+from .answer_diff import DiffSection, diff_answer
+from .report_data import ReportData
+from .spending import read_numbers
+
+if TYPE_CHECKING:
+    from .scores import ModelScore
+
+MAX_LOG_CHARACTERS = 6000
+MAX_CASES = 6
+
+
+@dataclass
+class FailedCase:
+    """A case that did not pass, with the seeds of the same status."""
+
+    name: str
+    core: bool
+    status: str
+    seeds: list[int]
+    detail: str
+    """The detail of the first of these seeds."""
+
+
+@dataclass
+class Answer:
+    """One model's answer to an instance; equal samples of a model are one answer."""
+
+    score: int
+    """Index of its score in the report."""
+    samples: list[int]
+    """Numbers of its samples; empty for an instance without prediction."""
+    outcome: str
+    """One of `OUTCOMES`."""
+    detail: str = ""
+    cases: list["FailedCase"] = field(default_factory=list)
+    """The first failed cases, core cases before others."""
+    more_cases: int = 0
+    bad_cases: int = 0
+    """Number of cases and seeds that did not pass."""
+    all_cases: int = 0
+    """Number of cases and seeds."""
+    sections: list[DiffSection] = field(default_factory=list)
+    judgement: Judgement | None = None
+    log: str = ""
+    took: dict[str, float] = field(default_factory=dict)
+    """Cost, tokens and time of its first sample (see `spending`)."""
+
+
+@dataclass
+class Instance:
+    """The details of an instance."""
+
+    instance_id: str
+    category: str
+    row: DatasetRow | None
+    """Its row of the dataset; None if the dataset cannot be loaded."""
+    answers: list[Answer]
+    """In the order of scores and samples."""
+
+
+def collect(
+    report: ReportData, only: Collection[str] | None = None, score: int | None = None
+) -> tuple[list[Instance], list[str]]:
+    """Return the instances of a report, sorted by name, and warnings for the reader.
+
+    Args:
+        only: ids of the instances (default: all).
+        score: index of the score whose answers are collected (default: all).
+    """
+    warnings: list[str] = []
+    if any(map(is_imported, report.runs)):
+        warnings.append("Imported: these verdicts come from elsewhere, and none is official.")
+    for facts in report.runs:
+        if is_imported(facts):
+            continue
+        if not facts.get("complete"):
+            warnings.append(f"Run {facts['run_id']} is incomplete: its numbers are not final.")
+        if not facts["official_sandbox"]:
+            warnings.append(f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which isolates nothing.")
+    rows: dict[str, DatasetRow] = {}
+    reason = ""
+    for facts in report.runs:  # all on one dataset, which may be available under one of its names only
+        if not rows:
+            rows, reason = _dataset(facts)
+    if reason and not rows:
+        warnings.append(f"Instructions and differences are missing: {reason}.")
+    scope = {name: category for facts in report.runs for name, category in facts["scope"].items()}
+    scope = {name: scope[name] for name in sorted(scope) if only is None or name in only}
+    runs = {path: _Run.read(path, scope, report.judge_model) for path in report.paths}
+    instances = []
+    for name, category in scope.items():
+        answers = [
+            answer
+            for number, of in enumerate(report.scores)
+            if name in of.scope and score in (None, number)
+            for answer in _answers(number, of, name, rows.get(name), runs[of.path])
+        ]
+        instances.append(Instance(name, category, rows.get(name), answers))
+    return instances, warnings
+
+
+def _dataset(facts: Mapping[str, Any]) -> tuple[dict[str, DatasetRow], str]:
+    """Return the rows of a run's dataset by instance id, or the reason why they cannot be loaded."""
+    if is_imported(facts) and not facts.get("recordings_sha256"):
+        return {}, "the import came without tasks"
+    try:
+        rows = load_rows(facts["dataset"])
+    except (LMRBenchError, OSError) as error:
+        return {}, f"the dataset cannot be loaded ({error_line(error)})"
+    if dataset_sha256(rows) != facts["dataset_sha256"]:
+        return {}, f"{facts['dataset']} has changed since"
+    return {row["instance_id"]: row for row in rows}, ""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The rows of a run folder for some instances, read once for all models."""
+
+    path: Path
+    results: dict[PredictionKey, ResultRow]
+    predictions: dict[PredictionKey, Prediction]
+    judgements: dict[AnswerId, Judgement]
+
+    @classmethod
+    def read(cls, path: Path, scope: Collection[str], judge_model: str | None) -> "_Run":
+        results = {}
+        for row in read_results(path):
+            if row["instance_id"] in scope:
+                names = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"]
+                results[(*names, row["sample"])] = row
+        file = PredictionFile(path / "predictions.jsonl")
+        found = (item for item in file) if file.path.is_file() else iter(())
+        predictions = {item.key: item for item in found if item.instance_id in scope}
+        return cls(path, results, predictions, read_judgements(path, judge_model))
+
+
+def _answers(number: int, score: "ModelScore", instance: str, row: DatasetRow | None, run: _Run) -> Sequence[Answer]:
+    groups: dict[str, list[int]] = {}
+    for answer in score.answers.get(instance, ()):
+        groups.setdefault(answer.sha256, []).append(answer.sample)
+    if not groups:
+        return [Answer(number, [], MISSING, "no prediction for this instance")]
+    return [_answer(number, (instance, *score.key), samples, row, run) for samples in groups.values()]
+
+
+def _answer(
+    number: int, of: tuple[str, str, str, str], samples: list[int], row: DatasetRow | None, run: _Run
+) -> Answer:
+    key: PredictionKey = (*of, samples[0])
+    result, prediction = run.results[key], run.predictions.get(key)
+    failed = failed_cases(result["cases"])
+    return Answer(
+        number,
+        samples,
+        outcome(result["status"], result["core_status"]),
+        result["detail"],
+        failed[:MAX_CASES],
+        max(0, len(failed) - MAX_CASES),
+        sum(len(case.seeds) for case in failed),
+        len(result["cases"]),
+        diff_answer(row, prediction) if row and prediction else [],
+        run.judgements.get(answer_id(result)),
+        _log(log_path(run.path, of[0], result["prediction_sha256"])),
+        read_numbers(prediction.metadata) if prediction else {},
+    )
+
+
+def failed_cases(cases: Sequence[CaseRow]) -> list[FailedCase]:
+    """Return the cases of a result row that did not pass, core cases before others."""
+    found: dict[tuple[str, str], FailedCase] = {}
+    for case in sorted(cases, key=lambda case: not case["core"]):
+        if case["status"] != Status.PASSED:
+            first = FailedCase(case["name"], case["core"], case["status"], [], case["detail"])
+            found.setdefault((case["name"], case["status"]), first).seeds.append(case["seed"])
+    return list(found.values())
+
+
+def _log(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    half = MAX_LOG_CHARACTERS // 2
+    return text if len(text) <= 2 * half else f"{text[:half]}\n[...]\n{text[-half:]}"

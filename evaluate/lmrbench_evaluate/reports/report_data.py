@@ -1,0 +1,42 @@
+"""The data of a report, independent of its format."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..predictions.sources import BadRow
+from ..runs.eligibility import foreign_benchmark
+from .agreement import Agreement
+from .calibration import Calibration
+from .paired import Pair
+from .scores import ModelScore
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """All results computed from some runs."""
+
+    paths: Sequence[Path]
+    runs: list[dict[str, Any]]
+    """run.json of each run."""
+    scores: list[ModelScore]
+    pairs: list[Pair]
+    judge_model: str | None = None
+    """The judge whose judgements count; the last one if None."""
+    agreement: Agreement | None = None
+    bad_annotations: list[BadRow] = field(default_factory=list)
+    calibrations: list[Calibration] = field(default_factory=list)
+    """Calibrations of these judges, if the runs have any."""
+    familiarity: list[str] = field(default_factory=list)
+    """Lines about how familiar the models are with the papers, if the runs have any."""
+
+    @property
+    def benchmark(self) -> str:
+        """The name of the benchmark; empty for LMR-Bench."""
+        return foreign_benchmark(self.runs[0]) if self.runs else ""
+
+    @property
+    def title(self) -> str:
+        """The heading of the report."""
+        return f"Report on {self.benchmark}" if self.benchmark else "LMR-Bench report"

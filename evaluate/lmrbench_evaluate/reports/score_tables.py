@@ -1,0 +1,220 @@
+"""Make the tables of a report: header and rows of plain text, for terminal, Markdown and HTML."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from lmrbench_data.base.shares import Share, percent
+from lmrbench_data.base.text import counted
+from lmrbench_data.base.text_table import Table
+
+from ..judge.category import BEST_FIRST
+from ..verdict.levels import MISSING, OUTCOMES, Level
+from .agreement import Agreement
+from .paired import Pair
+from .scores import NOT_JUDGED, ModelScore, Tally
+from .spending import NAMES
+
+#: Outcomes that have another word in tables.
+WORDS = {"reproduced": "core only", "infra_error": "INFRA"}
+
+
+def summary_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of both levels of each model: share, number, interval."""
+    several = len({score.run for score in scores}) > 1
+    header = [*(["run"] if several else []), "model", "track", *(name for level in Level for name in (level, "95 %"))]
+    rows = []
+    for score in scores:
+        cells = [score.run] if several else []
+        cells += [score.name + ("" if score.complete else " [incomplete]"), score.track]
+        for level in Level:
+            share = score.overall.share(level)
+            # Where nothing was graded, no answer failed either.
+            cells += [share.fraction, share.bounds] if score.overall.graded else ["nothing graded", "-"]
+        rows.append(cells)
+    return [str(name) for name in header], rows
+
+
+def graded_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of both levels as shares of graded answers, for models with ungraded ones."""
+    rows = []
+    for score in scores:
+        tally = score.overall
+        if tally.graded < tally.total:
+            shares = (Share(tally.reached(level), tally.graded).percent for level in Level)
+            rows.append([column(score, scores), f"{tally.graded}/{tally.total}", *shares])
+    return ["model", "graded", *map(str, Level)], rows
+
+
+def pass_at_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of pass@k at both levels, for models with several samples."""
+    several = [score for score in scores if score.samples > 1]
+    ks = sorted({k for score in several for k in score.pass_at(score.headline)})
+    rows = []
+    for score in several:
+        for level in Level:
+            found = score.pass_at(level)
+            cells = (percent(found.get(k)) for k in ks)
+            rows.append([column(score, scores), str(level), *cells])
+    return ["model", "level", *(f"k = {k}" for k in ks)], rows
+
+
+def outcome_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of outcomes: each answer counts once, by its level or the status of its core cases."""
+    levels = [str(level) for level in reversed(Level)]
+    shown = [name for name in OUTCOMES if name in levels or any(score.overall.outcomes[name] for score in scores)]
+    rows = [[column(score, scores), *(str(score.overall.outcomes[name]) for name in shown)] for score in scores]
+    return ["model", *(WORDS.get(name, name) for name in shown)], rows
+
+
+def cross_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of the judge's categories by outcome: do tests and judge agree?"""
+    rows = []
+    for score in scores:
+        found = Counter((answer.outcome, answer.judged) for items in score.answers.values() for answer in items)
+        for name in OUTCOMES if score.overall.has_category else ():
+            counts = [found[name, category] for category in BEST_FIRST]
+            if total := sum(count for (of, _), count in found.items() if of == name):
+                cells = map(str, (*counts, total - sum(counts)))
+                rows.append([column(score, scores), WORDS.get(name, name), *cells])
+    return ["model", "tests", *(f"judge: {name}" for name in BEST_FIRST), "no category"], rows
+
+
+def spending_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of cost, tokens and time per answer, and of the cost of a success, from the predictions."""
+    forms = {"cost_usd": "{:.4f}", "input_tokens": "{:,.0f}", "output_tokens": "{:,.0f}", "duration_s": "{:,.1f}"}
+    words = {
+        "cost_usd": "US dollars",
+        "input_tokens": "tokens in",
+        "output_tokens": "tokens out",
+        "duration_s": "seconds",
+    }
+    named = [name for name in NAMES if any(score.spending.answers[name] for score in scores)]
+    header = ["model", *(words[name] for name in named)]
+    if has_cost := "cost_usd" in named:
+        header += ["dollars in all", *(f"dollars per {level}" for level in Level)]
+    rows = []
+    for score in scores:
+        spending = score.spending
+        if not any(spending.answers[name] for name in named):
+            continue
+        cells = [_amount(spending.mean(name), forms[name]) for name in named]
+        if has_cost:
+            answers = spending.answers["cost_usd"]
+            cells.append(f"{spending.sums['cost_usd']:.2f} for {counted(answers, 'answer')}" if answers else "-")
+            cells += [_amount(spending.per_success("cost_usd", level), "{:.4f}") for level in Level]
+        rows.append([column(score, scores), *cells])
+    return header, rows
+
+
+def _amount(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+def judge_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of the judge's categories with shares (see `scores`), and of answers without one."""
+    judged = [score for score in scores if score.overall.judged]
+    reasons = sorted({reason for score in judged for reason in score.overall.not_judged})
+    without = [*(f"{NOT_JUDGED}{reason}" for reason in reasons), "missing, malformed", "judge errors", "not asked"]
+    header = ["model", *BEST_FIRST, *(f"{name} share" for name in BEST_FIRST), *without]
+    rows = []
+    for score in judged:
+        tally = score.overall
+        counts = [str(tally.judged[name]) for name in BEST_FIRST]
+        shares = [Share(tally.judged[name], tally.judge_base).percent for name in BEST_FIRST]
+        left = [*(tally.not_judged.get(reason, 0) for reason in reasons), tally.nothing_to_judge]
+        left += [tally.judged["judge_error"], tally.unjudged]
+        rows.append([column(score, scores), *counts, *shares, *map(str, left)])
+    return header, rows
+
+
+def category_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of reproduced instances by category, with the number of robust ones."""
+    names = sorted({name for score in scores for name in score.categories})
+    header = ["category", *(column(score, scores) for score in scores)]
+    return header, [[name, *(_cell(score.categories.get(name)) for score in scores)] for name in names]
+
+
+def instance_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of outcomes by instance, one column per model, with the judge's category."""
+    names = sorted({name for score in scores for name in score.answers})
+    header = ["instance", *(column(score, scores) for score in scores)]
+    return header, [[name, *(mark(score.instances.get(name)) for score in scores)] for name in names]
+
+
+def pair_table(pairs: Sequence[Pair]) -> Table:
+    """Make the table of paired comparisons, on the instances graded for both models."""
+    rows = [
+        [
+            *(pair.first, pair.second, str(pair.instances)),
+            *(str(pair.first_better), str(pair.second_better), f"{100 * pair.difference:+.1f}"),
+            *(f"{p:.2g}" for p in (pair.p, pair.p_holm)),
+        ]
+        for pair in pairs
+    ]
+    return ["first", "second", "instances", "first better", "second better", "points", "p", "p (Holm)"], rows
+
+
+def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
+    """Make the tables of agreement of people and judge, with titles."""
+
+    def value(number: float | None) -> str:
+        return "-" if number is None else f"{number:.3f}"
+
+    header = ["pair", "answers", "agreement", "Cohen's kappa", "CC / not-CC agreement", "its kappa", "CC against LI"]
+    rows = [
+        [
+            f"{item.first} - {item.second}",
+            str(item.answers),
+            percent(item.share),
+            value(item.kappa),
+            percent(item.binary_share),
+            value(item.binary_kappa),
+            str(item.conflicts),
+        ]
+        for item in agreement.pairs
+    ]
+    tables = [("Agreement", (header, rows))]
+    if agreement.fleiss_kappa is not None:
+        several = ["annotators", "answers labelled by all", "Fleiss' kappa", "CC / not-CC"]
+        numbers = [value(agreement.fleiss_kappa), value(agreement.fleiss_binary_kappa)]
+        row = [", ".join(agreement.annotators), str(agreement.fleiss_answers), *numbers]
+        tables.append(("Agreement of all annotators", (several, [row])))
+    if agreement.confusion:
+        matrix = [[f"people: {a}", *(str(agreement.confusion[a, b]) for b in BEST_FIRST)] for a in BEST_FIRST]
+        tables.append(("People against the judge", (["", *(f"judge: {name}" for name in BEST_FIRST)], matrix)))
+    return tables
+
+
+def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
+    """Return the heading of a model: its name, with the track if there are several, with the run if names clash."""
+    tracks = len({other.track for other in scores}) > 1
+    name = f"{score.name}, {score.track}" if tracks else score.name
+    clash = sum(other.key == score.key for other in scores) > 1
+    return f"{score.run}: {name}" if clash else name
+
+
+def mark(tally: Tally | None) -> str:
+    """Return the outcome of one instance in a word; for several samples, the numbers."""
+    if tally is None:
+        return "-"
+    if tally.total > 1:
+        return _counts(tally)
+    [name] = tally.outcomes
+    judged = next((label for label in tally.judged if label in BEST_FIRST), "")
+    return f"{WORDS.get(name, name)} {judged}".strip()
+
+
+def _counts(tally: Tally) -> str:
+    """Return the reproduced rows of those present, with robust ones in brackets if that number differs."""
+    robust = f" ({tally.robust})" if tally.robust != tally.reproduced else ""
+    missing = tally.outcomes[MISSING]
+    if missing == tally.total:
+        return MISSING
+    return f"{tally.reproduced}/{tally.total - missing}{robust}" + (f", {missing} {MISSING}" if missing else "")
+
+
+def _cell(tally: Tally | None) -> str:
+    if tally is None or not tally.graded:
+        return "-"
+    robust = f" ({tally.robust})" if tally.robust != tally.reproduced else ""
+    return f"{tally.reproduced}/{tally.total}{robust}"

@@ -1,0 +1,176 @@
+"""The parts of a report in any format: its tables, its notes, and the answers that did not pass."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lmrbench_data.base.text import counted
+from lmrbench_data.base.text_table import Table
+from lmrbench_data.dataset.rows import ResultRow
+
+from ..runs.eligibility import is_imported
+from ..runs.load import overload
+from ..runs.results import read_results
+from ..verdict.levels import Level, outcome
+from ..verdict.verdict import Status
+from .calibration_tables import calibration_table
+from .paired import MCNEMAR, PERMUTATION
+from .report_data import ReportData
+from .score_tables import (
+    WORDS,
+    agreement_tables,
+    category_table,
+    cross_table,
+    graded_table,
+    instance_table,
+    judge_table,
+    outcome_table,
+    pair_table,
+    pass_at_table,
+    spending_table,
+    summary_table,
+)
+from .scores import ModelScore
+
+#: Largest number of names in one note.
+MAX_NAMED = 10
+#: Printed with all scores on LMR-Bench's own tasks.
+COMPARABILITY = (
+    "LMR-Bench's repositories are compact re-implementations: its numbers cannot be compared with those of the "
+    "LMR-BENCH paper."
+)
+
+
+def tables(report: ReportData) -> list[tuple[str, Table]]:
+    """Return the titles and tables of a report, without empty ones."""
+    scores = report.scores
+    found = [
+        ("Unit-test accuracy", summary_table(scores)),
+        ("Outcomes", outcome_table(scores)),
+        ("Share of graded answers", graded_table(scores)),
+        ("pass@k", pass_at_table(scores)),
+        ("Judge", judge_table(scores)),
+        ("Calibration of the judge", calibration_table(report.calibrations)),
+        ("Tests and judge", cross_table(scores)),
+        ("Cost, tokens and time per answer", spending_table(scores)),
+        ("By category", category_table(scores)),
+        ("By instance", instance_table(scores)),
+        *(
+            (f"Paired comparison: {level}", pair_table([pair for pair in report.pairs if pair.level is level]))
+            for level in Level
+        ),
+        *(agreement_tables(report.agreement) if report.agreement else []),
+    ]
+    return [(title, table) for title, table in found if table[1]]
+
+
+def notes(report: ReportData) -> list[str]:
+    """Return the notes that explain the tables."""
+    scores, others = report.scores, list(_about_others(report))
+    lines = [
+        *others,
+        *filter(None, map(overload, report.runs)),
+        "An answer reproduces the paper if every core case passes (these follow from paper and repository alone), and "
+        "is robust if every case passes (including those of the contract).",
+        "Models are ranked by reproduced in the paper track, where they do not see the contract, and by robust in the "
+        "contract track, where they do, and where the track is unstated.",
+    ]
+    if not others and not report.benchmark:
+        lines.append(COMPARABILITY)
+    if any(score.overall.outcomes[Level.REPRODUCED] for score in scores):
+        lines.append("Core only: reproduced but not robust. Other outcomes are the status of the core cases.")
+    lines.append(
+        "Shares are of all instances in the scope; an instance without a prediction counts as not passed. Graded "
+        "answers exclude missing predictions and infra errors. Intervals are Wilson's 95 % intervals."
+    )
+    if any(tally.reproduced != tally.robust for score in scores for tally in score.categories.values()):
+        lines.append("2/3 (1) means that 2 of 3 are reproduced, and 1 of these is robust.")
+    if any(score.samples > 1 for score in scores):
+        lines.append(
+            "With several samples, a share is the mean over samples, the n of its interval is the number of instances, "
+            "and pass@k is the unbiased estimate."
+        )
+    unanswered = sorted({name for score in scores for name in score.scope if not _answered(scores, name)})
+    if unanswered:
+        named = ", ".join(unanswered[:MAX_NAMED]) + ("" if len(unanswered) <= MAX_NAMED else ", ...")
+        lines.append(f"No model answered {counted(len(unanswered), 'instance')}: {named}.")
+    if any(score.spending.answers["cost_usd"] for score in scores):
+        lines.append(
+            "Dollars per reproduced or robust instance: the cost of all answers, including wrong ones, divided by the "
+            "number of reproduced or robust answers. Answers without a stated cost are left out of both."
+        )
+    if any(score.overall.judged for score in scores):
+        lines.append(
+            "Judge: CC completely correct, LC logic correct with subtle errors, LI incorrect logic. Shares are of all "
+            "answers, including missing, malformed and too long ones, without judge errors and answers that the judge "
+            "was not asked about."
+        )
+    if lost := sum(score.overall.votes_lost for score in scores):
+        what = "category rests" if lost == 1 else "categories rest"
+        lines.append(f"{lost} {what} on fewer votes than the judge was asked for: the other requests failed.")
+    if report.calibrations:
+        lines.append(
+            "Calibration: this judge on answers with a known category, from people's labels or variants of the "
+            "references. Specificity: the share of completely correct answers that it calls CC. Sensitivity: the share "
+            "of answers with a fault that it calls LC or LI."
+        )
+    if report.pairs:
+        tests = {pair.test for pair in report.pairs}
+        said = {
+            MCNEMAR: "McNemar's exact test, where both models have one sample",
+            PERMUTATION: "the exact paired permutation test on each instance's share of samples, where one has several",
+        }
+        lines.append(
+            f"p is the two-sided p of {'; or of '.join(said[test] for test in said if test in tests)}. Instances with "
+            "an infra error are left out. Points are the difference of the shares. Holm's p is adjusted for the number "
+            "of comparisons at a level."
+        )
+    return [*lines, *report.familiarity, *_about_people(report)]
+
+
+def _about_others(report: ReportData) -> Iterator[str]:
+    """Explain verdicts that do not come from comparing outputs."""
+    if any(map(is_imported, report.runs)):
+        yield (
+            "Imported results: the verdicts come from others' tests and rules (see run.json). They are not official, "
+            "have one level only, and cannot be compared with runs on LMR-Bench. INFRA: no verdict was published."
+        )
+
+
+def _answered(scores: Sequence[ModelScore], instance: str) -> bool:
+    return any(instance in score.answers for score in scores)
+
+
+def _about_people(report: ReportData) -> Iterator[str]:
+    """Yield which of people's labels were left out, and why."""
+    agreement = report.agreement
+    if agreement and agreement.without_majority:
+        yield f"People are split evenly on {counted(agreement.without_majority, 'answer')}: left out of the majority."
+    if agreement and agreement.unknown:
+        answers = [f"{instance} by {model}" for instance, model, *_ in agreement.unknown]
+        named = ", ".join(answers[:MAX_NAMED]) + ("" if len(answers) <= MAX_NAMED else ", ...")
+        what = counted(len(answers), "label is", "labels are")
+        yield f"{what} for answers that these runs do not have: {named}."
+    if agreement and agreement.ambiguous:
+        what = counted(agreement.ambiguous, "label names", "labels name")
+        yield f"{what} no setting or track, and the model answered in several: left out."
+    if report.bad_annotations:
+        yield f"{counted(len(report.bad_annotations), 'row')} of labels could not be read."
+
+
+def failures(path: Path) -> Iterator[list[str]]:
+    """Yield instance, model, outcome and first fault for each result that is not robust."""
+    for row in read_results(path):
+        if (name := outcome(row["status"], row["core_status"])) != Level.ROBUST:
+            reason = first_reason(row).partition("\n")[0]
+            if row.get("memorised"):
+                reason = f"passes the published seeds and fails fresh ones (memorised outputs?): {reason}"
+            yield [row["instance_id"], row["model_name_or_path"], WORDS.get(name, name), reason[:200]]
+
+
+def first_reason(row: ResultRow) -> str:
+    """Return the first fault of a result row: the case that decided its outcome, with its difference."""
+    core = row["core_status"] != Status.PASSED
+    status = row["core_status"] if core else row["status"]
+    decided = (case for case in row["cases"] if case["status"] == status and (case["core"] or not core))
+    case = next(decided, None)
+    return f"{case['name']}, seed {case['seed']}: {case['detail']}" if case else str(row["detail"])

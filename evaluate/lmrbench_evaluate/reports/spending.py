@@ -1,0 +1,100 @@
+"""Sum cost, tokens and time of answers from the `metadata` of predictions, and the cost of a success."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..predictions.prediction import PredictionFile, PredictionKey
+from ..verdict.levels import Level, reaches
+
+#: Number → its names in `metadata`; the first name with a valid number counts.
+NAMES = {
+    "cost_usd": ("cost_usd", "cost"),
+    "input_tokens": ("input_tokens", "prompt_tokens"),
+    "output_tokens": ("output_tokens", "completion_tokens"),
+    "duration_s": ("duration_s", "latency_s"),
+}
+#: Larger numbers are ignored as mistakes.
+MAX = 1e12
+
+
+@dataclass
+class Spending:
+    """Sums over answers, the number of answers that state each number, and the successes among them."""
+
+    sums: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+    successes: Counter[tuple[str, Level]] = field(default_factory=Counter)
+    """(number, level) → answers that state the number and reached the level."""
+
+    def add(self, found: Mapping[str, float], outcome: str) -> None:
+        """Add one answer with its outcome."""
+        for name, number in found.items():
+            self.sums[name] += number  # type: ignore[assignment]
+            self.answers[name] += 1
+            self.successes.update((name, level) for level in Level if reaches(outcome, level))
+
+    def mean(self, name: str) -> float | None:
+        """Return the mean of a number over answers; None if no answer states it."""
+        return self.sums[name] / self.answers[name] if self.answers[name] else None
+
+    def per_success(self, name: str, level: Level) -> float | None:
+        """Return a number per success: its sum over all answers divided by the answers that reached the level.
+
+        With several samples it is that of an average pass over the instances. None without a success.
+        """
+        successes = self.successes[name, level]
+        return self.sums[name] / successes if successes else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all numbers, for report.json."""
+        return {name: self._number_dict(name) for name in NAMES if self.answers[name]}
+
+    def _number_dict(self, name: str) -> dict[str, Any]:
+        per = {f"per_{level}": self.per_success(name, level) for level in Level}
+        rounded = {key: None if value is None else round(value, 6) for key, value in per.items()}
+        return {"sum": round(self.sums[name], 6), "answers": self.answers[name], **rounded}
+
+
+def read_numbers(metadata: Any) -> dict[str, float]:
+    """Read the numbers of one answer by `NAMES`; they may be nested under `usage`, as in replies of servers."""
+    if not isinstance(metadata, Mapping):
+        return {}
+    usage = metadata.get("usage")
+    places = [metadata, usage] if isinstance(usage, Mapping) else [metadata]
+    found = {}
+    for name, aliases in NAMES.items():
+        values = (place.get(alias) for place in places for alias in aliases)
+        number = next((value for value in values if _is_amount(value)), None)
+        if number is not None:
+            found[name] = float(number)
+    return found
+
+
+def in_words(found: Mapping[str, float]) -> str:
+    """Print the numbers of one answer on a line; empty without any."""
+    forms = {
+        "cost_usd": "{:.4f} US dollars",
+        "input_tokens": "{:,.0f} tokens in",
+        "output_tokens": "{:,.0f} tokens out",
+        "duration_s": "{:,.1f} s",
+    }
+    return " · ".join(forms[name].format(found[name]) for name in NAMES if name in found)
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX
+
+
+def read_spending(run: Path) -> dict[PredictionKey, dict[str, float]]:
+    """Read the numbers of each answer of a run; answers without any are left out.
+
+    Raises:
+        InputError: predictions.jsonl is damaged.
+    """
+    file = PredictionFile(run / "predictions.jsonl")
+    if not file.path.is_file():
+        return {}
+    return {item.key: found for item in file if (found := read_numbers(item.metadata))}

@@ -1,0 +1,55 @@
+"""Statistics of samples and of paired verdicts: pass@k, McNemar's and the permutation test, Holm's adjustment."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+
+def pass_at_k(samples: int, passed: int, k: int) -> float:
+    """Return the unbiased estimate of the chance that one of `k` samples passes (Chen et al. 2021, Eq. 1).
+
+    Args:
+        samples: number of samples of the instance, at least `k`.
+        passed: number of samples that passed.
+    """
+    if not 1 <= k <= samples:
+        raise ValueError(f"pass@{k} needs at least {max(k, 1)} samples, not {samples}")
+    return 1 - math.comb(samples - passed, k) / math.comb(samples, k)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Return the two-sided p of McNemar's exact test, from the numbers of instances that only one side passed.
+
+    Under the null hypothesis each of the n instances that differ falls to either side with probability 1/2, so p is
+    twice the lower tail of a binomial distribution (Fay 2010), at most 1.
+    """
+    n, least = only_first + only_second, min(only_first, only_second)
+    # Exact until the last step: 2**n is too large for a float from n = 1024 on.
+    tail = Fraction(sum(math.comb(n, k) for k in range(least + 1)), 2**n)
+    return min(1.0, float(2 * tail))
+
+
+def permutation(differences: Sequence[int]) -> float:
+    """Return the two-sided p of Fisher's exact paired permutation test.
+
+    Under the null hypothesis each difference is as likely with the other sign. p is the share of all assignments of
+    signs whose sum is at least as far from 0 as the observed one. With differences of -1, 0 and 1 it is McNemar's p.
+    """
+    sums = Counter({0: 1})
+    for size in filter(None, map(abs, differences)):
+        larger = Counter({total + size: count for total, count in sums.items()})
+        larger.update({total - size: count for total, count in sums.items()})
+        sums = larger
+    seen = abs(sum(differences))
+    return float(Fraction(sum(count for total, count in sums.items() if abs(total) >= seen), sums.total()))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values adjusted for the number of comparisons (Holm 1979), stepping down from the smallest."""
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted

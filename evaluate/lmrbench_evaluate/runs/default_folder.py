@@ -1,0 +1,35 @@
+"""The run folder of predictions that name none: the same predictions and selection always have the same one."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..predictions.sources import WORDS, Source
+from ..predictions.standard_input import Piped
+
+
+def default_folder(predictions: Source, instances: Sequence[str], categories: Sequence[str]) -> Path:
+    """The run folder for these predictions and this selection of instances."""
+    name = _folder_name(predictions)
+    if instances or categories:
+        chosen = json.dumps([sorted(set(instances)), sorted(set(categories))]).encode()
+        name += f"-{hashlib.sha256(chosen).hexdigest()[:8]}"
+    return Path("runs") / name
+
+
+def _folder_name(predictions: Source) -> str:
+    if isinstance(predictions, Piped):
+        return f"stdin-{predictions.sha256[:12]}"
+    if isinstance(predictions, str | Path):
+        source = Path(predictions)
+        if str(source) in WORDS:
+            return str(source)
+        # Another file of that name has a folder of its own.
+        place = str(source.resolve()) if source.exists() else str(predictions)
+        name = re.sub(r"[^\w.-]", "-", re.sub(r"(\.(jsonl|json|parquet))?(\.gz)?$", "", source.name))
+        return f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
+    content = json.dumps(predictions, sort_keys=True, default=str).encode()
+    return f"memory-{hashlib.sha256(content).hexdigest()[:12]}"

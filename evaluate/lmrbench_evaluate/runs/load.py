@@ -1,0 +1,73 @@
+"""How busy the machine was during a run: what run.json keeps of it, and the sentence that reports print."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from lmrbench_data.base.text import counted, one_line
+
+from ..verdict.verdict import Cause, Verdict
+
+#: The key of run.json under which it stands.
+_KEY = "machine"
+
+
+class Load:
+    """Watches the machine while a run goes on."""
+
+    def __init__(self, facts: Mapping[str, Any], workers: int) -> None:
+        """Look for the first time.
+
+        Args:
+            facts: run.json, where an earlier part of the same run may have left what it saw.
+            workers: sandboxes that run side by side, whose load is our own.
+        """
+        known = facts.get(_KEY) or {}
+        self._workers = workers
+        self._highest = float(known.get("load_average") or 0.0)
+        self._slowed = int(known.get("slowed_answers") or 0)
+        self._overloaded = bool(known.get("overloaded"))
+        self._look()
+
+    def note(self, verdict: Verdict) -> None:
+        """Count a verdict that has just been reached."""
+        self._slowed += verdict.slowed or verdict.cause is Cause.OVERLOAD
+        self._look()
+
+    def facts(self) -> dict[str, Any]:
+        """For run.json."""
+        machine = {
+            "cores": _cores(),
+            "load_average": round(self._highest, 1),
+            "slowed_answers": self._slowed,
+            "overloaded": bool(self._overloaded or self._slowed),
+        }
+        return {_KEY: machine}
+
+    def _look(self) -> None:
+        if hasattr(os, "getloadavg"):
+            load = os.getloadavg()[0]
+            self._highest = max(self._highest, load)
+            self._overloaded = self._overloaded or load > _cores() + self._workers
+
+
+def overload(facts: Mapping[str, Any]) -> str:
+    """One sentence on the load of the machine during a run; empty if it had time for the run.
+
+    Args:
+        facts: run.json.
+    """
+    machine = facts.get(_KEY) or {}
+    if not machine.get("overloaded"):
+        return ""
+    slowed = int(machine.get("slowed_answers") or 0)
+    waited = f"; {counted(slowed, 'answer')} got less than half a processor" if slowed else ""
+    return (
+        f"The machine was overloaded during run {one_line(facts['run_id'])} (load average up to "
+        f"{machine['load_average']} on {counted(machine['cores'], 'core')}{waited}): answers took longer, and no "
+        "verdict counts the time that they waited."
+    )
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,28 @@
+"""Settings of a run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmrbench_data.base.settings import Settings, copied, setting
+from lmrbench_data.chat.endpoint import JobSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(Settings):
+    """How predictions are evaluated."""
+
+    out: Path | None = setting(
+        None,
+        "Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).",
+        flags=("--out", "-o"),
+    )
+    map: Mapping[str, str] | None = setting(
+        None, 'Their column names mapped to ours, such as {"completion": "function"}.'
+    )
+    dataset: str = setting("embedded", "embedded, a folder, or org/name[@revision].")
+    instances: Sequence[str] = copied(JobSettings, "instances")
+    categories: Sequence[str] = setting((), "Categories to include (default: all).", flags=("--category",))
+    workers: int = setting(2, "Sandboxes that run at a time.", flags=("--workers", "-w"), min=1, max=256)
+    timeout_scale: float = setting(1.0, "Factor for the limits of CPU time, for slow machines.", min=0.01, max=100)
+    fresh_seeds: int = setting(0, "Number of unpublished seeds to test on as well.", min=0, max=100)

@@ -1,0 +1,61 @@
+"""Where tested code runs: `docker` is the security boundary; `local` is none, for machines without an engine."""
+
+import importlib
+import logging
+import re
+from pathlib import Path
+
+from lmrbench_data.base.errors import InfraError, InputError
+
+from .base import Sandbox
+
+KINDS = ("auto", "docker", "local")
+_log = logging.getLogger(__name__)
+
+
+def open_sandbox(kind: str, benchmark: Path | None = None) -> Sandbox:
+    """The sandbox of this kind; use it as a context manager.
+
+    Args:
+        kind: `docker`; `local`; `auto`, which takes Docker if a daemon answers, else `local` with a warning; or the
+            import path `package.module:name` of something that is called without arguments and returns a `Sandbox`.
+        benchmark: a folder of tasks whose environments are known as well as the installed ones.
+
+    Raises:
+        InfraError: `docker` was asked for and no daemon answers.
+        InputError: no such kind, or nothing can be imported from that path.
+    """
+    from .local import LocalSandbox
+
+    if kind in ("auto", "docker"):
+        from .docker import DockerSandbox
+
+        try:
+            return DockerSandbox(benchmark)
+        except InfraError as error:
+            if kind == "docker":
+                raise
+            _log.warning("%s", error)
+            _log.warning("using the `local` sandbox: no isolation from this machine, not accepted on a leaderboard")
+            return LocalSandbox(benchmark)
+    if kind == "local":
+        _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
+        return LocalSandbox(benchmark)
+    return _open_path(kind)
+
+
+def _open_path(path: str) -> Sandbox:
+    """A sandbox that somebody else wrote."""
+    if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path):
+        raise InputError(f"sandbox {path!r}: one of {', '.join(KINDS)}, or an import path `package.module:name`")
+    module, _, name = path.partition(":")
+    try:
+        sandbox: Sandbox = getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"sandbox {path!r}: cannot be imported ({error})") from error
+    missing = [part for part in ("prepare", "run", "close", "name", "official") if not hasattr(sandbox, part)]
+    if missing:
+        raise InputError(f"sandbox {path!r}: lacks {', '.join(missing)}")
+    if sandbox.official:
+        raise InputError(f"sandbox {path!r}: says it is official, which only `docker` is; set `official = False`")
+    return sandbox

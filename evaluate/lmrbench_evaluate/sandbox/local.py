@@ -1,0 +1,227 @@
+"""Run workspaces in a child process of this machine: rlimits, a scrubbed environment, a temporary folder.
+
+Not a security boundary: tested code runs as this user and can reach files and network. For machines without an engine
+and for quick work on tasks one trusts; results say `local` and no leaderboard takes them.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import platform
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.tasks.environments import known_environments
+
+from ..runner import bootstrap, probe
+from .base import Ended, Limits, Outcome, Sandbox, runner_stream, used_cpu
+from .meter import Meter
+
+#: Carried in the environment of everything that a run starts, so that stragglers can be found.
+_MARK = "LMRBENCH_LOCAL_SANDBOX"
+_log = logging.getLogger(__name__)
+
+
+class LocalSandbox(Sandbox):
+    """Child processes of one harness process."""
+
+    name = "local"
+    official = False
+
+    def __init__(self, benchmark: Path | None = None) -> None:
+        """Start nothing yet.
+
+        Args:
+            benchmark: a folder of tasks whose environments are known as well as the installed ones.
+        """
+        self._benchmark = benchmark
+        self._running: set[str] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def prepare(self, tag: str) -> str:
+        """Check that this Python has the environment's packages; return their versions as the identity."""
+        name = tag.partition("/")[2].partition(":")[0]
+        known = known_environments(self._benchmark)
+        environment = next((item for item in known if tag == item.tag), None)
+        environment = environment or next((item for item in known if name == item.name), None)
+        if environment is None:
+            raise InfraError(f"environment {name!r} is not in this installation; use the docker sandbox, or upgrade")
+        found, missing, other = [f"python {platform.python_version()}"], [], []
+        for requirement in environment.packages():
+            package, _, version = requirement.partition("==")
+            try:
+                installed = metadata.version(package).partition("+")[0]
+            except metadata.PackageNotFoundError:
+                missing.append(requirement)
+                continue
+            found.append(f"{package} {installed}")
+            if installed != version:
+                other.append(f"{package} {installed} instead of {version}")
+        if missing:
+            raise InfraError(
+                f"the local sandbox lacks {', '.join(missing)}; "
+                "run `pip install 'lmrbench-data[local]'` or start Docker"
+            )
+        if other:
+            _log.warning("this Python has %s; results may differ from the image's", ", ".join(other))
+        return "; ".join(found)
+
+    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        """Run one workspace in a process group of its own."""
+        mark = uuid.uuid4().hex
+        with self._lock:
+            if self._closed:
+                raise InfraError("the sandbox was closed")
+            self._running.add(mark)
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
+            try:
+                return self._run(workspace, limits, folder, mark)
+            finally:
+                kill_marked(mark)
+                # Not `shutil.rmtree`: tested code can nest folders deeper than Python recurses.
+                subprocess.run(["rm", "-rf", str(folder)], stderr=subprocess.DEVNULL, check=False)
+        except OSError as error:
+            raise InfraError(f"local sandbox: {error}") from error
+        finally:
+            with self._lock:
+                self._running.discard(mark)
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        with self._lock:
+            self._closed = True
+            marks = list(self._running)
+        for mark in marks:
+            kill_marked(mark)
+
+    def _run(self, workspace: bytes, limits: Limits, folder: Path, mark: str) -> Outcome:
+        rlimits = {
+            "RLIMIT_DATA": limits.memory_mb * 2**20,
+            "RLIMIT_FSIZE": limits.disk_mb * 2**20,
+            "RLIMIT_CORE": 0,
+            "RLIMIT_NOFILE": 1024,
+        }
+        command = [sys.executable, "-I", "-c", bootstrap(), str(len(workspace)), str(folder), json.dumps(rlimits)]
+        environment = {"PATH": os.defpath, "LANG": "C.UTF-8", _MARK: mark}
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
+        meter = Meter(limits, lambda: _cpu_seconds(process.pid, mark), _share)
+        try:
+            if self._closed:  # while the process was being started
+                raise InfraError("the sandbox was closed")
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(workspace)
+                process.stdin.close()
+            stdout, log, ended = _read(process, meter, limits)
+            duration = meter.elapsed()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+        if self._closed:
+            raise InfraError("the sandbox was closed")
+        problem = f"exit {process.returncode} after {duration:.0f} s: {log.strip()[-300:]}"
+        cpu = used_cpu(stdout) if ended is Ended.EXITED else None
+        sent = runner_stream(stdout, ended, problem)
+        return Outcome(sent, log, ended, duration, meter.cpu if cpu is None else cpu, meter.slowed)
+
+
+def _read(process: subprocess.Popen[bytes], meter: Meter, limits: Limits) -> tuple[bytearray, str, Ended]:
+    """Read stdout and stderr until stdout ends, the runner is gone, or a limit is reached."""
+    stdout, log = bytearray(), bytearray()
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, stdout)
+        selector.register(process.stderr, selectors.EVENT_READ, log)
+        while selector.get_map():
+            rest = meter.rest()
+            if rest <= 0:
+                if limit := meter.look():
+                    return stdout, _text(log, limits), limit
+                continue
+            gone = process.poll() is not None  # asked before looking for its last words, which come before its end
+            ready = selector.select(0 if gone else min(rest, 0.5))
+            for key, _ in ready:
+                chunk = os.read(key.fd, 1 << 18)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                elif key.data is stdout or len(log) < limits.log_kb * 1024:
+                    key.data.extend(chunk)
+            meter.hear(stdout)
+            if len(stdout) > limits.output_mb * 2**20:
+                return stdout, _text(log, limits), Ended.OUTPUT_LIMIT
+            # A straggler may hold the pipes open after the runner is gone.
+            if not ready and gone:
+                break
+    return stdout, _text(log, limits), Ended.EXITED
+
+
+def _text(log: bytearray, limits: Limits) -> str:
+    return log[: limits.log_kb * 1024].decode("utf-8", "replace")
+
+
+def kill_marked(mark: str) -> None:
+    """Kill every process that a run left behind, also those that left its session (Linux; elsewhere they time out)."""
+    for _ in range(5):
+        found = False
+        for process in _marked(mark):
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+                found = True
+        if not found:
+            return
+        time.sleep(0.02)
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """The processes that a run started, as far as this user may read their environment."""
+    needle = f"{_MARK}={mark}".encode()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError, ValueError):
+            if needle in path.read_bytes():
+                yield int(path.parent.name)
+
+
+def _cpu_seconds(runner: int, mark: str) -> float:
+    """CPU seconds of a run so far: of the processes that live, and of those that these have waited for (Linux)."""
+    ticks = 0
+    for process in {runner, *_marked(mark)}:
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+            ticks += sum(map(int, fields.split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _share(seconds: float) -> float:
+    """The share of a processor that a process of this machine gets which spins for so long."""
+    # In a session of its own, as a run is: schedulers share the machine between sessions.
+    command = [sys.executable, "-I", "-S", "-c", probe(), str(seconds)]
+    try:
+        return float(subprocess.run(command, capture_output=True, check=True, start_new_session=True).stdout)
+    except (OSError, subprocess.SubprocessError):
+        return 1.0  # tested code is not kept here from taking all processes: this must not excuse it

@@ -1,0 +1,70 @@
+"""Run workspaces side by side, and one that an overloaded machine kept from running once more alone."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+from lmrbench_data.base.errors import OverloadError
+
+from .base import Limits, Outcome, Sandbox
+
+
+def run_fairly(sandbox: Sandbox, image: str, workspace: bytes, limits: Limits) -> Outcome:
+    """`sandbox.run`; if the machine had no time for it, again while no other run of this process goes on.
+
+    Raises:
+        OverloadError: the machine had no time for it alone either.
+        InfraError: the machinery failed.
+    """
+    try:
+        with _turns.shared():
+            return sandbox.run(image, workspace, limits)
+    except OverloadError:
+        with _turns.alone():
+            return sandbox.run(image, workspace, limits)
+
+
+class _Turns:
+    """A lock that many hold together, or one alone; whoever wants it alone goes before those who come after."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._waiting = 0
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """Hold it beside others."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting)
+            self._running += 1
+        try:
+            yield
+        finally:
+            self._left()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold it alone."""
+        with self._changed:
+            self._waiting += 1
+            try:
+                self._changed.wait_for(lambda: not self._running)
+                self._running += 1
+            except BaseException:
+                self._waiting -= 1
+                raise
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._waiting -= 1
+            self._left()
+
+    def _left(self) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+
+_turns = _Turns()

@@ -1,0 +1,1 @@
+"""Decide: decode the output, compare it with the recording, and give a status."""

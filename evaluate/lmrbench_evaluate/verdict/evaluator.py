@@ -1,0 +1,140 @@
+"""Evaluate one prediction: rebuild, run in the sandbox, compare, decide. The only path to a verdict."""
+
+import contextlib
+import dataclasses
+import threading
+import time
+from collections.abc import Sequence
+
+from lmrbench_data.base.errors import InfraError, OverloadError
+from lmrbench_data.base.source import SourceError
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import read_archive
+
+from ..predictions.prediction import Prediction
+from ..rebuild.patch import left_out_of
+from ..rebuild.workspace import rebuild, workspace_tar
+from ..sandbox.base import Ended, Limits, Outcome, Sandbox
+from ..sandbox.turns import run_fairly
+from .decode import Frame, StreamError, read_frames, write_frame
+from .expected import read_expected, row_cases
+from .verdict import CAUSES, CaseResult, Cause, Status, Verdict, grade, worst
+
+INFRA_TRIES = 3
+
+
+def evaluate_prediction(
+    row: DatasetRow,
+    prediction: Prediction,
+    sandbox: Sandbox,
+    image: str,
+    *,
+    expected: Sequence[Frame] | None = None,
+    timeout_scale: float = 1.0,
+    stop: threading.Event | None = None,
+) -> Verdict:
+    """The verdict on one prediction; machinery that fails is tried again before it becomes an infra error.
+
+    Args:
+        row: the dataset row of the prediction's instance.
+        image: what `sandbox.prepare(row["docker_image"])` returned.
+        expected: recorded outputs to compare with; those of the row if None.
+        timeout_scale: multiplies the row's limit of CPU time, for slow machines.
+        stop: once set, nothing is tried again: the whole run ends.
+
+    Raises:
+        StreamError, LoadError: the row itself cannot be read.
+    """
+    started = time.monotonic()
+    frames = list(expected) if expected is not None else read_expected(row)
+    try:
+        repo = rebuild(row, prediction)
+    except SourceError as error:
+        return _not_applicable(error)
+    except OSError as error:  # patches are applied on this machine's disk
+        took = time.monotonic() - started
+        return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
+    tests = row["tests"]
+    published = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
+    limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
+    runs = [(frame.case, frame.seed) for frame in frames]
+    workspace = workspace_tar(repo, row_cases(row), runs=runs, limit_s=limits.time_s)
+    reason = ""
+    stop = stop or threading.Event()
+    for attempt in range(INFRA_TRIES if CAUSES[Cause.ENGINE].retry else 1):
+        if attempt and stop.wait(0.5 * 4 ** (attempt - 1)):
+            break
+        try:
+            outcome = run_fairly(sandbox, image, workspace, limits)
+        except OverloadError as error:
+            return Verdict.without_cases(Cause.OVERLOAD, str(error), duration_s=time.monotonic() - started)
+        except InfraError as error:
+            reason = str(error)
+            continue
+        cases = grade(frames, tests["cases"], outcome)
+        told = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
+        return _verdict(cases, told + outcome.log, outcome)
+    return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
+
+
+def _verdict(cases: Sequence[CaseResult], log: str, outcome: Outcome) -> Verdict:
+    status = worst(case.status for case in cases)
+    return Verdict(status, cases, log, outcome.duration_s, cpu_s=outcome.cpu_s, slowed=outcome.slowed)
+
+
+def evaluate_batch(
+    row: DatasetRow, predictions: Sequence[Prediction], sandbox: Sandbox, image: str, *, seeds: Sequence[int]
+) -> list[Verdict]:
+    """Verdicts on several answers in one sandbox, which saves its start-up: for checking tasks, never for users' runs.
+
+    An answer stops at the first case that returns nothing, and has the row's CPU time for itself.
+
+    Args:
+        seeds: only these of the row's seeds.
+
+    Raises:
+        InfraError: the machinery failed.
+    """
+    frames = [frame for frame in read_expected(row) if frame.seed in seeds]
+    goal_file, tests = row["goal_file"], row["tests"]
+    verdicts: dict[int, Verdict] = {}
+    answers: dict[int, bytes] = {}
+    for number, prediction in enumerate(predictions):
+        try:
+            answers[number] = rebuild(row, prediction)[goal_file].data
+        except SourceError as error:
+            verdicts[number] = _not_applicable(error)
+    if answers:
+        limits = Limits(tests["timeout_s"] * len(answers), tests["memory_mb"])
+        workspace = workspace_tar(
+            read_archive(row["repo_archive"]),
+            row_cases(row),
+            runs=[(frame.case, frame.seed) for frame in frames],
+            limit_s=limits.time_s,
+            answers=list(answers.values()),
+            goal_file=goal_file,
+        )
+        outcome = run_fairly(sandbox, image, workspace, limits)
+        streams = _split_answers(outcome.stdout)
+        for place, number in enumerate(answers):
+            part = dataclasses.replace(outcome, stdout=streams.get(str(place), b""))
+            verdict = _verdict(grade(frames, tests["cases"], part), "", outcome)
+            if outcome.ended is Ended.TIME_LIMIT and verdict.status is Status.TIMEOUT and len(answers) > 1:
+                # The runner ends an answer that uses its share of the CPU time, not one that sleeps through all of it.
+                verdict = evaluate_prediction(row, predictions[number], sandbox, image, expected=frames)
+            verdicts[number] = verdict
+    return [verdicts[number] for number in range(len(predictions))]
+
+
+def _split_answers(stream: bytes) -> dict[str, bytes]:
+    """The frames of each answer of a batch, as if it had run alone."""
+    streams: dict[str, bytes] = {}
+    with contextlib.suppress(StreamError):  # what is missing then is an error of its answer
+        for frame in read_frames(stream):
+            answer, _, case = frame.case.partition("/")
+            streams[answer] = streams.get(answer, b"") + write_frame(dataclasses.replace(frame, case=case))
+    return streams
+
+
+def _not_applicable(error: SourceError) -> Verdict:
+    return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))

@@ -1,0 +1,267 @@
+"""From what the sandbox returned to a verdict: one table maps each cause to a status and whether to retry.
+
+Nothing that the tested code says about itself can lead to `passed`: only an output that equals the recorded one does.
+Nothing it does can lead to `infra_error` either: that comes from the engine, an overloaded machine, a damaged dataset
+or a bug of ours.
+"""
+
+import signal
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple, Self
+
+from lmrbench_data.base.text import visible
+from lmrbench_data.dataset.rows import CaseRow, DeclaredCase
+
+from ..sandbox.base import Ended, Outcome
+from .compare import Comparison, TooLargeError, first_difference
+from .decode import Frame, StreamError, decode, read_frames, read_json
+
+
+class Status(StrEnum):
+    """The verdict on a case, and on an instance; from best to worst."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    OOM = "oom"
+    MALFORMED = "malformed"
+    INFRA_ERROR = "infra_error"
+
+
+class Cause(StrEnum):
+    """What decides a verdict; each has its line in `CAUSES`."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    RAISED = "raised"
+    DIED = "died"
+    NO_OUTPUT = "no_output"
+    UNREADABLE_OUTPUT = "unreadable_output"
+    TWO_OUTPUTS = "two_outputs"
+    OUTPUT_LIMIT = "output_limit"
+    TIME_LIMIT = "time_limit"
+    OUT_OF_MEMORY = "out_of_memory"
+    NOT_APPLICABLE = "not_applicable"
+    ENGINE = "engine"
+    OVERLOAD = "overload"
+    DATASET = "dataset"
+    BUG = "bug"
+
+
+class Policy(NamedTuple):
+    """What follows from a cause."""
+
+    status: Status
+    retry: bool = False
+    """Tried again by the harness, because another try can end otherwise."""
+
+
+CAUSES: dict[Cause, Policy] = {
+    # the output decides
+    Cause.EQUAL: Policy(Status.PASSED),
+    Cause.DIFFERENT: Policy(Status.FAILED),
+    # the tested code
+    Cause.RAISED: Policy(Status.ERROR),
+    Cause.DIED: Policy(Status.ERROR),
+    Cause.NO_OUTPUT: Policy(Status.ERROR),
+    Cause.UNREADABLE_OUTPUT: Policy(Status.ERROR),
+    Cause.TWO_OUTPUTS: Policy(Status.ERROR),
+    Cause.OUTPUT_LIMIT: Policy(Status.ERROR),
+    Cause.TIME_LIMIT: Policy(Status.TIMEOUT),
+    Cause.OUT_OF_MEMORY: Policy(Status.OOM),
+    # the prediction
+    Cause.NOT_APPLICABLE: Policy(Status.MALFORMED),
+    # the machinery
+    Cause.ENGINE: Policy(Status.INFRA_ERROR, retry=True),
+    # It was tried again alone. No answer brings this about by sleeping: the rule is in `sandbox/meter.py`.
+    Cause.OVERLOAD: Policy(Status.INFRA_ERROR),
+    Cause.DATASET: Policy(Status.INFRA_ERROR),
+    Cause.BUG: Policy(Status.INFRA_ERROR),
+}
+
+_SEVERITY = list(Status)
+MAX_DETAIL = 4000
+#: How an allocation that the operating system refuses shows in Python and torch (the `local` sandbox, huge requests).
+_ALLOCATION_MESSAGES = ("can't allocate memory", "not enough memory", "Unable to allocate")
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """The verdict on one case and seed."""
+
+    name: str
+    seed: int
+    status: Status
+    detail: str = ""
+    core: bool = True
+
+    def as_row(self) -> CaseRow:
+        """As it is in results.jsonl."""
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "core": self.core,
+            "status": str(self.status),
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an evaluation came to."""
+
+    status: Status
+    """The worst of all cases: `passed` is robust."""
+    cases: Sequence[CaseResult]
+    log: str
+    """What the tested code printed."""
+    duration_s: float
+    """Seconds by the clock in the sandbox."""
+    detail: str = ""
+    """Why there are no cases: the prediction could not be applied, or the machinery failed."""
+    cause: Cause | None = None
+    """What decided it, if there are no cases."""
+    cpu_s: float | None = None
+    """Seconds of CPU time in the sandbox; None if unknown."""
+    slowed: bool = False
+    """Whether the machine was seen to give the run less than half a processor."""
+
+    @classmethod
+    def without_cases(cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0) -> Self:
+        """A verdict on an answer none of whose cases was judged."""
+        return cls(CAUSES[cause].status, [], log, duration_s, detail, cause)
+
+    @property
+    def core_status(self) -> Status:
+        """The worst of the core cases: `passed` is reproduced."""
+        return worst(case.status for case in self.cases if case.core) if self.cases else self.status
+
+    def memorised(self, published: Collection[int], *, core: bool = False) -> bool:
+        """Whether it passes all published seeds and returns something else on fresh ones.
+
+        Running out of time or memory says nothing: fresh seeds come last.
+
+        Args:
+            core: look at the core cases alone. Neither level follows from the other: an answer that learned the core
+                cases by heart may fail another case on every seed, and so be memorised at the core level only.
+        """
+        cases = [case for case in self.cases if case.core or not core]
+        fresh = [case.status for case in cases if case.seed not in published]
+        known = [case.status for case in cases if case.seed in published]
+        passes = bool(known) and all(status is Status.PASSED for status in known)
+        return passes and any(status in (Status.FAILED, Status.ERROR) for status in fresh)
+
+    def reason(self, *, core: bool = False) -> str:
+        """One line on why it did not pass, or did not pass its core cases; empty if it did."""
+        status = self.core_status if core else self.status
+        cases = [case for case in self.cases if case.core or not core]
+        worst_case = next((case for case in cases if case.status is status), None)
+        if status is Status.PASSED or worst_case is None:
+            return self.detail
+        first_line = worst_case.detail.partition("\n")[0]
+        return f"case_{worst_case.name} seed {worst_case.seed}: {first_line}"
+
+
+def worst(statuses: Iterable[Status]) -> Status:
+    """The status of an instance: the worst of its cases; without any case it is an infra error, never a pass."""
+    return max(statuses, key=_SEVERITY.index, default=Status.INFRA_ERROR)
+
+
+def grade(expected: Sequence[Frame], declared: Sequence[DeclaredCase], outcome: Outcome) -> list[CaseResult]:
+    """One result for each expected case and seed, in their order.
+
+    Args:
+        declared: the level and comparison of each case.
+
+    Raises:
+        StreamError: an expected output cannot be read; whatever is wrong with one of the tested code is its own error.
+    """
+    comparisons = {case["name"]: Comparison(case) for case in declared}
+    core = {case["name"] for case in declared if case["core"]}
+    sent: dict[tuple[str, int], list[Frame]] = {(want.case, want.seed): [] for want in expected}
+    broken = ""
+    try:
+        for frame in read_frames(outcome.stdout):
+            found = sent.get((frame.case, frame.seed))
+            if found is not None and len(found) < 2:  # what nobody asked for, or comes a third time, takes no memory
+                found.append(frame)
+    except StreamError as error:
+        broken = str(error)
+    results = []
+    for want in expected:
+        cause, detail = _judge(want, sent[want.case, want.seed], comparisons[want.case], outcome, broken)
+        results.append(CaseResult(want.case, want.seed, CAUSES[cause].status, detail, want.case in core))
+    return results
+
+
+def _judge(
+    want: Frame, got: Sequence[Frame], comparison: Comparison, outcome: Outcome, broken: str
+) -> tuple[Cause, str]:
+    """(cause, detail) of one case."""
+    if not got:
+        return _missing(outcome, broken)
+    if len(got) > 1:
+        return Cause.TWO_OUTPUTS, "the stream holds more than one output for this case"
+    frame = got[0]
+    match frame.kind:
+        case "output":
+            return _compare(decode(want.payload), frame.payload, comparison)
+        case "raised":
+            return _raised(read_json(frame.payload))
+        case "died":
+            return _died(read_json(frame.payload))
+    return Cause.UNREADABLE_OUTPUT, "the stream holds something else than an output for this case"
+
+
+def _compare(expected: Any, payload: bytes, comparison: Comparison) -> tuple[Cause, str]:
+    """(cause, detail) of an output. Whatever goes wrong with its bytes is its own fault: it has chosen them."""
+    try:
+        difference = first_difference(expected, decode(payload), comparison)
+    except (StreamError, TooLargeError) as error:
+        return Cause.UNREADABLE_OUTPUT, str(error)
+    except Exception as error:
+        return Cause.UNREADABLE_OUTPUT, f"the output cannot be compared ({type(error).__name__})"
+    return (Cause.DIFFERENT, visible(difference, keep="")[:MAX_DETAIL]) if difference else (Cause.EQUAL, "")
+
+
+def _raised(facts: Mapping[str, Any]) -> tuple[Cause, str]:
+    kind, message = _text(facts.get("type")) or "Exception", _text(facts.get("message"))
+    frames = facts.get("frames")
+    places = [_text(item) for item in frames] if isinstance(frames, list) else []
+    line = f"{kind}: {message}" if message else kind
+    memory = kind == "MemoryError" or any(text in message for text in _ALLOCATION_MESSAGES)
+    return (Cause.OUT_OF_MEMORY if memory else Cause.RAISED), "\n".join([line, *reversed(places)])[:MAX_DETAIL]
+
+
+def _died(facts: Mapping[str, Any]) -> tuple[Cause, str]:
+    if facts.get("oom"):
+        return Cause.OUT_OF_MEMORY, "killed by the kernel: the memory limit was reached"
+    if facts.get("signal") == signal.SIGXCPU:  # where the sandbox itself cannot tell how much is used
+        return Cause.TIME_LIMIT, "no output within the time limit: the case used up its CPU time"
+    if reason := _text(facts.get("reason")):
+        return Cause.DIED, reason
+    how = f"signal {facts['signal']}" if facts.get("signal") else f"exit status {facts.get('exit')}"
+    return Cause.DIED, f"the process ended ({_text(how)}) before the case returned"
+
+
+def _text(value: Any) -> str:
+    """Text of the tested code's choosing, cut and made fit for files and terminals; empty for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return visible(value[:2000], keep="\n")
+
+
+def _missing(outcome: Outcome, broken: str) -> tuple[Cause, str]:
+    if outcome.ended is Ended.TIME_LIMIT:
+        cpu = "" if outcome.cpu_s is None else f", of which {outcome.cpu_s:.0f} s of CPU time"
+        return Cause.TIME_LIMIT, f"no output within the time limit ({outcome.duration_s:.0f} s{cpu})"
+    if outcome.ended is Ended.OUT_OF_MEMORY:
+        return Cause.OUT_OF_MEMORY, "the memory limit of the sandbox was reached"
+    if outcome.ended is Ended.OUTPUT_LIMIT:
+        return Cause.OUTPUT_LIMIT, "the sandbox wrote more than its output limit"
+    if broken:
+        return Cause.UNREADABLE_OUTPUT, broken
+    return Cause.NO_OUTPUT, "the runner ended before this case returned"

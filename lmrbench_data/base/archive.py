@@ -1,0 +1,73 @@
+"""Reproducible archives: the same files give the same bytes, on any day, for any user, from any folder.
+
+Reading is `lmrbench_data.loader.read_archive`, which trusts nothing; this module writes.
+"""
+
+import gzip
+import io
+import stat
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..loader import File, LoadError, check_path
+from .errors import InputError
+
+#: Left behind by running code in a repository; never part of it.
+IGNORED_PARTS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", ".git"})
+
+
+def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]:
+    """All regular files below `folder` by relative POSIX path, sorted; caches that tools leave behind are skipped.
+
+    Args:
+        skipped: takes the names of symbolic links and special files, which are then left out.
+
+    Raises:
+        InputError: a symbolic link, a special file or an unsafe name lies there.
+    """
+    files: dict[str, File] = {}
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if IGNORED_PARTS.intersection(relative.parts) or path.suffix == ".pyc":
+            continue
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode):
+            continue
+        if not stat.S_ISREG(mode) and skipped is not None:
+            skipped.append(relative.as_posix())
+            continue
+        if not stat.S_ISREG(mode):
+            raise InputError(f"{path}: neither a file nor a folder; links and special files cannot be packed")
+        try:
+            name = check_path(relative.as_posix())
+        except LoadError as error:
+            raise InputError(f"{str(folder)!r}: {str(error).removeprefix('archive: ')}") from error
+        files[name] = File(path.read_bytes(), bool(mode & 0o111))
+    return dict(sorted(files.items()))
+
+
+def tar_bytes(files: Mapping[str, File]) -> bytes:
+    """An uncompressed tar of the files: sorted, times 0, owner root, modes 0644 or 0755."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, file in sorted(files.items()):
+            info = tarfile.TarInfo(check_path(name))
+            info.size = len(file.data)
+            info.mode = 0o755 if file.executable else 0o644
+            tar.addfile(info, io.BytesIO(file.data))
+    return buffer.getvalue()
+
+
+def pack(files: Mapping[str, File]) -> bytes:
+    """`tar_bytes`, gzipped."""
+    return gzip_bytes(tar_bytes(files))
+
+
+def gzip_bytes(data: bytes) -> bytes:
+    """`data` gzipped without name, time or system."""
+    buffer = io.BytesIO()
+    # Not gzip.compress: it lets zlib name the system in the header before Python 3.13, and not from then on.
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, compresslevel=9, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()

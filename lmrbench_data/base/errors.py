@@ -1,0 +1,55 @@
+"""Errors that reach a user as one line: what is wrong, where, and how to fix it.
+
+    LMRBenchError               root of all errors
+      LoadError                 a dataset or an archive is damaged or unknown
+        HubUnavailableError     the Hub does not answer
+      InputError                the user can fix the input
+        ArgumentError           an argument, or its flag, is wrong
+        ConflictError           somebody else changed the repository on the Hub
+        SourceError             code cannot be read
+          MalformedAnswerError  an answer holds no usable code
+      InfraError                the machinery failed (exit status 3)
+        OverloadError           the machine had no time for a run
+        LostAnswerError         the Hub did not say whether a write arrived
+        UnreachableError        a server of papers cannot be reached
+        GitError                git failed
+          GitLimitError         git exceeded its limits
+      NotPlainError             code cannot be shown to a judge
+      NotJudgedError            an answer cannot be shown to a judge
+
+Signals that the package catches itself, which no user meets:
+
+    CostLimit, JobFailed, NotAllowed, NotAnswered, Refused, RequestFailed, StreamError, TooLargeError, TooMuchError,
+    Unreadable, UnreadableError, UnreadableFile, Unsupported, UnsupportedOutput
+"""
+
+from ..loader import LMRBenchError, LoadError
+
+__all__ = ["ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError", "OverloadError"]
+
+
+class InputError(LMRBenchError):
+    """What the user gave is wrong: a task, a dataset, a prediction file, an argument."""
+
+
+class ArgumentError(InputError):
+    """An argument of a public function is wrong; the command line names its flag instead.
+
+    Attributes:
+        argument: its name, as in the function's signature.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, argument: str, problem: str) -> None:
+        super().__init__(f"{argument}: {problem}")
+        self.argument, self.problem = argument, problem
+
+
+class InfraError(LMRBenchError):
+    """The machinery failed (engine, image, disk, network): never the fault of a task or a model."""
+
+    exit_code = 3
+
+
+class OverloadError(InfraError):
+    """The machine had no time for a run, so nothing is known about what was run."""

@@ -1,0 +1,28 @@
+"""Optional dependencies: what is missing is one line that names the extra to install."""
+
+import importlib.util
+
+from .errors import InputError
+
+#: Extra → the modules that it brings (pyproject.toml).
+EXTRAS = {
+    "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "pygments"),
+    "papers": ("pymupdf", "pymupdf4llm"),
+    "agents": ("minisweagent", "litellm", "mcp"),
+    "dev": ("libcst",),
+}
+
+
+def need(extra: str, what: str) -> None:
+    """Fail before work begins that an extra is needed for.
+
+    Args:
+        what: the thing that needs it, as the subject of a sentence.
+
+    Raises:
+        InputError: one of its modules is not installed.
+    """
+    missing = [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]
+    if missing:
+        command = f"pip install 'lmrbench-data[{extra}]'"
+        raise InputError(f"{what} needs the extra `{extra}` ({', '.join(missing)} missing): {command}")

@@ -1,0 +1,46 @@
+"""Write files so that a reader finds the old content or the new, never a part of either; read those of strangers."""
+
+import errno
+import os
+import stat
+import uuid
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Write a file (text as UTF-8) and put it in place whole; missing folders are made.
+
+    Raises:
+        OSError: it cannot be written; whatever was at `path` is unchanged.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    try:
+        # A name of a folder may hold bytes that are no text: they are shown, and lose no file.
+        data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    except OSError as error:  # about the file that the caller knows
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_regular(path: str | Path, most: int, *, folder: int | None = None) -> bytes:
+    """Read a file that a stranger may have put there: a link is not followed, a pipe or a device never waited for.
+
+    Args:
+        most: bytes that are read.
+        folder: descriptor of an open folder that `path` is relative to.
+
+    Raises:
+        OSError: it is missing, not a regular file, or larger than `most` bytes.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"larger than {most} bytes", str(path))
+    return data

@@ -1,0 +1,155 @@
+"""Read and write JSON-lines files that a run appends to: a kill may cut the last row short, a hand may damage any."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, ClassVar, NamedTuple, Self
+
+from filelock import FileLock, Timeout
+
+from .errors import InputError
+from .files import write_atomically
+
+
+class Line(NamedTuple):
+    """One row of a file, and the bytes at which it starts and ends."""
+
+    start: int
+    end: int
+    row: dict[str, Any]
+
+
+def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: str) -> Iterator[Line]:
+    """Yield the rows of a file in order; none if it is missing. Leave out a last row that was cut short.
+
+    Args:
+        parse: returns a line's row, or None if the line is malformed.
+        fix: what the user can do about a damaged file.
+
+    Raises:
+        InputError: a row before the last is malformed.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        start = 0
+        for number, line in enumerate(file, start=1):
+            row = parse(line) if line.endswith(b"\n") else None
+            if row is None:
+                if line.endswith(b"\n"):
+                    raise InputError(f"{path}:{number}: damaged; {fix}")
+                return
+            yield Line(start, start + len(line), row)
+            start += len(line)
+
+
+def cut_tail(path: Path, end: int) -> None:
+    """Remove everything after the last whole row, which ends at byte `end`."""
+    if path.exists() and path.stat().st_size > end:
+        os.truncate(path, end)
+
+
+class Ledger:
+    """An append-only JSON-lines file that one process writes: locked, resumable, every row counted.
+
+    Opening it counts the rows that are there and removes a last row that a kill cut short. A subclass says what a row
+    is (`KEYS`, or `parse`) and takes note of each one (`count`).
+    """
+
+    #: The keys of a row, and the type of each.
+    KEYS: ClassVar[Mapping[str, Any]] = {}
+    #: What the user can do about a damaged row.
+    FIX = "remove that line, or move the file away"
+
+    def __init__(self) -> None:
+        self.path = Path()
+        self.lock = threading.RLock()
+        """Hold it for a change that several threads may make."""
+        self._file: IO[bytes] | None = None
+
+    @classmethod
+    def parse(cls, line: bytes) -> dict[str, Any] | None:
+        """Read a line; None if it is not a row of this file."""
+        return parse_row(line, cls.KEYS)
+
+    @classmethod
+    def read(cls, path: Path) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a file that others may be writing; none if it is missing.
+
+        Raises:
+            InputError: a row is damaged.
+        """
+        return (line.row for line in read_log(path, cls.parse, cls.FIX))
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: Path) -> Iterator[Self]:
+        """Create or resume a file.
+
+        Raises:
+            InputError: it cannot be written, another process is writing to it, or a row is damaged.
+        """
+        lock = FileLock(path.with_name(f".{path.name}.lock"))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire(blocking=False)
+            file = path.open("ab")
+        except Timeout:
+            raise InputError(f"{path}: another process is writing to it; wait for it") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+        with lock, file:
+            ledger, end = cls(), 0
+            ledger.path = path
+            for line in read_log(path, cls.parse, cls.FIX):
+                ledger.count(line.row)
+                end = line.end
+            cut_tail(path, end)
+            ledger._file = file
+            try:
+                yield ledger
+            finally:
+                with ledger.lock:
+                    ledger._file = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether rows can be written."""
+        return self._file is not None
+
+    def count(self, row: dict[str, Any]) -> None:
+        """Take note of a row that was read or written."""
+        raise NotImplementedError
+
+    def write(self, row: dict[str, Any]) -> None:
+        """Append a row and count it; the operating system has it when this returns."""
+        with self.lock:
+            assert self._file is not None, "the ledger is not open"
+            self._file.write(json.dumps(row).encode("ascii") + b"\n")
+            self._file.flush()
+            self.count(row)
+
+    def rewrite(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Put other rows in the place of all that are there, or fail and change nothing; then the ledger is closed."""
+        with self.lock:
+            write_atomically(self.path, "".join(json.dumps(row) + "\n" for row in rows))
+            self._file = None
+
+
+def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the JSON object of a line if it has these keys with values of these types, else None."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if wrong_key(row, keys) is None else None
+
+
+def wrong_key(value: Any, keys: Mapping[str, Any]) -> str | None:
+    """Return the first key that `value` lacks or has with another type; None if all are there."""
+    if not isinstance(value, dict):
+        return "not a JSON object"
+    return next((name for name, kind in keys.items() if not isinstance(value.get(name), kind)), None)

@@ -1,0 +1,121 @@
+"""Shares: a part of a whole with Wilson's interval, how both are printed, and Cohen's kappa.
+
+The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a whole, with its 95 % interval.
+
+    Answers to one instance resemble each other. Where several are counted, `units` is the number of instances, and the
+    interval is that of the same share of `units` independent answers.
+    """
+
+    part: int
+    whole: int
+    units: int | None = None
+    """Independent units in the whole; None if each of its items is one."""
+
+    @classmethod
+    def of(cls, hits: Iterable[bool]) -> "Share":
+        """Count hits among independent items."""
+        found = list(hits)
+        return cls(sum(found), len(found))
+
+    @classmethod
+    def clustered(cls, hits: Iterable[tuple[Hashable, bool]]) -> "Share":
+        """Count hits among items, each given with the unit that it belongs to."""
+        found = list(hits)
+        return cls(sum(hit for _, hit in found), len(found), len({unit for unit, _ in found}))
+
+    @property
+    def value(self) -> float | None:
+        """The share, from 0 to 1; None of an empty whole."""
+        return self.part / self.whole if self.whole else None
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's 95 % interval, from 0 to 1."""
+        units = self.whole if self.units is None else self.units
+        return wilson(self.part * units / self.whole if self.whole else 0, units if self.whole else 0)
+
+    @property
+    def percent(self) -> str:
+        """The share in percent; a dash for an empty whole."""
+        return percent(self.value)
+
+    @property
+    def fraction(self) -> str:
+        """The share in percent and as a fraction: "66.7 % (2/3)"."""
+        return f"{self.percent} ({self.part}/{self.whole})" if self.whole else "-"
+
+    @property
+    def bounds(self) -> str:
+        """The interval in percent: "21 - 94"."""
+        return bounds(self.interval if self.whole else None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Part, whole, share and interval, for JSON; unrounded."""
+        return {"part": self.part, "whole": self.whole, "share": self.value, "ci95": self.interval}
+
+
+def wilson(passed: float, total: float, level: float = 0.95) -> Interval:
+    """Return Wilson's score interval of a share (Wilson 1927, Eq. 1), good for few items and for shares near 0 and 1.
+
+    Returns:
+        Lower and upper bound; (0, 1) if `total` is 0.
+    """
+    if total == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    share = passed / total
+    centre = share + z * z / (2 * total)
+    half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+
+
+def percent(share: float | None) -> str:
+    """Print a share in percent, with one digit; a dash for None."""
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def bounds(interval: Interval | None) -> str:
+    """Print an interval of shares in percent, without digits; a dash for None."""
+    return "-" if interval is None else f"{100 * interval[0]:.0f} - {100 * interval[1]:.0f}"
+
+
+def kappa(table: Sequence[Sequence[float]]) -> float | None:
+    """Return Cohen's kappa (Cohen 1960): the agreement of two raters beyond chance, from -1 to 1.
+
+    Args:
+        table: square; `table[i][j]` counts the items that the first rater gave label i, the second label j.
+
+    Returns:
+        None where it is not defined: without items, or where both raters always give one and the same label.
+    """
+    total = sum(map(sum, table))
+    if not total:
+        return None
+    observed = sum(row[index] for index, row in enumerate(table)) / total
+    columns = map(sum, zip(*table, strict=True))
+    chance = sum(sum(row) * column for row, column in zip(table, columns, strict=True)) / total**2
+    return (observed - chance) / (1 - chance) if chance < 1 - 1e-12 else None
+
+
+def cross_table(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[list[int]]:
+    """Count the pairs of labels that two raters gave to the same items, for `kappa`."""
+    numbers = {label: number for number, label in enumerate(dict.fromkeys((*first, *second)))}
+    table = [[0] * len(numbers) for _ in numbers]
+    for one, other in zip(first, second, strict=True):
+        table[numbers[one]][numbers[other]] += 1
+    return table

@@ -1,0 +1,235 @@
+"""Find a function in Python source by qualified name, with exact byte-for-byte positions, and replace its text.
+
+Everything works on positions that `ast` gives, so that the rest of a file keeps every comment, blank and line ending.
+The source may come from a model: it is parsed, never executed or imported.
+"""
+
+import ast
+import re
+import threading
+import unicodedata
+import warnings
+from dataclasses import dataclass
+
+from .errors import InputError
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_FILENAME = "<parsed, not run>"
+# Warnings about odd literals concern the author of the source, not the reader of our output.
+warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
+#: Limits before parsing: the time of Python's parser grows with the square of such lengths.
+_MAX_CHARACTERS = 250_000
+_MAX_DOTS = 1000
+_MAX_BRACES = 10_000
+#: The declaration of a file's encoding (PEP 263), and a first line after which Python also looks at the second.
+_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+_NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
+#: Marks that follow one letter; text that keeps to Unicode's stream-safe format (UAX #15) has no more than these.
+_MAX_MARKS = 30
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+_PARSER = threading.Lock()
+
+
+class SourceError(InputError):
+    """Source that cannot be parsed, or that has no such function, or more than one."""
+
+    #: 1-based line of a syntax error, where there is one.
+    line: int | None = None
+
+
+class MalformedAnswerError(SourceError):
+    """The answer cannot be applied; the message says why, in words for the model's author."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function's place in a file: its node and the enclosing statements, outermost first."""
+
+    node: FunctionNode
+    parents: tuple[ast.stmt, ...]
+
+    @property
+    def first_line(self) -> int:
+        """1-based line of the first decorator, or of `def`."""
+        return first_line(self.node)
+
+
+def first_line(node: ast.stmt) -> int:
+    """1-based line on which a statement starts, its decorators included."""
+    decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def python_text(data: bytes) -> str:
+    """The text of a Python file, which must be UTF-8 to Python as well: what is parsed is then what runs.
+
+    Raises:
+        SourceError: other bytes, or the file declares another encoding.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceError(f"not UTF-8: {error.reason} at byte {error.start}; only UTF-8 is read") from None
+    check_encoding(text)
+    return text
+
+
+def check_encoding(source: str) -> None:
+    """Refuse source that declares an encoding other than UTF-8: the parser of text ignores it, and Python does not.
+
+    Raises:
+        SourceError: naming the line.
+    """
+    lines = re.split(r"\r\n?|\n", source.removeprefix("\ufeff"), maxsplit=2)[:2]
+    for number, line in enumerate(lines, start=1):
+        if cookie := _COOKIE.match(line):
+            name = cookie[1].lower().replace("_", "-")
+            if name != "utf8" and name != "utf-8" and not name.startswith("utf-8-"):
+                raise SourceError(f"line {number} declares the encoding {cookie[1][:40]!r}; only UTF-8 is read")
+        if not _NO_CODE.match(line):
+            return
+
+
+def parse(source: str) -> ast.Module:
+    """Parse untrusted source.
+
+    Raises:
+        SourceError: not Python, or nested so deeply that the parser gives up.
+    """
+    if len(source) > _MAX_CHARACTERS:
+        raise SourceError(f"more than {_MAX_CHARACTERS} characters")
+    if source.count("{") > _MAX_BRACES:  # each could be a part of one f-string
+        raise SourceError(f"more than {_MAX_BRACES} opening braces")
+    if any(chain.group().count(".") > _MAX_DOTS for chain in re.finditer(r"(?:\.[\s\\]*+\w++[\s\\]*+)+", source)):
+        raise SourceError(f"a dotted name of more than {_MAX_DOTS} parts")
+    if _marks_pile_up(source):
+        raise SourceError(f"more than {_MAX_MARKS} combining marks on one letter")
+    try:
+        # Python 3.11 keeps the depth of its trees in one place for all threads: two parses at a time confuse each other
+        # ("AST constructor recursion depth mismatch").
+        with _PARSER:
+            return ast.parse(source.removeprefix("\ufeff"), _FILENAME)
+    except SyntaxError as error:
+        found = SourceError(f"syntax error in line {error.lineno}: {error.msg}")
+        found.line = error.lineno
+        raise found from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise SourceError(f"cannot be parsed: {type(error).__name__} {error}".rstrip()) from None
+
+
+def _marks_pile_up(source: str) -> bool:
+    """Whether a run of combining marks is so long that Python needs very long to normalise it."""
+    if source.isascii():
+        return False
+    marks = {char for char in set(source) if unicodedata.combining(unicodedata.normalize("NFKD", char)[0])}
+    run = f"[{''.join(map(re.escape, sorted(marks)))}]{{{_MAX_MARKS + 1}}}"
+    return bool(marks) and re.search(run, source) is not None
+
+
+def find_function(source: str, qualified_name: str) -> Target:
+    """The one definition of `qualified_name` (`f`, `Class.method`, `Outer.Inner.method`).
+
+    Definitions inside `if`, `try`, `with`, `match` and loops are found; those inside functions are not.
+
+    Raises:
+        SourceError: none or several definitions, or unparsable source.
+    """
+    try:
+        found = _definitions(parse(source).body, qualified_name.split("."), ())
+    except RecursionError:  # thousands of `elif`, each inside the one before
+        raise SourceError("blocks are nested too deeply") from None
+    functions = [target for target in found if isinstance(target.node, FunctionNode)]
+    if not functions:
+        raise SourceError(f"no function {qualified_name!r} in it")
+    if len(functions) > 1:
+        lines = ", ".join(str(target.node.lineno) for target in functions)
+        raise SourceError(f"{len(functions)} definitions of {qualified_name!r} (lines {lines}); one is needed")
+    return functions[0]
+
+
+def _definitions(body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt, ...]) -> list[Target]:
+    found: list[Target] = []
+    for node in body:
+        if isinstance(node, _DEFINITIONS):
+            if node.name != names[0]:
+                continue
+            if len(names) == 1 and isinstance(node, FunctionNode):
+                found.append(Target(node, parents))
+            elif len(names) > 1 and isinstance(node, ast.ClassDef):
+                found += _definitions(node.body, names[1:], (*parents, node))
+        else:
+            for block in ("body", "orelse", "finalbody"):
+                found += _definitions(getattr(node, block, []), names, (*parents, node))
+            for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+                found += _definitions(part.body, names, (*parents, node))
+    return found
+
+
+def split_lines(source: str) -> list[str]:
+    """Lines with their endings, split where Python's parser splits: at LF, CRLF and CR, not at form feeds."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", source)
+
+
+def offset(lines: list[str], line: int, column: int) -> int:
+    """Character offset of an `ast` position (1-based line, 0-based column in UTF-8 bytes)."""
+    inside = lines[line - 1].encode()[:column].decode() if line <= len(lines) else ""
+    return sum(map(len, lines[: line - 1])) + len(inside)
+
+
+def indentation(lines: list[str], line: int) -> str:
+    """The white space at the start of a 1-based line, form feeds included."""
+    text = lines[line - 1]
+    return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+
+def _column(lines: list[str], line: int) -> int:
+    """The column at which a 1-based line starts, as Python counts: tabs go to the next eighth, form feeds back to 0."""
+    return len(indentation(lines, line).rpartition("\f")[2].expandtabs())
+
+
+def block_end(lines: list[str], node: ast.stmt) -> int:
+    """The last 1-based line of a block: its code, then comment lines below that are indented deeper than its head."""
+    assert node.end_lineno is not None
+    head = _column(lines, node.lineno)
+    end = node.end_lineno
+    for number in range(end + 1, len(lines) + 1):
+        text = lines[number - 1].strip()
+        if not text:
+            continue
+        if not text.startswith("#") or _column(lines, number) <= head:
+            break
+        end = number
+    return end
+
+
+def newline_of(source: str) -> str:
+    """The line ending of a file: that of its first line, LF if it has none."""
+    match = re.search(r"\r\n|\r|\n", source)
+    return match.group() if match else "\n"
+
+
+def reindent(block: str, old: str, new: str) -> str:
+    """Move the lines of a block of code from one indentation to another; the insides of strings stay as they are.
+
+    Args:
+        block: complete statements, all starting with the indentation `old`.
+    """
+    if old == new:
+        return block
+    lines = split_lines(block)
+    tree = parse(f"if True:\n{block}" if old else block)
+    shift = 1 if old else 0
+    inside_strings: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
+            inside_strings.update(range(node.lineno + 1 - shift, (node.end_lineno or 0) + 1 - shift))
+    moved = []
+    for number, line in enumerate(lines, start=1):
+        if number in inside_strings or not line.strip():
+            moved.append(line)
+        elif line.startswith(old):
+            moved.append(new + line[len(old) :])
+        else:  # a comment or a continued line to the left of its block
+            moved.append(new + line.lstrip(" \t"))
+    return "".join(moved)

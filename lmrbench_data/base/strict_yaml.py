@@ -1,0 +1,134 @@
+"""Read YAML files that people write, strictly: duplicate keys, unknown keys and numbers in place of text are errors.
+
+Every error is one line that names file, key and what to do.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that a schema refuses."""
+
+    place: str
+    message: str
+    word: str | None
+    """The text that stands where other text, or a number, should; None where the form is wrong."""
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file.
+
+    Raises:
+        InputError: missing, not YAML, no mapping at the top, or a duplicate key in one mapping.
+    """
+    import yaml
+
+    parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        loader = parser(path.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
+        if repeated := next(_repeated_keys(node), None):
+            raise InputError(f"{path}: line {repeated.start_mark.line + 1}: duplicate key {repeated.value}")
+        data = loader.construct_document(node) if node is not None else None
+    except FileNotFoundError:
+        raise InputError(f"{path}: missing; see CONTRIBUTING.md") from None
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())[:300]}") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: a mapping is needed at the top; see CONTRIBUTING.md")
+    return data
+
+
+def check(data: Any, schema: str, path: Path) -> None:
+    """Check what was read from `path` against a JSON Schema of the package.
+
+    Raises:
+        InputError: for the first thing that is wrong.
+    """
+    if found := faults(data, schema):
+        raise InputError(f"{path}: {found[0].place}: {found[0].message}")
+
+
+def faults(data: Any, schema: str) -> list[Fault]:
+    """All that a JSON Schema of the package refuses in what was read, in order of the places."""
+    errors = sorted(_validator(schema).iter_errors(data), key=lambda error: (str(error.absolute_path), error.message))
+    return [Fault(_where(error), _explain(error), _word(error)) for error in errors]
+
+
+def _repeated_keys(node: Any) -> Iterator[Any]:
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            if key.value in seen:
+                yield key
+            if isinstance(key, yaml.ScalarNode):
+                seen.add(key.value)
+            yield from _repeated_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _repeated_keys(item)
+
+
+@functools.cache
+def _validator(schema: str) -> Any:
+    import jsonschema
+
+    def is_integer(checker: Any, value: Any) -> bool:
+        return type(value) is int  # JSON Schema takes 1.0 for one; the dataset would not
+
+    def pattern(validator: Any, wanted: str, value: Any, schema: Any) -> Iterator[Any]:
+        # `$` is the very end in JSON Schema; in Python a line ending may follow.
+        found = isinstance(value, str) and re.search(wanted, value)
+        if isinstance(value, str) and (not found or (wanted.endswith("$") and found.end() != len(value))):
+            yield jsonschema.ValidationError(f"{value!r} does not match {wanted!r}")
+
+    base: Any = jsonschema.Draft202012Validator
+    types = base.TYPE_CHECKER.redefine("integer", is_integer)
+    extend: Any = jsonschema.validators.extend
+    strict = extend(base, {"pattern": pattern}, type_checker=types)
+    return strict(json.loads((Path(__file__).parents[1] / "schema" / schema).read_text(encoding="utf-8")))
+
+
+def _where(error: Any) -> str:
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+    return place.lstrip(".") or "top level"
+
+
+def _word(error: Any) -> str | None:
+    scalar = error.validator in ("enum", "pattern", "minLength") or (
+        error.validator == "type" and error.validator_value not in ("object", "array")
+    )
+    return error.instance if scalar and isinstance(error.instance, str) else None
+
+
+def _explain(error: Any) -> str:
+    match error.validator:
+        case "additionalProperties":
+            known = error.schema["properties"]
+            unknown = ", ".join(sorted(str(key) for key in error.instance if key not in known))
+            return f"unknown key {unknown}; known are {', '.join(sorted(known))}"
+        case "required":
+            return f"missing key {', '.join(key for key in error.validator_value if key not in error.instance)}"
+        case "enum":
+            return f"{error.instance!r} is not one of: {'; '.join(map(str, error.validator_value))}"
+        case "pattern" if "description" in error.schema:
+            return f"{_short(error.instance)} is not {error.schema['description']}"
+        case "type" if "string" in error.validator_value and not isinstance(error.instance, dict | list):
+            return f"{error.instance!r} is not text; put it in quotes"
+    return str(error.message)[:300]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."

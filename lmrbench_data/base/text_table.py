@@ -1,0 +1,25 @@
+"""Tables of plain text, as Markdown or cells of a spreadsheet: a model's name stays text, whatever it is."""
+
+import re
+from collections.abc import Sequence
+
+from .text import one_line
+
+#: The header and the rows.
+Table = tuple[list[str], list[list[str]]]
+
+
+def escape(text: str) -> str:
+    """Return one line of Markdown that shows `text` as it is: names and messages must not become markup."""
+    return re.sub(r"([\\`*_\[\]|<>~&$])", r"\\\1", one_line(text))
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    table = [f"| {' | '.join(map(escape, cells))} |" for cells in (header, *rows)]
+    return [table[0], "|" + "---|" * len(header), *table[1:]]
+
+
+def csv_cell(text: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

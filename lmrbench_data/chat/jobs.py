@@ -1,0 +1,162 @@
+"""Work through jobs that ask a model: one queue, several workers, one rule when to give up, one limit of costs.
+
+Results are written one by one, so a stopped pass loses nothing: the next one does only the jobs that are missing.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Self, TypeVar
+
+from ..base.errors import LMRBenchError
+from ..base.jobs import Failures
+from ..base.progress import Progress
+from ..base.text import error_line
+from .budget import Budget, CostLimit
+from .client import ChatClient, RequestFailed
+from .loop import run_to_end
+
+_log = logging.getLogger(__name__)
+_Job = TypeVar("_Job")
+
+
+@dataclass
+class JobSummary:
+    """The outcome of one pass over the jobs that are missing."""
+
+    kept: int = 0
+    """Jobs that were done before."""
+    errors: int = 0
+    """Jobs that failed and are still missing."""
+    first_error: str = ""
+    stopped: str = ""
+    """Why the pass ended early, if it did."""
+    out_of_budget: bool = False
+    """Whether the cost limit ended it."""
+    cost_usd: float | None = None
+    """US dollars, earlier passes included; None if a price or a count is missing."""
+    lost_usd: float = 0.0
+    """US dollars that requests without an answer have cost at most, in this pass."""
+    hint: str = "run the command again to resume"
+    """How to get the results that are missing."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether no job is missing."""
+        return not (self.stopped or self.errors or self.out_of_budget)
+
+    def fail(self, reason: str) -> None:
+        """Count a job that failed."""
+        self.errors += 1
+        self.first_error = self.first_error or reason
+
+    def close(self, budget: Budget) -> None:
+        """Note what was lost, and why the budget ended the pass, once nothing is under way."""
+        self.lost_usd = budget.lost
+        if self.out_of_budget:
+            self.stopped, self.hint = budget.why, budget.hint
+
+
+class JobFailed(Exception):
+    """A job that fails before the server is asked, which says nothing about the server."""
+
+    @classmethod
+    def because_of(cls, error: Exception) -> Self:
+        """Describe an error that nobody expected; one of this machine's disk is not called a bug.
+
+        Raises:
+            LMRBenchError: it is one, which ends the pass.
+        """
+        if isinstance(error, LMRBenchError):
+            raise error
+        if isinstance(error, OSError):
+            return cls(f"cannot rebuild: {error}")
+        return cls(f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}")
+
+
+class JobPass(Generic[_Job]):
+    """One pass over the jobs that are missing; a subclass says which these are and does one.
+
+    Args:
+        client: the connection to the model, with its budget.
+        workers: jobs under way at a time.
+        progress: told of each job and its label.
+    """
+
+    #: The label of a job that failed.
+    FAILED = "error"
+
+    def __init__(self, client: ChatClient, summary: JobSummary, workers: int, progress: Progress | None) -> None:
+        self.client, self.summary = client, summary
+        self.workers, self.progress = workers, progress or Progress()
+        self._failures = Failures()
+
+    async def plan(self) -> Sequence[_Job]:
+        """Return the jobs that are missing; the client is open."""
+        raise NotImplementedError
+
+    async def work(self, job: _Job) -> str | None:
+        """Do one job and write down its result.
+
+        Returns:
+            The label for the progress; None if the job was not begun.
+
+        Raises:
+            CostLimit: the budget allows no more requests.
+            JobFailed, RequestFailed: the job failed.
+            LMRBenchError: no further job makes sense.
+        """
+        raise NotImplementedError
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further job is begun."""
+        return bool(self.summary.stopped) or self.summary.out_of_budget
+
+    def answered(self) -> None:
+        """Note that the server has answered: its failures no longer follow each other."""
+        self._failures.note(failed=False)
+
+    def run(self) -> None:
+        """Do the jobs that are missing; whatever ends this early, nothing is left under way."""
+        run_to_end(self._run())
+        self.summary.close(self.client.budget)
+        if self.client.refused:
+            _log.info("%s: the server does not accept %s", self.client.endpoint.model, self.client.refused)
+
+    async def _run(self) -> None:
+        async with self.client:
+            try:
+                jobs = await self.plan()
+            except CostLimit:
+                self.summary.out_of_budget = True
+                return
+            self.progress.start(len(jobs))
+            queue = iter(jobs)
+            tasks = [asyncio.create_task(self._take(queue)) for _ in range(min(self.workers, len(jobs)))]
+            try:
+                await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _take(self, queue: Iterator[_Job]) -> None:
+        """Take jobs from the queue until it is empty or the pass is over."""
+        while not self.is_over and (job := next(queue, None)) is not None:
+            try:
+                label = await self.work(job)
+            except CostLimit:
+                self.summary.out_of_budget = True
+                return
+            except JobFailed as error:
+                self.summary.fail(str(error))
+                label = self.FAILED
+            except RequestFailed as error:
+                self.summary.fail(str(error))
+                label = self.FAILED
+                if self._failures.note(failed=not error.reached) and not self.summary.stopped:
+                    self.summary.stopped = f"the server {self.client.server} keeps failing ({error})"
+            if label is not None:
+                self.progress.step(label)

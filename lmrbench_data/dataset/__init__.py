@@ -1,0 +1,1 @@
+"""From tasks to a dataset: rows, cards, the dataset folder, publishing."""

@@ -1,0 +1,216 @@
+"""Build the dataset: tasks become rows, rows a folder that `load_dataset` and `push_to_hub` take as it stands.
+
+Two builds of the same tree are byte-identical. The card's header carries the content hash, which is part of the key of
+the `datasets` cache, so a changed build is never served from a stale one.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ..base.archive import pack
+from ..base.errors import InputError, LoadError
+from ..base.progress import Progress
+from ..loader import (
+    DATA_FILE,
+    SPLIT,
+    File,
+    archive_sha256,
+    dataset_sha256,
+    read_card_stamp,
+    recordings_sha256,
+    row_sha256,
+)
+from ..tasks.manifest import Benchmark, load_benchmark
+from ..tasks.recordings import Recording, read_recording
+from ..tasks.task import Implementation, Task, load_tasks
+from .card import render_card, render_eval_yaml
+from .rows import DatasetRow, DeclaredCase, schema
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: All that a dataset folder holds.
+FILES = ("README.md", "eval.yaml", "loader.py", DATA_FILE)
+_LOADER = Path(__file__).resolve().parents[1] / "loader.py"
+
+
+def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[DatasetRow]:
+    """The rows of the tasks, sorted by instance id. Nothing is run: expected outputs are those that were recorded.
+
+    Raises:
+        InputError: a task names no known environment, or its recording is missing or older than the task.
+    """
+    tasks, progress = list(tasks), progress or Progress()
+    progress.start(sum(len(task.implementations) for task in tasks))
+    rows = []
+    for task in tasks:
+        benchmark, tag = load_benchmark(task.folder.parent), task.image_tag
+        for implementation in task.implementations:
+            rows.append(_row(task, implementation, benchmark, tag, read_recording(task, implementation)))
+            progress.step(implementation.instance_id)
+    return sorted(rows, key=lambda row: row["instance_id"])
+
+
+def build_table(benchmark: Path | None = None) -> "pyarrow.Table":
+    """The dataset as a table in memory.
+
+    Args:
+        benchmark: folder of tasks; the installed one if None.
+
+    Raises:
+        InputError: see `build_rows`.
+    """
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(build_rows(load_tasks(benchmark=benchmark)), schema=schema())
+
+
+def _row(
+    task: Task, implementation: Implementation, benchmark: Benchmark, docker_image: str, recording: Recording
+) -> DatasetRow:
+    archive = pack(task.masked_repo(implementation))
+    tests = implementation.tests
+    row: DatasetRow = {
+        "instance_id": implementation.instance_id,
+        "category": implementation.category,
+        "paper_title": task.paper["title"],
+        "paper_url": task.paper["url"],
+        "arxiv_id": task.paper["arxiv_id"] or "",
+        "venue": task.paper["venue"],
+        "year": task.paper["year"],
+        "upstream_repo": task.upstream_repo,
+        "instruction": implementation.instruction,
+        "contract": implementation.contract,
+        "paper_text": task.paper_text,
+        "repo_name": task.repo_name,
+        "repo_archive": archive,
+        "repo_sha256": archive_sha256(archive),
+        "goal_file": implementation.goal_file,
+        "goal_function": implementation.goal_function,
+        "class_name": implementation.goal_function.rpartition(".")[0],
+        "context_files": list(implementation.context_files),
+        "evidence": task.evidence(implementation),
+        "golden_file": task.golden_file(implementation),
+        "tests_archive": pack({"cases.py": File(task.cases(implementation))}),
+        "expected": recording.outputs,
+        "recording": {
+            "sha256": recording.sha256,
+            "image": recording.image,
+            "sandbox": recording.sandbox,
+            "cpu": recording.cpu,
+        },
+        "tests": {
+            "seeds": list(tests.seeds),
+            "timeout_s": tests.timeout_s,
+            "memory_mb": tests.memory_mb,
+            "cases": [cast(DeclaredCase, dict(case)) for case in recording.cases],
+        },
+        "test_protocol": "cases",
+        "docker_image": docker_image,
+        "benchmark_version": benchmark.version,
+        "license": task.license,
+        "canary": benchmark.canary,
+        "row_sha256": "",
+    }
+    return {**row, "row_sha256": row_sha256(row)}
+
+
+def write_dataset(
+    rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark, *, imported_card: str | None = None
+) -> str:
+    """Write the dataset folder (FILES); an older build at that place is replaced.
+
+    Args:
+        imported_card: template of the card for tasks that are not our own; then eval.yaml, which registers the dataset
+            as a benchmark, is not written.
+
+    Returns:
+        The dataset's content hash.
+
+    Raises:
+        InputError: `folder` holds something other than an earlier build.
+    """
+    from datasets import Features
+
+    folder = folder.resolve()
+    _refuse_foreign(folder)
+    identity = dataset_sha256(rows)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Built beside its place and moved there whole: a build that is stopped leaves the old one as it was.
+    staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    try:
+        parquet_bytes, memory_bytes = _write_parquet(rows, staging / DATA_FILE)
+        card = render_card(
+            rows,
+            benchmark,
+            sha256=identity,
+            recordings=recordings_sha256(rows),
+            features=Features.from_arrow_schema(schema()),
+            data_files=f"data/{SPLIT}-*.parquet",
+            num_bytes=memory_bytes,
+            download_bytes=parquet_bytes,
+            **({"template": imported_card} if imported_card else {}),
+        )
+        (staging / "README.md").write_text(card, encoding="utf-8")
+        (staging / "loader.py").write_bytes(_LOADER.read_bytes())
+        if not imported_card:
+            (staging / "eval.yaml").write_text(render_eval_yaml(benchmark), encoding="utf-8")
+        staging.chmod(0o755)
+        _put_in_place(staging, folder)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return identity
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Nothing but an earlier build of ours is ever replaced; one with other files in it (notes, a `.git`) is not."""
+    fix = "give a new folder, nothing is overwritten"
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"{folder}: a file is there; {fix}")
+    if (folder / "benchmark.yaml").exists():
+        raise InputError(f"{folder}: holds the tasks themselves; give another folder for the dataset (--out)")
+    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    ours = {folder / name for name in FILES}
+    if foreign := [path for path in files if path not in ours and path.parent != folder / "__pycache__"]:
+        raise InputError(f"{folder}: has other content ({foreign[0].relative_to(folder)}); {fix}")
+    if files:
+        try:
+            read_card_stamp(folder / "README.md", str(folder))
+        except LoadError as error:
+            raise InputError(f"{error}; {fix}") from error
+
+
+def _put_in_place(staging: Path, folder: Path) -> None:
+    old = staging.with_name(f"{staging.name}-old")
+    try:
+        if folder.exists():
+            os.replace(folder, old)
+        os.replace(staging, folder)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            os.replace(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write_parquet(rows: Sequence[DatasetRow], path: Path) -> tuple[int, int]:
+    """Write rows; return the sizes of the file and of the table in memory."""
+    import pyarrow as pa
+    from datasets import Dataset, are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    path.parent.mkdir(parents=True)
+    dataset = Dataset(pa.Table.from_pylist(list(rows), schema=schema()))
+    shown = not are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        dataset.to_parquet(str(path))
+    finally:
+        if shown:
+            enable_progress_bars()
+    return path.stat().st_size, dataset.data.nbytes

@@ -1,0 +1,180 @@
+"""Publish a built dataset on the Hub: one commit with a tag, never over a newer version, never anything unproved.
+
+What is pushed is exactly what this version of the package builds from its tasks, and every row of it has passed
+`dataset check` in Docker, on this machine or, as the benchmark's proved.json notes, on another. A tag never moves, and
+pushing the same build again changes nothing.
+"""
+
+import re
+import tempfile
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..base.errors import InputError
+from ..base.hub_client import check_rights, commit_once, ensure_repo, hub_errors, tag_once, tags
+from ..loader import DATA_FILE, LoadError, dataset_sha256, load_rows
+from ..tasks.manifest import Benchmark
+from .build import FILES, write_dataset
+from .diff import Change, diff_rows
+from .proofs import content_sha256, unchecked
+from .rows import DatasetRow
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperation, HfApi
+
+#: Files of the Hub's own that a push leaves alone.
+KEPT = (".gitattributes",)
+_VERSION_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
+
+
+@dataclass
+class PushPlan:
+    """What a push would do."""
+
+    title: str
+    """Of the benchmark."""
+    repo_id: str
+    tag: str
+    folder: Path
+    rows: int
+    sha256: str
+    head: str | None
+    """The commit of main that the push builds upon; None for a new repository."""
+    done: bool = False
+    """The tag is there already, with exactly this content."""
+    changes: list[Change] = field(default_factory=list)
+    """Against what main holds."""
+    removed: list[str] = field(default_factory=list)
+    """Files that main has and the dataset has not."""
+
+
+def plan_push(
+    api: "HfApi",
+    repo_id: str,
+    folder: Path,
+    benchmark: Benchmark,
+    proved: Callable[[], Collection[str]] = frozenset,
+) -> PushPlan:
+    """Check a built folder and compare it with what the Hub has.
+
+    Args:
+        proved: gives the content hashes of rows proved elsewhere; called if some were not checked on this machine.
+
+    Raises:
+        InputError: the folder is dirty or unchecked, the token may not write there, the version is older than a
+            published one, or its tag stands for something else.
+        LostAnswerError: the Hub does not answer.
+    """
+    rows = _clean_rows(folder, benchmark)
+    missing = unchecked(rows)
+    if missing:
+        known = proved()
+        missing = [
+            row["instance_id"] for row in rows if row["instance_id"] in missing and content_sha256(row) not in known
+        ]
+    if missing:
+        named = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+        check = f"run `lmrbench dataset check{_option(benchmark)} --sandbox docker`"
+        raise InputError(f"{folder}: not checked in Docker: {named}; {check}")
+    plan = PushPlan(benchmark.title, repo_id, f"v{benchmark.version}", folder, len(rows), dataset_sha256(rows), None)
+    check_rights(api, repo_id, write=True)
+    with hub_errors(repo_id):
+        if not api.repo_exists(repo_id, repo_type="dataset"):
+            plan.changes = list(diff_rows([], rows))
+            return plan
+        info = api.dataset_info(repo_id)
+    plan.head = info.sha
+    published = tags(api, repo_id)
+    if plan.tag in published:
+        if _remote_sha256(repo_id, published[plan.tag]) != plan.sha256:
+            fix = "raise `version` in benchmark.yaml and build again"
+            raise InputError(f"{repo_id}: {plan.tag} is published with other content; {fix}")
+        plan.done = True
+        return plan
+    newest = max((match for tag in published if (match := _VERSION_TAG.fullmatch(tag))), key=_numbers, default=None)
+    own = _VERSION_TAG.fullmatch(plan.tag)
+    if own is None:
+        raise InputError(f"benchmark.yaml: version {benchmark.version!r}: must be three numbers, MAJOR.MINOR.PATCH")
+    if newest is not None and _numbers(newest) > _numbers(own):
+        raise InputError(f"{repo_id}: {newest.group()} is newer than {plan.tag}; raise `version` in benchmark.yaml")
+    there = {item.rfilename for item in info.siblings or ()}
+    plan.removed = sorted(there - {*FILES, *KEPT})
+    plan.changes = list(diff_rows(_remote_rows(repo_id, info.sha) if DATA_FILE in there else [], rows))
+    return plan
+
+
+def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
+    """Carry a plan out: one commit, one tag; then read the rows back from the tag.
+
+    Returns:
+        The commit that the tag names.
+
+    Raises:
+        ConflictError: main has changed since the plan was made.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+    """
+    if plan.done:
+        return tags(api, plan.repo_id)[plan.tag]
+    if ensure_repo(api, plan.repo_id, private=private) or plan.head is None:
+        with hub_errors(plan.repo_id):
+            plan.head = api.dataset_info(plan.repo_id).sha
+
+    def operations() -> "Sequence[CommitOperation]":
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+        added = [CommitOperationAdd(name, str(plan.folder / name)) for name in FILES]
+        return [*added, *(CommitOperationDelete(name) for name in plan.removed)]
+
+    title = f"{plan.title} {plan.tag} ({plan.sha256[:12]})"
+    committed = commit_once(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
+    tag_once(api, plan.repo_id, plan.tag, committed.sha)
+    if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
+        raise InputError(
+            f"{plan.repo_id}@{plan.tag}: does not hold the rows that were pushed; delete the tag, push again"
+        )
+    return committed.sha
+
+
+def _option(benchmark: Benchmark) -> str:
+    return "" if benchmark.is_lmr_bench else " --benchmark DIR"
+
+
+def _clean_rows(folder: Path, benchmark: Benchmark) -> list[DatasetRow]:
+    """The rows of a folder that is byte for byte what this version of the package writes for them."""
+    build = f"run `lmrbench dataset build{_option(benchmark)}`"
+    try:
+        rows = load_rows(folder)
+    except LoadError as error:
+        raise InputError(f"{error}; {build}") from error
+    if versions := {str(row["benchmark_version"]) for row in rows} - {benchmark.version}:
+        raise InputError(
+            f"{folder}: is version {', '.join(versions)}, benchmark.yaml says {benchmark.version}; {build}"
+        )
+    present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    stray = sorted(name for name in present - set(FILES) if "__pycache__" not in name)
+    if stray:
+        raise InputError(f"{folder}: dirty, holds {stray[0]}; remove it, or {build} into a new folder")
+    with tempfile.TemporaryDirectory() as name:
+        fresh = Path(name) / "lmr-bench"
+        write_dataset(rows, fresh, benchmark)
+        for file in FILES:
+            if not (folder / file).is_file() or (folder / file).read_bytes() != (fresh / file).read_bytes():
+                raise InputError(f"{folder}: dirty, {file} is not what this version writes; {build}")
+    return rows
+
+
+def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
+    try:
+        return load_rows(f"{repo_id}@{revision}")
+    except LoadError as error:
+        raise InputError(f"{error}; fix or move what is there first") from error
+
+
+def _remote_sha256(repo_id: str, revision: str) -> str:
+    return dataset_sha256(_remote_rows(repo_id, revision))
+
+
+def _numbers(match: re.Match[str]) -> tuple[int, ...]:
+    return tuple(map(int, match.groups()))

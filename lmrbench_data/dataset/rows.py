@@ -1,0 +1,207 @@
+"""The rows that parts hand to each other, as types: of the dataset, of predictions, of results."""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from ..base.errors import ArgumentError
+from ..base.ranking import RANKED_BY
+
+if TYPE_CHECKING:
+    import pyarrow
+
+#: What a model was shown: instruction, paper and repository; or the contract as well.
+TRACKS = tuple(RANKED_BY)
+
+
+class DeclaredCase(TypedDict):
+    """The level of one case, and how its outputs are compared (`lmrbench_evaluate/verdict/compare.py`)."""
+
+    name: str
+    core: bool
+    """It follows from paper and repository alone; otherwise it tests the contract."""
+    varies: bool
+    """Its recorded output depends on the seed; one that does not runs on the first seed only."""
+    rtol: float
+    atol: float
+    exact: bool
+    unordered: bool
+    sign_invariant: bool
+    checker: str
+
+
+class Tests(TypedDict):
+    """How an instance is tested."""
+
+    seeds: list[int]
+    timeout_s: int
+    memory_mb: int
+    cases: list[DeclaredCase]
+
+
+class RecordingFacts(TypedDict):
+    """Where the expected outputs of a row come from."""
+
+    sha256: str
+    image: str
+    sandbox: str
+    cpu: str
+
+
+class DatasetRow(TypedDict):
+    """One instance of the benchmark: a row of the dataset (the card describes the columns)."""
+
+    instance_id: str
+    category: str
+    paper_title: str
+    paper_url: str
+    arxiv_id: str
+    venue: str
+    year: int
+    upstream_repo: str
+    instruction: str
+    contract: str
+    paper_text: str
+    repo_name: str
+    repo_archive: bytes
+    repo_sha256: str
+    goal_file: str
+    goal_function: str
+    class_name: str
+    context_files: list[str]
+    evidence: list[str]
+    """Passages of the masked repository that a judge is shown (`passages.read_passage`)."""
+    golden_file: str
+    tests_archive: bytes
+    expected: bytes
+    recording: RecordingFacts
+    tests: Tests
+    test_protocol: str
+    """`cases`, the only one there is."""
+    docker_image: str
+    benchmark_version: str
+    license: str
+    canary: str
+    row_sha256: str
+
+
+class PredictionRow(TypedDict):
+    """One answer of one model: exactly one of `function`, `goal_file` and `model_patch` is there."""
+
+    instance_id: str
+    model_name_or_path: str
+    function: NotRequired[str]
+    goal_file: NotRequired[str]
+    model_patch: NotRequired[str]
+    sample: NotRequired[int]
+    setting: NotRequired[str]
+    track: NotRequired[str]
+    metadata: NotRequired[Mapping[str, Any]]
+
+
+class CaseRow(TypedDict):
+    """The verdict on one case and seed."""
+
+    name: str
+    seed: int
+    core: bool
+    status: str
+    detail: str
+
+
+class ResultRow(TypedDict):
+    """One row of results.jsonl: the verdict on one prediction row."""
+
+    run_id: str
+    instance_id: str
+    category: str
+    model_name_or_path: str
+    setting: str
+    track: str
+    sample: int
+    prediction_sha256: str
+    status: str
+    """The worst of all cases: `passed` is robust."""
+    core_status: str
+    """The worst of the core cases: `passed` is reproduced."""
+    detail: str
+    memorised: NotRequired[bool]
+    """Passes every published seed and fails a fresh one; missing in older results."""
+    core_memorised: NotRequired[bool]
+    """The same of the core cases alone."""
+    cases: list[CaseRow]
+    duration_s: float
+    """Seconds by the clock in the sandbox."""
+    cpu_s: NotRequired[float | None]
+    """Seconds of CPU time in the sandbox; None if unknown, missing in older results."""
+    sandbox: str
+    image_id: str
+    dataset: str
+    dataset_sha256: str
+    recordings_sha256: str
+    harness_version: str
+    started_at: str
+
+
+def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> list[DatasetRow]:
+    """Return the rows of these instances in this order; by default all rows, sorted by instance id.
+
+    Raises:
+        ArgumentError: an instance is unknown.
+    """
+    known = {row["instance_id"]: row for row in rows}
+    check_instances(instances, known)
+    return [known[name] for name in instances or sorted(known)]
+
+
+def check_instances(instances: Iterable[str], known: Container[str], command: str = "tasks list") -> None:
+    """Check that instances are known.
+
+    Args:
+        command: the command of `lmrbench` that lists the known ones.
+
+    Raises:
+        ArgumentError: one is unknown.
+    """
+    for name in instances:
+        if name not in known:
+            raise ArgumentError("instances", f"{name!r} is unknown; see `lmrbench {command}`")
+
+
+def schema() -> "pyarrow.Schema":
+    """The columns of the dataset, as Arrow types: what a `DatasetRow` becomes."""
+    import pyarrow as pa
+
+    text, number, binary = pa.string(), pa.int64(), pa.binary()
+    case = {
+        "name": text,
+        "core": pa.bool_(),
+        "varies": pa.bool_(),
+        "rtol": pa.float64(),
+        "atol": pa.float64(),
+        "exact": pa.bool_(),
+        "unordered": pa.bool_(),
+        "sign_invariant": pa.bool_(),
+        "checker": text,
+    }
+    tests = {
+        "seeds": pa.list_(number),
+        "timeout_s": number,
+        "memory_mb": number,
+        "cases": pa.list_(pa.struct(list(case.items()))),
+    }
+    columns = {
+        **dict.fromkeys(("instance_id", "category", "paper_title", "paper_url", "arxiv_id", "venue"), text),
+        "year": number,
+        **dict.fromkeys(("upstream_repo", "instruction", "contract", "paper_text", "repo_name"), text),
+        "repo_archive": binary,
+        **dict.fromkeys(("repo_sha256", "goal_file", "goal_function", "class_name"), text),
+        **dict.fromkeys(("context_files", "evidence"), pa.list_(text)),
+        "golden_file": text,
+        "tests_archive": binary,
+        "expected": binary,
+        "recording": pa.struct([(name, text) for name in ("sha256", "image", "sandbox", "cpu")]),
+        "tests": pa.struct(list(tests.items())),
+        **dict.fromkeys(("test_protocol", "docker_image", "benchmark_version", "license", "canary"), text),
+        "row_sha256": text,
+    }
+    return pa.schema(list(columns.items()))

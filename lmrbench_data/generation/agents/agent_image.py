@@ -1,0 +1,71 @@
+"""The image of an agent that lives in the container: the image of the task, and the agent beside it.
+
+`lmrbench agent image` builds it; a run only looks whether it is here.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id
+
+from ...base.archive import read_tree, tar_bytes
+from ...base.errors import InputError
+from ...loader import File
+from ...tasks.environments import Environment
+
+_FOLDERS = Path(__file__).with_name("images")
+#: Disk space that an agent adds to the task's image, measured.
+DISK_MB = {"openhands": 500}
+
+
+@dataclass(frozen=True)
+class AgentImage(Environment):
+    """The recipe of an agent's image; its tag changes with its folder and with the task's image."""
+
+    base: str
+    """The tag of the task's image."""
+
+    def context(self) -> bytes:
+        """The build context, with the task's image in its Dockerfile."""
+        files = read_tree(self.folder)
+        dockerfile = files["Dockerfile"].data.decode()
+        named = dockerfile.replace("ARG ENVIRONMENT\n", f"ARG ENVIRONMENT={self.base}\n", 1)
+        return tar_bytes({**files, "Dockerfile": File(named.encode(), False)})
+
+
+def agent_image(agent: str, base: str) -> AgentImage:
+    """The image of an agent on that of a task.
+
+    Raises:
+        InputError: the agent has none.
+    """
+    known = {folder.name: folder for folder in sorted(_FOLDERS.iterdir()) if (folder / "Dockerfile").is_file()}
+    if agent not in known:
+        raise InputError(f"{agent!r} is no agent with an image of its own; known: {', '.join(known)}")
+    return AgentImage(known[agent], f"{agent} on {base}", DISK_MB[agent], base)
+
+
+def find_agent_image(api: Any, agent: str, base: str) -> str:
+    """The content address of an agent's image.
+
+    Raises:
+        InputError: it has not been built.
+    """
+    if identity := image_id(api, agent_image(agent, base).tag):
+        return identity
+    how = f"`lmrbench agent image {agent}` (with --dataset, if you name one here)"
+    raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
+
+
+def build_agent_image(api: Any, agent: str, base: str, *, network: str | None = None) -> str:
+    """Build an agent's image, and the task's below it if that is missing; return the content address.
+
+    Args:
+        network: of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
+
+    Raises:
+        InfraError: a step of the build fails.
+    """
+    ensure_image(api, base)
+    return build_image(api, agent_image(agent, base), network=network)

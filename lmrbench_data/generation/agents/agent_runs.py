@@ -1,0 +1,261 @@
+"""Run an agent on many instances, each in a box of its own; append each row at once, and resume a stopped run."""
+
+import contextlib
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmrbench_evaluate.sandbox.docker import WORK, DockerSandbox
+
+from ...base.errors import ArgumentError, InfraError
+from ...base.jobs import GIVE_UP_AFTER, Failures, run_jobs
+from ...base.progress import Progress
+from ...base.text import one_line
+from ...base.times import now
+from ...chat.address import address_and_key, server_name
+from ...chat.budget import Budget
+from ...chat.prices import chosen_price
+from ...dataset.rows import DatasetRow, choose_rows
+from ...loader import read_archive
+from ..answer_log import AnswerLog, AnswerSummary, model_name
+from ..settings import AgentSettings
+from ..workspace import TASK, workspace_files
+from .base import TIME_LIMIT, Agent, Job
+from .box import open_box
+from .leftovers import take_leftovers
+from .relay import Relay
+from .spending import FILE, MAX_TRIES, JobKey, Spending
+
+PREDICTIONS, TRAJECTORIES = "predictions.jsonl", "trajectories"
+#: The folder among an agent's records that has what it left itself.
+RECORDS = "agent"
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class AgentSummary(AnswerSummary):
+    """The outcome of an agent run."""
+
+    done: int = 0
+    unchanged: int = 0
+    """Rows whose agent changed nothing; they count as malformed."""
+
+
+def open_agent(agent: str, files: Path | None = None) -> Agent:
+    """The agent of that name, or the command.
+
+    Raises:
+        InputError: it is not installed, or no command.
+    """
+    from . import mini, openhands
+    from .command import CommandAgent
+
+    known = {mini.NAME: mini.MiniSweAgent, openhands.NAME: openhands.OpenHandsAgent}
+    return known[agent]() if agent in known else CommandAgent(agent, files)
+
+
+def run_agent(
+    settings: AgentSettings,
+    rows: Sequence[DatasetRow],
+    progress: Progress | None = None,
+    tell: Callable[[str], None] = _log.info,
+) -> AgentSummary:
+    """Run an agent on the instances whose rows are missing, and add them to `out`/predictions.jsonl.
+
+    Args:
+        rows: those of the dataset.
+        progress: told of each row; the label is `done`, `unchanged`, `error` or what stopped the agent.
+        tell: told one line about each row.
+
+    Raises:
+        InputError: a choice that does not exist, or an agent that is not installed.
+        InfraError: there is no Docker.
+        KeyboardInterrupt: rows so far are kept, and no container is left.
+    """
+    price = chosen_price(settings.prices, settings.model, settings.max_cost)
+    agent = open_agent(settings.agent, settings.agent_files)
+    address_and_key(settings.base_url)
+    name, chosen = model_name(settings.name, settings.model), choose_rows(rows, settings.instances)
+    with (
+        AnswerLog.open(settings.out / PREDICTIONS) as file,
+        Spending.open(settings.out / FILE) as spending,
+        DockerSandbox() as sandbox,
+    ):
+        names = name, f"agent:{agent.name}", settings.track
+        if any(key[1:4] != names for key in file.keys):
+            raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; give another")
+        older = file.spent(lambda key: (key[0], key[4]) not in spending.jobs)
+        budget = spending.budget(settings.max_cost, price, older)
+        run = _AgentRun(settings, agent, names, budget, spending, file, sandbox, tell)
+        images = {tag: agent.image(sandbox, tag) for tag in sorted({row["docker_image"] for row in chosen})}
+        run.all(chosen, images, progress or Progress())
+        run.summary.close(budget)
+        run.summary.unknown_costs = budget.uncounted + (0 if price else older.unpriced_rows)
+    return run.summary
+
+
+class _AgentRun:
+    """One pass over the rows that are missing."""
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        agent: Agent,
+        names: tuple[str, str, str],
+        budget: Budget,
+        spending: Spending,
+        file: AnswerLog,
+        sandbox: DockerSandbox,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.settings, self.agent, self.names = settings, agent, names
+        self.budget, self.spending = budget, spending
+        self.file, self.sandbox, self.tell = file, sandbox, tell
+        self.summary = AgentSummary()
+        self.server = server_name(address_and_key(settings.base_url)[0])
+        self._called_off = threading.Event()
+        self._failures = Failures()
+
+    def plan(self, rows: Sequence[DatasetRow]) -> Iterator[tuple[DatasetRow, int]]:
+        """The rows that are missing: first samples of all instances first."""
+        for sample in range(self.settings.samples):
+            for row in rows:
+                if (row["instance_id"], *self.names, sample) in self.file.keys:
+                    self.summary.kept += 1
+                elif self.spending.failed[row["instance_id"], sample] >= MAX_TRIES:
+                    self._give_up((row["instance_id"], sample))
+                else:
+                    yield row, sample
+
+    def _give_up(self, job: JobKey) -> None:
+        """Give up a row after several tries."""
+        reason = (
+            f"{job[0]}, sample {job[1]}: {MAX_TRIES} tries left no row ({self.spending.reasons[job]}); it is not tried "
+            f"again: to do so, remove its lines of no_row from {self.settings.out / FILE}"
+        )
+        self.summary.fail(reason)
+        self.tell(reason)
+
+    def all(self, rows: Sequence[DatasetRow], images: dict[str, str], progress: Progress) -> None:
+        """Make the missing rows, several at a time; only this thread writes."""
+        jobs = list(self.plan(rows))
+        progress.start(len(jobs))
+
+        def work(job: tuple[DatasetRow, int]) -> dict[str, Any]:
+            return self._one(*job, images[job[0]["docker_image"]])
+
+        done = run_jobs(jobs, work, self.settings.workers, stop=self._call_off, go_on=self._goes_on)
+        with contextlib.closing(done):
+            for (row, sample), future in done:
+                progress.step(self._take(future, f"{row['instance_id']}, sample {sample}"))
+
+    def _call_off(self) -> None:
+        self._called_off.set()
+        self.sandbox.close()
+
+    def _goes_on(self) -> bool:
+        self.summary.out_of_budget = bool(self.budget.why)
+        return not (self.summary.stopped or self.summary.out_of_budget)
+
+    def _take(self, future: Future[dict[str, Any]], label: str) -> str:
+        """Write the row of an agent; return the label."""
+        summary = self.summary
+        try:
+            row = future.result()
+        except (InfraError, OSError) as error:  # of this machine's disk; what an agent left never gets here
+            summary.fail(f"{label}: {error}")
+            if self._failures.note(failed=True):
+                summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
+            self.tell(f"{label}: {error}")
+            return "error"
+        self._failures.note(failed=False)
+        self.file.write(row)
+        facts = row["metadata"]
+        summary.done += 1
+        summary.input_tokens += facts["input_tokens"] or 0
+        summary.output_tokens += facts["output_tokens"] or 0
+        if not row["model_patch"]:
+            summary.unchanged += 1
+        what = "a patch" if row["model_patch"] else facts.get("problem", "nothing changed")
+        self.tell(f"{label}: {facts['exit_status']}, {what}, {facts['steps']} steps, {facts['duration_s']:.0f} s")
+        return "done" if row["model_patch"] else "unchanged"
+
+    def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:
+        """Try to make a row; note a try that fails after the model has answered, because tries are limited.
+
+        Raises:
+            InfraError: there is no row.
+        """
+        job = row["instance_id"], sample
+        relay = Relay(
+            self.settings.model,
+            self.settings.base_url,
+            budget=self.budget,
+            spending=self.spending,
+            job=job,
+            max_steps=self.settings.max_steps,
+            max_tokens=self.settings.max_tokens,
+            request_s=self.settings.timeout_s,
+        )
+        try:
+            return self._try(row, sample, image, relay)
+        except Exception as error:
+            if relay.steps and not self._called_off.is_set():
+                self.spending.fail(job, one_line(error)[:300])
+            raise
+        finally:
+            relay.finish()
+
+    def _try(self, row: DatasetRow, sample: int, image: str, relay: Relay) -> dict[str, Any]:
+        """One instance from the workspace to the row."""
+        settings, started = self.settings, time.monotonic()
+        trajectory = settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}"
+        shutil.rmtree(trajectory, ignore_errors=True)  # of a try that was cut short
+        trajectory.mkdir(parents=True, exist_ok=True)
+        problem = ""
+        files = workspace_files(row, track=settings.track)
+        with open_box(self.sandbox, image, settings.timeout_s) as box:
+            box.put(WORK, files)
+            deadline = time.monotonic() + settings.timeout_s
+            task = files[TASK].data.decode()
+            job = Job(task, box, relay, trajectory, settings.max_steps, deadline, self._called_off)
+            ending = self.agent.work(job)
+            relay.finish()
+            if self._called_off.is_set():
+                raise InfraError("called off")
+            if relay.failure and ending != TIME_LIMIT:
+                tries = self.spending.failed[row["instance_id"], sample] + 1
+                if not relay.steps or tries < MAX_TRIES:
+                    raise InfraError(relay.failure)
+                # An agent can bring this about, and each further try would be paid for.
+                problem = f"in {tries} tries the server did not answer the last request ({relay.failure})"
+            left = take_leftovers(box, read_archive(row["repo_archive"]), trajectory / RECORDS)
+        metadata = {
+            "agent": settings.agent,
+            "server": self.server,
+            "steps": relay.steps,
+            "input_tokens": relay.input_tokens if relay.counted else None,
+            "output_tokens": relay.output_tokens if relay.counted else None,
+            "cost_usd": relay.cost_usd,
+            **({"unanswered_requests": relay.lost, "unanswered_usd_at_most": relay.lost_usd} if relay.lost else {}),
+            "duration_s": round(time.monotonic() - started, 3),
+            "exit_status": ending if ending == TIME_LIMIT else relay.limit or ending,
+            "image": image,
+            "answered_at": now(),
+            **({"problem": problem or left.problem} if problem or left.problem else {}),
+            **({"left_out": left.left_out} if left.left_out else {}),
+        }
+        names = dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True))
+        return {
+            "instance_id": row["instance_id"],
+            **names,
+            "sample": sample,
+            "model_patch": left.patch,
+            "metadata": metadata,
+        }

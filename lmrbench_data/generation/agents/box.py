@@ -1,0 +1,261 @@
+"""The container that an agent works in: no network, a work folder of limited size, and nothing of the host.
+
+Both folders are memory, in volumes of the container's own: the daemon writes to them and reads from them, so that no
+program inside takes part. For the last look the container is paused, where the kernel can do that.
+"""
+
+import contextlib
+import functools
+import io
+import socket
+import tarfile
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lmrbench_evaluate.sandbox.base import Limits
+from lmrbench_evaluate.sandbox.docker import USER, WORK, DockerSandbox, engine_errors, tmpfs_options
+
+from ...base.errors import InfraError
+from ...loader import File
+
+AGENT = "/agent"
+#: An agent runs more than one function: tests, libraries, tools of its own.
+MEMORY_MB = 4096
+DISK_MB = 256
+FILES = 20_000
+#: More than fits into the work folder: only files with holes come to so much.
+SNAPSHOT_BYTES = 2 * DISK_MB * 2**20
+#: First process: it ends the container if nobody else does, and takes over orphans.
+_INIT = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+    time.sleep(0.5)
+"""
+_GRACE_S = 300
+#: The number of a stream in what Docker sends.
+STDOUT = 1
+FILE, FOLDER, LINK = "file", "folder", "link"
+_KINDS = {
+    tarfile.REGTYPE: FILE,
+    tarfile.AREGTYPE: FILE,
+    tarfile.DIRTYPE: FOLDER,
+    tarfile.LNKTYPE: LINK,
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.FIFOTYPE: "a named pipe",
+}
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What a command in a box came to."""
+
+    output: bytes
+    """Of both streams, or of standard error alone; up to the limit that was asked for."""
+    status: int | None
+    """None if it was still running at its time limit."""
+
+
+class Box:
+    """A running container; use `open_box`, or from another process the id of one that is open."""
+
+    def __init__(self, api: Any, container: str) -> None:
+        self._api, self.container = api, container
+
+    def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
+        """Write files into a folder of the box, by their names in it. Root's can only be read by the agent."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            folders = {str(parent) for name in files for parent in Path(name).parents if str(parent) != "."}
+            for name in sorted(folders):
+                info = tarfile.TarInfo(name)
+                info.type, info.mode = tarfile.DIRTYPE, 0o755
+                info.uid = info.gid = owner
+                tar.addfile(info)
+            for name, file in sorted(files.items()):
+                info = tarfile.TarInfo(name)
+                info.size, info.mtime = len(file.data), int(time.time())
+                info.mode = 0o755 if file.executable else 0o644
+                info.uid = info.gid = owner
+                tar.addfile(info, io.BytesIO(file.data))
+        with engine_errors("copying into the container"):
+            self._api.put_archive(self.container, folder, buffer.getvalue())
+
+    def start(
+        self, command: Sequence[str], *, user: str = USER, environment: Mapping[str, str] | None = None
+    ) -> tuple[str, socket.socket]:
+        """Start a command in the work folder: its id, and a connection to its streams."""
+        with engine_errors("starting a command in the container"):
+            made = self._api.exec_create(
+                self.container,
+                list(command),
+                stdin=True,
+                user=user,
+                environment={"HOME": "/tmp", "LANG": "C.UTF-8", **(environment or {})},
+                workdir=WORK,
+            )["Id"]
+            stream = self._api.exec_start(made, socket=True)
+        return made, getattr(stream, "_sock", stream)
+
+    def execute(
+        self,
+        command: Sequence[str],
+        *,
+        time_s: float,
+        output_bytes: int,
+        environment: Mapping[str, str] | None = None,
+        stdout: BinaryIO | None = None,
+    ) -> Executed:
+        """Run a command. At its time limit it is left alone: end it with `timeout` inside, or end the box.
+
+        Args:
+            stdout: gets standard output as it comes, up to `output_bytes` of it.
+        """
+        made, connection = self.start(command, environment=environment)
+        output, rest = bytearray(), output_bytes
+        with contextlib.closing(connection):
+            try:
+                # What the command reads has an end at once.
+                connection.shutdown(socket.SHUT_WR)
+                for stream, data in frames(connection, time.monotonic() + time_s):
+                    if stdout is not None and stream == STDOUT:
+                        rest -= stdout.write(data[:rest])
+                    else:
+                        output += data[: output_bytes - len(output)]
+            except TimeoutError:
+                return Executed(bytes(output), None)
+        with engine_errors("asking how a command in the container ended"):
+            return Executed(bytes(output), self._api.exec_inspect(made)["ExitCode"])
+
+    def leftovers(self) -> Generator["Leftover", None, None]:
+        """What lies in the work folder, folders before what is in them; the box is of no more use then.
+
+        Raises:
+            InfraError: the daemon fails, or its stream is cut short.
+            OverflowError: there is more than any answer needs.
+        """
+        import docker.errors
+
+        with engine_errors("copying out of the container"):
+            # What forks without end cannot be frozen; then its answer is what stands there while it goes on.
+            with contextlib.suppress(docker.errors.APIError):
+                self._api.pause(self.container)
+            chunks, _ = self._api.get_archive(self.container, WORK)
+            # Left open, the stream would hold up all other calls about this container.
+            with contextlib.closing(chunks):
+                try:
+                    yield from _members(_Reader(chunks))
+                except tarfile.TarError as error:
+                    raise InfraError(f"copying out of the container: {error}") from error
+
+    def is_there(self) -> bool:
+        """Whether the daemon answers and knows the container, running or not."""
+        try:
+            with engine_errors("asking for the container"):
+                self._api.inspect_container(self.container)
+        except InfraError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Something that an agent left in the work folder."""
+
+    name: str
+    """Path from the work folder; parts that are not UTF-8 hold half surrogate pairs."""
+    kind: str
+    """`FILE`, `FOLDER`, `LINK` (another name of a file), or what else it is, in words."""
+    size: int
+    executable: bool
+    target: str
+    """Of a `LINK`: the first name."""
+    read: Callable[[], bytes]
+    """Content of a file; can be called until the next one is asked for."""
+
+
+@contextlib.contextmanager
+def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]:
+    """A running box on an image; whatever happens, it is removed at the end."""
+    from docker.types import DriverConfig, Mount
+
+    limits = Limits(time_s=time_s, memory_mb=MEMORY_MB, disk_mb=DISK_MB)
+
+    def memory(target: str, options: str) -> Any:
+        driver = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": options})
+        return Mount(target=target, source=None, type="volume", no_copy=True, driver_config=driver)
+
+    work = f"{tmpfs_options(limits)},nr_inodes={FILES}".removeprefix("rw,")
+    mounts = [memory(WORK, work), memory(AGENT, "nosuid,nodev,size=64m,mode=755")]
+    host = {"tmpfs": {"/tmp": f"{tmpfs_options(limits)},exec"}, "mounts": mounts}
+    with sandbox.container(
+        image, limits, host=host, command=["python", "-I", "-c", _INIT, str(time_s + _GRACE_S)], working_dir=WORK
+    ) as (api, container):
+        api.start(container)
+        yield Box(api, container)
+
+
+def frames(connection: socket.socket, deadline: float) -> Iterator[tuple[int, bytes]]:
+    """(stream, data) as Docker sends them: 8 bytes of header, then the data.
+
+    Raises:
+        TimeoutError: the deadline has passed.
+    """
+    buffer = bytearray()
+    while True:
+        rest = deadline - time.monotonic()
+        if rest <= 0:
+            raise TimeoutError
+        connection.settimeout(rest)
+        try:
+            chunk = connection.recv(1 << 16)
+        except ConnectionError:
+            return
+        if not chunk:
+            return
+        buffer += chunk
+        while len(buffer) >= 8 and len(buffer) >= 8 + (size := int.from_bytes(buffer[4:8], "big")):
+            yield buffer[0], bytes(buffer[8 : 8 + size])
+            del buffer[: 8 + size]
+
+
+class _Reader(io.RawIOBase):
+    """The stream of a tar as a file that ends with an error when it is too long."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._buffer, self._read = chunks, b"", 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes."""
+        while len(self._buffer) < size and (chunk := next(self._chunks, b"")):
+            self._read += len(chunk)
+            if self._read > SNAPSHOT_BYTES:
+                raise OverflowError(f"the work folder holds more than {SNAPSHOT_BYTES >> 20} MB")
+            self._buffer += chunk
+        data, self._buffer = self._buffer[:size], self._buffer[size:]
+        return data
+
+
+def _members(stream: io.RawIOBase) -> Iterator[Leftover]:
+    reader: BinaryIO = stream  # type: ignore[assignment]
+    with tarfile.open(fileobj=reader, mode="r|") as tar:
+        for member in tar:
+            name, target = (path.partition("/")[2] for path in (member.name, member.linkname))
+            kind = _KINDS.get(member.type, "a device")
+            read = functools.partial(_content, tar, member)
+            if name:
+                yield Leftover(name, kind, member.size, bool(member.mode & 0o100), target, read)
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    return file.read() if file else b""

@@ -1,0 +1,62 @@
+"""Runs inside a box, under a user that the agent is not: HTTP on one side, lines of JSON on stdin and stdout.
+
+Sent into the container as text: Python 3.11 and the standard library only. It knows no key and reaches no network.
+"""
+
+import base64
+import json
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+max_body = int(sys.argv[2])
+waiting: dict[int, list[Any]] = {}
+lock = threading.Lock()
+numbers = iter(range(10**9))
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Hands each request to the other side and waits for the answer."""
+
+    protocol_version = "HTTP/1.1"
+
+    def relay(self) -> None:
+        size = int(self.headers.get("Content-Length") or 0)
+        if not 0 <= size <= max_body:
+            self.close_connection = True
+            return self.send_error(413)
+        body = self.rfile.read(size)
+        arrived = threading.Event()
+        with lock:
+            number = next(numbers)
+            waiting[number] = [arrived, None]
+            line = {"id": number, "method": self.command, "path": self.path, "body": base64.b64encode(body).decode()}
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
+        arrived.wait()
+        said = waiting.pop(number)[1]
+        content = base64.b64decode(said["body"])
+        self.send_response(said["status"])
+        self.send_header("Content-Type", said["kind"])
+        if said["retry_after"]:
+            self.send_header("Retry-After", said["retry_after"])
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = relay
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on stderr."""
+
+
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+server.daemon_threads = True
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print("ready", flush=True)
+for answer in sys.stdin:
+    said = json.loads(answer)
+    entry = waiting[said["id"]]
+    entry[1] = said
+    entry[0].set()

@@ -1,0 +1,72 @@
+"""The process in which OpenHands runs, in the container: `python -I openhands_process.py JSON`.
+
+`openhands.py` puts it into the box and starts it with the Python of the agent's image, which has the SDK and nothing of
+this package. Standard output is for events, one JSON object a line; whatever else is printed goes to standard error.
+"""
+
+import json
+import os
+import site
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+#: Exit statuses; `openhands.py` has the words for them.
+FINISHED, STUCK, STEP_LIMIT, ERROR = 0, 3, 4, 5
+
+
+def main() -> int:
+    """Work on the task in TASK.md until the agent says it is done."""
+    asked = json.loads(sys.argv[1])
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    home = Path(sys.executable).parents[1]
+    site.addsitedir(str(home / "packages"))
+    # Last: what the task's image has comes first.
+    os.environ["PATH"] += f"{os.pathsep}{home / 'tools'}"
+    from openhands.sdk import LLM, Conversation
+    from openhands.tools.preset.default import get_default_agent
+    from pydantic import SecretStr
+
+    limited = False
+
+    def note(event: Any) -> None:
+        nonlocal limited
+        limited = limited or getattr(event, "code", "") == "MaxIterationsReached"
+        events.write(event.model_dump_json(exclude_none=True) + "\n")
+
+    model = LLM(
+        usage_id="agent",
+        model=f"openai/{asked['model']}",
+        base_url=asked["base_url"],
+        api_key=SecretStr("none-needed"),
+        # Only parameters that the relay passes on. An answer may take as long as the run itself.
+        api_mode="chat",
+        timeout=None,
+    )
+    conversation = Conversation(
+        agent=get_default_agent(model, cli_mode=True),
+        workspace=os.getcwd(),
+        callbacks=[note],
+        visualizer=None,
+        **({"max_iteration_per_run": asked["max_steps"]} if asked["max_steps"] else {}),
+    )
+    try:
+        conversation.send_message(Path("TASK.md").read_text(encoding="utf-8"))
+        conversation.run()
+    except Exception:
+        traceback.print_exc()
+        return ERROR
+    said = conversation.state.execution_status.value
+    if limited:
+        return STEP_LIMIT
+    return {"finished": FINISHED, "stuck": STUCK}.get(said, ERROR)
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads of its libraries, and commands that still run, end with the process.
+    os._exit(status)

@@ -1,0 +1,142 @@
+"""Workspaces on the user's disk → rows of predictions: what agents changed, and the file that keeps it."""
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmrbench_evaluate.predictions.prediction import check_track
+
+from ..base.errors import ArgumentError, InputError
+from ..base.files import read_regular
+from ..base.names import clean_name
+from ..dataset.rows import DatasetRow
+from ..loader import read_archive
+from .answer_log import AnswerLog, row_key
+from .changes import MAX_CHANGED_BYTES, Changes, TooMuchError
+from .workspace import REPO, read_marker
+
+_KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+
+
+def collect_rows(
+    folders: Sequence[Path], rows: Mapping[str, DatasetRow], *, model: str, setting: str, sample: int = 0
+) -> list[dict[str, Any]]:
+    """Turn what agents changed in their workspaces into rows of predictions, one a workspace.
+
+    What an agent may have left behind never raises: it is named in the row's `metadata`, as `left_out` or `problem`.
+
+    Args:
+        rows: the dataset's rows by instance id.
+        sample: number of the first row of each instance and track; the others follow.
+
+    Raises:
+        ArgumentError: the model's name cannot be one.
+        InputError: a folder is not a workspace, or is of an instance that the dataset does not have.
+        InfraError: git is missing.
+    """
+    try:
+        model = clean_name(model)
+    except ValueError as error:
+        raise ArgumentError("model", f"{model!r} {error}") from None
+    numbers: dict[tuple[str, str], int] = {}
+    found = []
+    for folder in folders:
+        instance, track = read_marker(folder)
+        if instance not in rows:
+            raise InputError(f"{folder}: the dataset has no instance {instance!r}; name the one that it was made from")
+        check_track(track)
+        number = numbers[instance, track] = numbers.get((instance, track), sample - 1) + 1
+        changes = Changes(read_archive(rows[instance]["repo_archive"]))
+        patch, problem = "", ""
+        try:
+            read_folder(folder / REPO, changes)
+            patch = changes.patch()
+        except OSError as error:
+            problem = f"the repository cannot be read ({error.strerror})"
+        except TooMuchError as error:
+            problem = str(error)
+        facts = {"left_out": changes.left_out, "problem": problem}
+        found.append(
+            {
+                "instance_id": instance,
+                "model_name_or_path": model,
+                "setting": setting,
+                "track": track,
+                "sample": number,
+                "model_patch": patch,
+                "metadata": {name: value for name, value in facts.items() if value},
+            }
+        )
+    return found
+
+
+def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = False) -> int:
+    """Add rows to a file of predictions, all or none; return how many of those that were there were replaced.
+
+    Args:
+        replace: put a row in the place of one of the same instance, model, setting, track and sample.
+
+    Raises:
+        ArgumentError: the file has such a row and `replace` is false, or it cannot be written.
+        InputError: it is damaged.
+    """
+    with AnswerLog.open(path) as file:
+        there = [key for key in map(row_key, rows) if key in file.keys]
+        if there and not replace:
+            instance, model, *_, number = there[0]
+            raise ArgumentError(
+                "out", f"{path} has sample {number} of {model!r} for {instance}; replace it, or number this one anew"
+            )
+        if there:
+            file.replace(rows)
+        else:
+            for row in rows:
+                file.write(row)
+    return len(there)
+
+
+def read_folder(folder: Path, changes: Changes) -> None:
+    """Add the files below a folder that somebody else has owned, and may still write to.
+
+    Raises:
+        OSError: the folder cannot be opened.
+        TooMuchError: there is too much in it.
+    """
+    descriptor = os.open(folder, _FOLDER)
+    try:
+        _read_open(descriptor, "", changes)
+    finally:
+        os.close(descriptor)
+
+
+def _read_open(folder: int, prefix: str, changes: Changes) -> None:
+    """Add what lies in an open folder: by descriptors, so that no link can take its place on the way."""
+    for part in sorted(os.listdir(folder)):
+        name = prefix + part
+        try:
+            facts = os.stat(part, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISDIR(facts.st_mode):
+                if changes.add_folder(name):
+                    _enter(folder, part, name, changes)
+            elif stat.S_ISREG(facts.st_mode):
+                changes.add_file(
+                    name,
+                    facts.st_size,
+                    bool(facts.st_mode & stat.S_IXUSR),
+                    lambda part=part: read_regular(part, MAX_CHANGED_BYTES, folder=folder),  # type: ignore[misc]
+                )
+            else:
+                changes.add_other(name, _KINDS.get(stat.S_IFMT(facts.st_mode), "a device"))
+        except OSError as error:
+            changes.add_other(name, str(error.strerror))
+
+
+def _enter(folder: int, part: str, name: str, changes: Changes) -> None:
+    descriptor = os.open(part, _FOLDER, dir_fd=folder)
+    try:
+        _read_open(descriptor, f"{name}/", changes)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,47 @@
+"""The paper in the form that a prompt or a workspace carries: our summary, or what is made of the authors' PDF."""
+
+import hashlib
+
+from ..base.errors import ArgumentError, InputError
+from ..base.files import write_atomically
+from ..base.paths import cache_folder
+from ..dataset.rows import DatasetRow
+from ..papers.paper_cache import PaperStore, paper_key
+from ..papers.parse import PARSER, parse_pdf
+
+#: `text` is our summary, which needs no PDF; `none` leaves the paper out.
+FORMS = ("text", "pdf-json", "pdf-markdown", "none")
+
+
+def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
+    """The paper as text; empty for `none`.
+
+    What is made of a PDF is kept, so that a second prompt costs nothing.
+
+    Args:
+        pages: of the PDF, such as `1-9`; all by default.
+
+    Raises:
+        ArgumentError: no such form, or pages of what has none.
+        InputError: the PDF is not there, or cannot be read.
+    """
+    if form not in FORMS:
+        raise ArgumentError("paper", f"{form!r} is unknown; one of: {', '.join(FORMS)}")
+    if form in ("text", "none"):
+        if pages:
+            raise ArgumentError("paper_pages", f"the paper as {form!r} has no pages; choose pdf-json or pdf-markdown")
+        return row["paper_text"].strip() if form == "text" else ""
+    store, key = PaperStore(), paper_key(row)
+    stored = store.facts(key)
+    if stored is None:
+        how = f"`lmrbench papers fetch {row['instance_id']}` or `lmrbench papers add {row['instance_id']} FILE`"
+        raise InputError(f"{row['instance_id']}: its PDF is not here; {how}")
+    name = hashlib.sha256(f"{stored.sha256} {PARSER} {form} {pages}".encode()).hexdigest()
+    kept = cache_folder() / "papers" / "parsed" / f"{name}.txt"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        text = parse_pdf(store.path(key), form, pages)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(kept, text)
+    return text

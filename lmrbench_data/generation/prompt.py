@@ -1,0 +1,184 @@
+"""Build the prompt for one instance: messages from the template `prompt_v1.md`, in one of the paper's settings.
+
+Order and content follow the LMR-Bench paper (Section 4.1, Appendix D): the goal file, the paper, the instruction, and
+related code with its paths. The ablations of Section 5.2 leave parts out. The words are ours.
+
+What does not fit into a model's context is cut by one rule: related code goes first, its last file first; then the
+paper loses its end, a tenth at a time. The request, the contract and the goal file are never cut.
+"""
+
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..base.errors import ArgumentError, InputError
+from ..chat.client import Message
+from ..dataset.rows import DatasetRow
+from ..loader import File, read_archive
+
+TEMPLATE = "prompt_v1.md"
+#: Setting → (is the goal file shown, which other code is shown).
+SETTINGS: dict[str, tuple[bool, str]] = {
+    "standard": (True, "related"),
+    "paper-only": (False, ""),
+    "paper+goal-file": (True, ""),
+    "full-repo": (True, "all"),
+}
+HEADINGS = {"related": "Related code of the repository", "all": "The rest of the repository", "": ""}
+#: Characters of a token, for an estimate that no tokenizer has to be there for; code has shorter ones than prose.
+CHARACTERS_PER_TOKEN = 3.5
+_PAPER_STEPS = 10
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a prompt; empty ones are left out."""
+
+    goal_file: str
+    paper: str
+    code: tuple[tuple[str, str], ...]
+    cut: tuple[str, ...] = ()
+    """The parts left out to make it fit, in words."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The messages for one instance."""
+
+    messages: tuple[Message, ...]
+    cut: tuple[str, ...]
+
+    @functools.cached_property
+    def sha256(self) -> str:
+        """Identity of what is asked."""
+        return hashlib.sha256(json.dumps(self.messages).encode("ascii")).hexdigest()
+
+    @property
+    def tokens(self) -> int:
+        """An estimate of their number."""
+        return round(sum(len(message["content"]) for message in self.messages) / CHARACTERS_PER_TOKEN)
+
+
+@functools.cache
+def prompt_version() -> str:
+    """`v1-` and a hash of all that a model is told beside the material."""
+    text = (Path(__file__).resolve().parent / TEMPLATE).read_text(encoding="utf-8")
+    return f"{TEMPLATE.removeprefix('prompt_').removesuffix('.md')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def build_prompt(
+    row: DatasetRow, *, setting: str = "standard", track: str = "paper", paper: str = "", max_tokens: int | None = None
+) -> Prompt:
+    """Build a prompt; equal arguments give equal prompts.
+
+    Args:
+        setting: one of `SETTINGS`.
+        track: with `contract`, the contract is shown as well.
+        paper: the paper as text; empty for none.
+        max_tokens: of the prompt, by estimate; what is longer is cut by the rule of this module.
+
+    Raises:
+        ArgumentError: no such setting.
+        InputError: it does not fit, however much is cut.
+    """
+    if setting not in SETTINGS:
+        raise ArgumentError("setting", f"{setting!r} is unknown; one of: {', '.join(SETTINGS)}")
+    first = _parts(row, setting, paper)
+    for parts in _ever_shorter(first):
+        prompt = _render(row, setting, track, parts)
+        if max_tokens is None or prompt.tokens <= max_tokens:
+            return prompt
+    raise InputError(f"{row['instance_id']}: request and goal file alone have {prompt.tokens} tokens of {max_tokens}")
+
+
+def shorter(row: DatasetRow, *, setting: str, track: str, paper: str, than: Prompt) -> Prompt | None:
+    """The next shorter prompt, for a server that found one too long; None if nothing can be left out any more."""
+    for parts in _ever_shorter(_parts(row, setting, paper)):
+        prompt = _render(row, setting, track, parts)
+        if len(parts.cut) > len(than.cut):
+            return prompt
+    return None
+
+
+def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
+    shows_goal, which = SETTINGS[setting]
+    files = read_archive(row["repo_archive"])
+    goal = _text(files[row["goal_file"]]) if shows_goal else ""
+    names: Sequence[str] = []
+    if which == "related":
+        names = row["context_files"]
+    elif which == "all":
+        names = sorted(name for name in files if name != row["goal_file"])
+    return Parts(goal or "", paper, tuple(_readable(files, names)))
+
+
+def _readable(files: Mapping[str, File], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(path, content) of those files that are text."""
+    for name in names:
+        if (text := _text(files[name])) is not None:
+            yield name, text
+
+
+def _text(file: File) -> str | None:
+    try:
+        return file.data.decode("utf-8").strip("\n")
+    except UnicodeDecodeError:
+        return None
+
+
+def _ever_shorter(parts: Parts) -> Iterator[Parts]:
+    """The parts, and then with ever more of them cut."""
+    yield parts
+    while parts.code:
+        name = parts.code[-1][0]
+        parts = replace(parts, code=parts.code[:-1], cut=(*parts.cut, f"file {name}"))
+        yield parts
+    whole = parts.paper
+    for tenths in range(_PAPER_STEPS - 1, -1, -1):
+        if whole:
+            kept = whole[: len(whole) * tenths // _PAPER_STEPS]
+            cut = (*parts.cut, f"paper after its first {tenths} tenths")
+            yield replace(parts, paper=f"{kept}\n\n[the rest of the paper was left out]" if kept else "", cut=cut)
+            parts = replace(parts, cut=cut)
+
+
+def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
+    sections = _sections()
+    user = sections["user"].render(
+        goal_name=row["goal_file"],
+        goal_function=row["goal_function"],
+        goal_file=_fenced(parts.goal_file, row["goal_file"]) if parts.goal_file else "",
+        paper_title=row["paper_title"],
+        paper=parts.paper,
+        instruction=row["instruction"].strip(),
+        contract=row["contract"].strip() if track == "contract" else "",
+        heading=HEADINGS[SETTINGS[setting][1]],
+        code=[(f"`{name}`", _fenced(text, name)) for name, text in parts.code],
+    )
+    user = user.strip()
+    system = sections["system"].render()
+    return Prompt(({"role": "system", "content": system}, {"role": "user", "content": user}), parts.cut)
+
+
+def _fenced(text: str, name: str) -> str:
+    """A file in a fence that nothing in it closes."""
+    longest = max((len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)), default=2)
+    fence = "`" * max(3, longest + 1)
+    language = "python" if name.endswith(".py") else ""
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+@functools.cache
+def _sections() -> dict[str, Any]:
+    """The template's parts by name: system, user."""
+    import jinja2
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
+    text = (Path(__file__).resolve().parent / TEMPLATE).read_text(encoding="utf-8")
+    pieces = re.split(r"^# (\w+)\n", text, flags=re.MULTILINE)[1:]
+    return {name: environment.from_string(part.strip()) for name, part in zip(pieces[::2], pieces[1::2], strict=True)}

@@ -1,0 +1,62 @@
+"""Settings of answers: how a model is sampled, and how an agent is run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base.ranking import RANKED_BY
+from ..base.settings import Settings, copied, nested
+from ..base.settings import setting as option  # one of the options has the name `setting`
+from ..chat.endpoint import Endpoint, JobSettings, RequestSettings
+
+#: What a model may be shown; `prompt.SETTINGS` says what each of them includes.
+SETTINGS = ("standard", "paper-only", "paper+goal-file", "full-repo")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptSettings(Settings):
+    """What a model is shown of an instance."""
+
+    setting: str = option("standard", "What the model sees.", flags=("--setting", "-s"), choices=SETTINGS)
+    track: str = option("paper", "'paper', or 'contract' to also show the contract.", choices=tuple(RANKED_BY))
+    paper: str = option(
+        "text", "Form of the paper: text (our summary), pdf-json or pdf-markdown (of a PDF in the cache), or none."
+    )
+    paper_pages: str = option("", "Pages of the PDF, such as 1-9 (default: all).")
+    max_prompt_tokens: int | None = option(None, "Estimated length in tokens to which prompts are cut.", min=100)
+    dataset: str = option("embedded", "embedded, a folder, or org/name[@revision].")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingSettings(PromptSettings, RequestSettings):
+    """How answers are sampled from a model."""
+
+    out: Path = option(Path("predictions.jsonl"), "File of predictions; rows are added to it.", flags=("--out", "-o"))
+    endpoint: Endpoint = nested(timeout_s=600.0)
+    name: str = option("", "Model name to record in the rows (default: `model`).")
+    samples: int = option(1, "Answers per instance.", flags=("--samples", "-k"), min=1, max=1000)
+    temperature: float | None = option(None, "Sampling temperature (default: the server's).", min=0, max=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSettings(JobSettings):
+    """How an agent is run."""
+
+    agent: str = option(
+        help="mini-swe-agent, openhands, or a command that runs in the container.", flags=("--agent", "-a")
+    )
+    model: str = copied(Endpoint, "model")
+    out: Path = option(help="Folder for predictions.jsonl and trajectories.", flags=("--out", "-o"))
+    agent_files: Path | None = option(
+        None, "Folder with the files of a command (at most 32 MB); the container gets a copy."
+    )
+    name: str = copied(SamplingSettings, "name")
+    base_url: str | None = copied(Endpoint, "base_url")
+    track: str = copied(PromptSettings, "track")
+    samples: int = copied(SamplingSettings, "samples")
+    workers: int = copied(JobSettings, "workers", default=2, help="Containers that run at a time.")
+    max_steps: int | None = option(100, "Replies of the model per answer.", min=1)
+    timeout_s: float = copied(Endpoint, "timeout_s", default=1800.0, help="Seconds per answer.", min=1)
+    max_tokens: int | None = copied(
+        Endpoint, "max_tokens", help="Token limit of one reply, reasoning included (default: the agent's)."
+    )
+    dataset: str = copied(PromptSettings, "dataset")

@@ -1,0 +1,110 @@
+"""A folder for an agent: what its track may see, one instance to a folder.
+
+```
+DIR/
+  TASK.md      what is asked, and how this folder is laid out
+  paper.md     the paper (or paper.pdf, paper.json)
+  repo/        the masked repository; on the user's disk also a git repository with one commit
+  .lmrbench.json   which instance and track this is, for `collect`; on the user's disk only
+```
+
+The container of `agent run` has no git, so `repo/` is plain files there, and TASK.md says so.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..base.errors import InputError
+from ..base.files import read_regular, write_atomically
+from ..base.git import run_git
+from ..dataset.rows import DatasetRow
+from ..loader import File, read_archive, unpack
+
+MARKER = ".lmrbench.json"
+TASK, REPO = "TASK.md", "repo"
+_MAX_MARKER_BYTES = 4096
+_TO_DO = """## What to do
+
+Write that function. Paper and repository say what it has to compute and how it is used. Change whatever the function
+needs; keep names, signatures and everything else as it is. There is no network. Hidden tests call the function and
+compare what it returns; the tests in the repository only look whether it runs, and some may need another function of
+the paper that is masked as well. You are done when it is written: the state of the files in `repo/` is your answer"""
+_GIT = ", a git repository with one commit"
+_STATE = {True: ", committed or not.", False: ". There is no git here, and nothing has to be committed."}
+
+
+def workspace_files(
+    row: DatasetRow, *, track: str = "paper", papers: Mapping[str, bytes] | None = None, has_git: bool = False
+) -> dict[str, File]:
+    """Return what an agent may see of an instance, by path: TASK.md, the paper, and the masked repository.
+
+    Args:
+        track: `paper`, or `contract`: then TASK.md states the contract as well.
+        papers: the files of the paper by name; by default paper.md, our summary.
+        has_git: whether the repository becomes one of git where the agent works; TASK.md says which.
+    """
+    papers = {"paper.md": row["paper_text"].encode()} if papers is None else papers
+    return {
+        TASK: File(task_text(row, track, sorted(papers), has_git=has_git).encode()),
+        **{name: File(data) for name, data in papers.items()},
+        **{f"{REPO}/{name}": file for name, file in read_archive(row["repo_archive"]).items()},
+    }
+
+
+def write_workspace(
+    row: DatasetRow, folder: Path, *, track: str = "paper", papers: Mapping[str, bytes] | None = None
+) -> Path:
+    """Write a workspace into a new folder on the user's disk; equal rows give equal folders.
+
+    Args:
+        track, papers: see `workspace_files`.
+
+    Raises:
+        LoadError: the folder has content.
+        InfraError: there is no git here, or it fails.
+    """
+    files = workspace_files(row, track=track, papers=papers, has_git=True)
+    repo = unpack(row, folder / REPO)
+    run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
+    run_git(repo, "add", "--all", "--force")
+    run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, one function masked")
+    for name, file in files.items():
+        if not name.startswith(f"{REPO}/"):
+            (folder / name).write_bytes(file.data)
+    facts = {"instance_id": row["instance_id"], "track": track, "row_sha256": row["row_sha256"]}
+    write_atomically(folder / MARKER, json.dumps(facts) + "\n")
+    return folder
+
+
+def task_text(row: DatasetRow, track: str, papers: list[str], *, has_git: bool) -> str:
+    """TASK.md."""
+    parts = [
+        f"# Task\n\n{row['instruction'].strip()}",
+        f"## What is here\n\n- `repo/`: the repository that belongs to the paper *{row['paper_title']}*"
+        f"{_GIT if has_git else ''}. The body of `{row['goal_function']}` in `repo/{row['goal_file']}` was replaced by "
+        "`raise NotImplementedError`.",
+    ]
+    if papers:
+        parts[1] += f"\n- {', '.join(f'`{name}`' for name in papers)}: the paper."
+    if track == "contract":
+        parts.append(f"## Contract\n\n{row['contract'].strip()}")
+    parts.append(_TO_DO + _STATE[has_git])
+    return "\n\n".join(parts) + "\n"
+
+
+def read_marker(folder: Path) -> tuple[str, str]:
+    """(instance id, track) of a workspace.
+
+    Raises:
+        InputError: the folder is not a workspace.
+    """
+    try:
+        facts: Any = json.loads(read_regular(folder / MARKER, _MAX_MARKER_BYTES))
+        instance, track = facts["instance_id"], facts["track"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        instance = track = None
+    if not (isinstance(instance, str) and isinstance(track, str)):
+        raise InputError(f"{folder}: no workspace of `lmrbench agent workspace` ({MARKER} is missing or damaged)")
+    return instance, track

@@ -1,0 +1,1 @@
+"""Task folders: reading, masking, recordings, environments."""

@@ -1,0 +1,123 @@
+"""Mask a goal function: its body becomes `raise NotImplementedError`, every other byte of the file stays.
+
+Signature, decorators, docstring and a comment on the signature's line are kept. Comments inside the body go with it,
+also those after its last statement, because they may hold the answer.
+"""
+
+import ast
+import re
+
+from ..base.source import (
+    FunctionNode,
+    SourceError,
+    block_end,
+    find_function,
+    first_line,
+    indentation,
+    newline_of,
+    offset,
+    parse,
+    split_lines,
+)
+
+#: What may follow the colon of a signature on its line if the body starts further down.
+_REST_OF_LINE = re.compile(r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
+#: From the last part of a signature to its colon: brackets, commas, comments. Possessive, so that it cannot run away.
+_TO_COLON = re.compile(r"(?:[^:#]|#[^\r\n]*+)*+:")
+
+
+def mask_function(source: str, qualified_name: str) -> str:
+    """`source` with the body of one function masked.
+
+    Raises:
+        SourceError: no such function, several of that name, or unparsable source.
+    """
+    bom, source = _split_bom(source)
+    node = find_function(source, qualified_name).node
+    lines = split_lines(source)
+    newline = newline_of(source)
+    colon = _signature_end(source, lines, node)
+    if rest := _REST_OF_LINE.match(source, colon):
+        kept = source[: rest.end()]
+        indent = _plain_indentation(lines, node.body[0].lineno)
+    else:  # `def f(x): return x`
+        kept = source[:colon] + newline
+        indent = _plain_indentation(lines, node.lineno) + "    "
+    if ast.get_docstring(node, clean=False) is not None:
+        kept += indent + _text(source, lines, node.body[0]) + newline
+
+    end = block_end(lines, node)
+    last = lines[end - 1]
+    closing = last[len(last.rstrip("\r\n")) :]  # the file may end without a line ending
+    masked = f"{kept}{indent}raise NotImplementedError{closing}{''.join(lines[end:])}"
+    if not _is_masked(find_function(masked, qualified_name).node):
+        raise SourceError(f"the body of {qualified_name!r} cannot be masked; give it lines of its own")
+    return bom + masked
+
+
+def remove_definition(source: str, name: str) -> str:
+    """`source` without the top-level function, class or constant `name`, its attached comments and the blanks below it.
+
+    Raises:
+        SourceError: none or several such definitions, one that shares its lines or its value with another, or
+            unparsable source.
+    """
+    bom, source = _split_bom(source)
+    body = parse(source).body
+    found = [index for index, node in enumerate(body) if name in _bound_names(node)]
+    if len(found) != 1:
+        raise SourceError(f"{len(found)} top-level definitions of {name!r}; one is needed to remove it")
+    index = found[0]
+    lines = split_lines(source)
+    start, end = first_line(body[index]) - 1, block_end(lines, body[index])
+    above = body[index - 1].end_lineno or 0 if index else 0
+    below = first_line(body[index + 1]) if index + 1 < len(body) else len(lines) + 1
+    if len(_bound_names(body[index])) > 1 or above > start or below <= end:
+        raise SourceError(f"{name!r} shares its statement or line with others; give it one of its own to remove it")
+    while start > above and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    while end < len(lines) and not lines[end].strip():
+        end += 1
+    return bom + "".join(lines[:start] + lines[end:])
+
+
+def _bound_names(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def _split_bom(source: str) -> tuple[str, str]:
+    return ("\ufeff", source[1:]) if source.startswith("\ufeff") else ("", source)
+
+
+def _signature_end(source: str, lines: list[str], node: FunctionNode) -> int:
+    """Character offset just behind the colon that ends the signature."""
+    args = node.args
+    parameters = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    expressions = [*args.defaults, *args.kw_defaults, node.returns, *getattr(node, "type_params", ())]
+    start = offset(lines, node.lineno, node.col_offset)
+    ends = [_end(lines, part) for part in (*parameters, *expressions) if part is not None]
+    match = _TO_COLON.match(source, max(ends, default=start))
+    assert match is not None  # the source parses
+    return match.end()
+
+
+def _plain_indentation(lines: list[str], line: int) -> str:
+    return indentation(lines, line).rpartition("\f")[2]
+
+
+def _is_masked(node: FunctionNode) -> bool:
+    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    return len(body) == 1 and ast.unparse(body[0]) == "raise NotImplementedError"
+
+
+def _text(source: str, lines: list[str], node: ast.stmt) -> str:
+    return source[offset(lines, node.lineno, node.col_offset) : _end(lines, node)]
+
+
+def _end(lines: list[str], node: ast.stmt | ast.expr | ast.arg) -> int:
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return offset(lines, node.end_lineno, node.end_col_offset)

@@ -1,0 +1,162 @@
+"""The page about all tasks, benchmark/README.md with its picture: written from the task folders, never by hand.
+
+What fresh readers came to is in benchmark/readers.yaml, which is written by hand when they were asked.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..base.errors import InputError
+from ..base.extras import need
+from ..base.strict_yaml import read_yaml
+from .manifest import Benchmark, load_benchmark
+from .task import Task
+
+PAGE, PICTURE, READERS = "README.md", "categories.svg", "readers.yaml"
+#: What readers.yaml says of an instance: how many attempts there were, how many reproduced the method and were robust,
+#: whether one without the paper reproduced it, and what was changed since or is to be known.
+_READ = {"attempts": int, "reproduced": int, "robust": int, "without_paper": bool, "note": str}
+_HOW_THEY_READ = """\
+Each instance was solved by language-model agents that saw what the paper track shows and nothing else: no contract,
+cases, reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more
+reader had instruction and repository without the paper. The numbers are as they came; the note says what was changed
+since.
+"""
+_INK, _BAR = "#24292f", "#1f5fa8"
+
+
+def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """What there is to say of each instance, in order of the task folders.
+
+    `lines` counts those of the repository's Python files, `depends_on` names the files that a solution has to know.
+    """
+    return [
+        {
+            "instance_id": item.instance_id,
+            "task": task.name,
+            "category": item.category,
+            "paper": task.paper["title"],
+            "paper_url": task.paper["url"],
+            "venue": task.paper["venue"],
+            "year": task.paper["year"],
+            "goal": f"{item.goal_file}:{item.goal_function}",
+            "files": len(task.repo),
+            "lines": sum(file.data.count(b"\n") for name, file in task.repo.items() if name.endswith(".py")),
+            "depends_on": list(item.depends_on),
+        }
+        for task in tasks
+        for item in task.implementations
+    ]
+
+
+def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
+    """What fresh readers came to, by instance; empty if nobody was asked.
+
+    Raises:
+        InputError: the file is malformed.
+    """
+    path = benchmark / READERS
+    if not path.is_file():
+        return {}
+    found = read_yaml(path)
+    for instance, facts in found.items():
+        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _READ:
+            raise InputError(f"{path}: {instance}: needs {', '.join(_READ)}, and nothing else")
+    return found
+
+
+def render_page(tasks: Sequence[Task]) -> str:
+    """benchmark/README.md."""
+    facts = task_facts(tasks)
+    categories = Counter(fact["category"] for fact in facts)
+    papers = {fact["paper_url"] for fact in facts}
+    folder = tasks[0].folder.parent
+    lines = list(_page(facts, categories, len(papers), load_benchmark(folder)))
+    if readers := read_readers(folder):
+        lines += _readers(readers)
+    return "\n".join(lines) + "\n"
+
+
+def _readers(readers: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """The section on fresh readers."""
+    attempts = sum(facts["attempts"] for facts in readers.values())
+    reproduced, robust = (sum(facts[name] for facts in readers.values()) for name in ("reproduced", "robust"))
+    without = sum(facts["without_paper"] for facts in readers.values())
+    yield ""
+    yield "## Fresh readers"
+    yield ""
+    yield _HOW_THEY_READ
+    rate = f"{100 * reproduced / attempts:.0f} %"
+    yield f"{reproduced} of {attempts} attempts reproduced the method ({rate}), {robust} were robust, too."
+    yield f"Without the paper {without} of {len(readers)} instances were reproduced: there the repository, or what the"
+    yield "reader knew before, was enough."
+    yield ""
+    yield "| instance | reproduced | robust | without the paper | note |"
+    yield "|---|---|---|---|---|"
+    for instance, facts in sorted(readers.items()):
+        counts = [f"{facts[name]}/{facts['attempts']}" for name in ("reproduced", "robust")]
+        alone = "reproduced: paper not needed" if facts["without_paper"] else "not reproduced"
+        yield f"| `{instance}` | {' | '.join(counts)} | {alone} | {_cell(facts['note']) or '-'} |"
+
+
+def _page(
+    facts: Sequence[dict[str, Any]], categories: Counter[str], papers: int, benchmark: Benchmark
+) -> Iterator[str]:
+    yield "<!-- Written by `lmrbench tasks page`: edit the tasks, not this file. -->"
+    yield "# The tasks" if benchmark.is_lmr_bench else f"# The tasks of {benchmark.title}"
+    yield ""
+    yield f"{len(facts)} instances from {papers} papers in {len(categories)} categories. Each folder is a paper."
+    if benchmark.is_lmr_bench:
+        yield "[CONTRIBUTING.md](../CONTRIBUTING.md) tells how a task is made."
+    yield "`lmrbench tasks show ID` shows an instance as a model sees it."
+    yield ""
+    yield f"![Instances by category]({PICTURE})"
+    yield ""
+    yield "| category | instances |"
+    yield "|---|---|"
+    for name, count in sorted(categories.items(), key=lambda item: (-item[1], item[0])):
+        yield f"| {name} | {count} |"
+    yield ""
+    yield "*Files* and *lines* are those of the reference repository (lines of Python)."
+    yield "*Depends on* names the other files that a solution has to know."
+    yield ""
+    yield "| instance | paper | category | goal function | files | lines | depends on |"
+    yield "|---|---|---|---|---|---|---|"
+    for fact in facts:
+        venue = fact["venue"] if str(fact["year"]) in fact["venue"] else f"{fact['venue']}; {fact['year']}"
+        paper = f"[{_cell(fact['paper'])}]({fact['paper_url']}) ({_cell(venue)})"
+        file, _, function = fact["goal"].partition(":")
+        goal = f"[`{function}`]({fact['task']}/repo/{file})"
+        depends = ", ".join(f"`{name}`" for name in fact["depends_on"]) or "-"
+        cells = (f"`{fact['instance_id']}`", paper, fact["category"], goal, fact["files"], fact["lines"], depends)
+        yield f"| {' | '.join(map(str, cells))} |"
+
+
+def draw_picture(tasks: Sequence[Task], path: Path) -> None:
+    """The distribution of instances over categories as SVG, text kept as text."""
+    need("report", "the picture of the categories")
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    counts = Counter(fact["category"] for fact in task_facts(tasks))
+    names = sorted(counts, key=lambda name: (counts[name], name))
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "lmr-bench", "font.size": 11}):
+        figure = Figure(figsize=(8, 0.8 + 0.4 * len(names)), facecolor="white")
+        FigureCanvasSVG(figure)
+        axes = figure.add_subplot()
+        bars = axes.barh(names, [counts[name] for name in names], height=0.62, color=_BAR)
+        axes.bar_label(bars, padding=4, color=_INK)
+        axes.set_xlabel("instances", color=_INK)
+        axes.tick_params(colors=_INK, length=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        for side in axes.spines.values():
+            side.set_visible(False)
+        figure.savefig(path, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+
+
+def _cell(text: object) -> str:
+    return str(text).replace("|", "\\|")

@@ -1,0 +1,348 @@
+"""What agents do is counted from their records: the original's counts, real sessions of runs, any shell command."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.image import imread
+
+import lmrbench_data as lmr
+from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
+from lmrbench_data.analyse.sessions import Session, Sessions, original_sessions, run_sessions
+from lmrbench_data.analyse.shell import kind_of
+from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_evaluate.verdict.levels import Level
+from support.agents import DONE, EDIT, READ, TRY, bash, calls
+from support.original_labels import LABELS, command
+from support.toy import TOY_ANSWER
+
+WRONG = TOY_ANSWER.replace("*", "+")
+
+
+# --- the original -----------------------------------------------------------------------------------------------------
+
+
+def test_the_original_s_shares_are_what_pandas_counts() -> None:
+    frame = pd.read_csv(LABELS.with_name("actions.csv"))
+    frame["message"] += frame.pop("think")
+    frame["run"] += frame.pop("run_ipython")
+    labels = pd.read_csv(LABELS).query("setting == 'openhands_agent'")
+    solved = (labels["unit_test"] == "pass").groupby([labels["model"], labels["paper"]]).all().rename("passed")
+    frame = frame.join(solved, on=["model", "paper"])
+    made = analyse_actions(original_sessions())
+    groups = {(model, ALL): rows for model, rows in frame.groupby("model")} | {(ALL, ALL): frame}
+    frame["outcome"] = frame["passed"].map({True: PASSED, False: NOT_PASSED})
+    groups |= dict(iter(frame.groupby(["model", "outcome"])))
+    groups |= {(ALL, outcome): rows for outcome, rows in frame.groupby("outcome")}
+    assert {(item.model, item.outcome) for item in made.shares} == set(groups)
+    for (model, outcome), rows in groups.items():
+        sums = rows[list(KINDS)].sum()
+        for kind, item in made.of(model, outcome).items():
+            assert (item.sessions, item.actions, item.total) == (len(rows), sums[kind], sums.sum())
+    assert frame[["browse", "browse_interactive"]].sum().sum() == 7
+    assert any("7 other actions" in note for note in made.notes())
+
+
+# --- shares -----------------------------------------------------------------------------------------------------------
+
+counts = st.fixed_dictionaries({kind: st.integers(0, 9) for kind in (*KINDS, EXCLUDED)}).filter(
+    lambda found: any(found[kind] for kind in KINDS)
+)
+some = st.lists(
+    st.builds(
+        lambda model, actions, passed: Session(model, "x-0", Counter(actions), passed),
+        st.sampled_from(["m", "n"]),
+        counts,
+        st.sampled_from([True, False, None]),
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(some)
+def test_shares_add_up_to_one_and_excluded_actions_change_nothing(rows: list[Session]) -> None:
+    made = analyse_actions(Sessions("here", "reproduced", rows))
+    for model in {row.model for row in rows}:
+        own = [row for row in rows if row.model == model]
+        found = made.of(model, ALL)
+        assert sum(item.share for item in found.values()) == pytest.approx(1)
+        assert {item.kind: item.actions for item in found.values()} == {
+            kind: sum(row.actions[kind] for row in own) for kind in KINDS
+        }
+        assert all((item.interval is None) == (len(own) < 5) for item in found.values())
+    bare = [Session(row.model, row.name, Counter({k: row.actions[k] for k in KINDS}), row.passed) for row in rows]
+    assert analyse_actions(Sessions("here", "reproduced", bare)).shares == made.shares
+    assert bool(made.differences) == ({True, False} <= {row.passed for row in rows})
+    json.dumps(made.to_dict(), allow_nan=False)
+
+
+def test_an_interval_is_about_as_wide_as_theory_says() -> None:
+    """Sessions of equal length: the share is a mean of independent draws, so its error is known."""
+    random = np.random.default_rng(3)
+    edits = random.integers(0, 11, 60)
+    rows = [Session("m", "x", Counter(edit=int(n), run=10 - int(n)), None) for n in edits]
+    found = analyse_actions(Sessions("here", "reproduced", rows)).of("m", ALL)["edit"]
+    error = (edits / 10).std() / np.sqrt(60)
+    assert found.interval is not None
+    low, high = found.interval
+    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.1)
+    assert low < found.share < high
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+COMMANDS = {
+    "finish": [DONE, f"cd repo && {DONE}"],
+    "edit": [
+        EDIT,
+        "cat > a.py <<'EOF'\nprint(1)\nEOF\npython a.py",
+        "python - <<'EOF'\nfrom pathlib import Path\nPath('a').write_text('x')\nEOF",
+        "python -c \"open('a', 'w').write('x')\"",
+        "cd repo; git apply fix.patch",
+        "echo done | tee -a notes.txt",
+        "find . -name '*.pyc' -delete",
+        "sed --in-place 's/a/b/' x",
+        "cp a b && cat b",
+    ],
+    "run": [
+        TRY,
+        "timeout 60 python -m pytest -q 2>&1 | tail -5",
+        "PYTHONPATH=. make test",
+        "python - <<'EOF'\nprint(3 > 2)\nEOF",
+        "cat > /tmp/t.py <<'EOF'\nimport a\nEOF\npython /tmp/t.py",
+        "for f in a b; do python $f; done",
+        "(cd repo && ./train.sh)",
+        "pip install x > /dev/null",
+        "python -c 'import sys; sys.stdout.write(\"x\")'",
+        "",
+    ],
+    "read": [
+        READ,
+        "# what is there? don't know\nls -la  # all of it",
+        "grep -rn 'a > b' . | head -20",
+        "sed -n '1,20p' a.py && nl -ba b.py",
+        "awk '$1 > 3' data 2>/dev/null",
+        "find . -name '*.py' -exec cat {} +",
+        "for f in a b; do cat $f; done",
+        "if [ -f x ]; then cat x; fi",
+        "git log --oneline | head; git diff HEAD",
+        "echo 'an open quote",
+        "cat <<'EOF'\nrm -rf x > y\nEOF",
+    ],
+}
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in COMMANDS.items() for text in texts])
+def test_a_command_is_of_the_kind_that_the_rule_says(kind: str, text: str) -> None:
+    assert kind_of(text) == kind
+
+
+@settings(max_examples=300)
+@given(st.text(alphabet=st.sampled_from(" \n;&|<>()'\"\\#$-abcERdEOF/.1{}=!"), max_size=60))
+def test_any_text_is_of_some_kind(text: str) -> None:
+    assert kind_of(text) in KINDS
+
+
+def kept_by_mini(*commands: str) -> dict[str, Any]:
+    """What mini-swe-agent keeps of a session."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "```bash\nls\n```"}]
+    for text in commands:
+        messages += [{"role": "assistant", "content": "", "extra": {"actions": [{"command": text}] if text else []}}]
+        messages += [{"role": "tool", "content": "ok"}]
+    return {"trajectory_format": "mini-swe-agent-1.1", "info": {}, "messages": messages}
+
+
+def sdk(tool: str, **action: Any) -> dict[str, Any]:
+    return {"kind": "ActionEvent", "source": "agent", "tool_name": tool, "action": action}
+
+
+RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
+    "mini-swe-agent": (
+        {"trajectory.json": kept_by_mini(READ, EDIT, TRY, TRY, "", DONE)},
+        {"read": 1, "edit": 1, "run": 2, "message": 1, "finish": 1},
+    ),
+    "mini-swe-agent, calls of tools": (
+        {
+            "t.json": {
+                "messages": [
+                    {"role": "assistant", "tool_calls": [{"function": {"arguments": json.dumps({"command": READ})}}]},
+                    {"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}]},
+                    {"role": "assistant", "content": f"I do.\n```bash\n{EDIT}\n```"},
+                ]
+            }
+        },
+        {"read": 1, "message": 1, "edit": 1},
+    ),
+    "OpenHands, SDK": (
+        {
+            "trajectory.jsonl": [
+                {"kind": "SystemPromptEvent", "source": "agent", "id": "0"},
+                {"kind": "MessageEvent", "source": "user", "id": "1"},
+                {"id": "2", **sdk("file_editor", kind="FileEditorAction", command="view", path="a")},
+                {"id": "3", **sdk("file_editor", kind="FileEditorAction", command="str_replace", path="a")},
+                {"id": "4", **sdk("terminal", kind="TerminalAction", command="ls")},
+                {"id": "4o", "kind": "ObservationEvent", "source": "environment", "tool_name": "terminal"},
+                {"id": "5", **sdk("think", kind="ThinkAction")},
+                {"id": "6", **sdk("task_tracker", kind="TaskTrackerAction", command="plan")},
+                {"id": "7", **sdk("browser_view", kind="BrowserViewAction")},
+                {"kind": "MessageEvent", "source": "agent", "id": "8"},
+                {"kind": "ActionEvent", "source": "agent", "id": "8b", "tool_name": "file_editor"},  # a malformed call
+                {"id": "9", **sdk("finish", kind="FinishAction")},
+            ]
+        },
+        {"read": 1, "edit": 1, "run": 1, "message": 2, "finish": 1, EXCLUDED: 2},
+    ),
+    "OpenHands, before its SDK": (
+        {
+            "events/0.json": {"id": 0, "source": "user", "action": "message", "args": {}},
+            "events/1.json": {"id": 1, "source": "user", "action": "recall", "args": {}},
+            "events/2.json": {"id": 2, "source": "agent", "action": "run", "args": {"command": "ls"}},
+            "events/3.json": {"id": 3, "source": "agent", "observation": "run", "cause": 2},
+            "events/4.json": {"id": 4, "source": "agent", "action": "think", "args": {}},
+            "events/5.json": {"id": 5, "source": "agent", "action": "browse", "args": {}},
+            "events/6.json": {"id": 6, "source": "agent", "action": "run_ipython", "args": {}},
+            # Its cache holds the same events again.
+            "event_cache/0-25.json": [{"id": 2, "source": "agent", "action": "run", "args": {"command": "ls"}}],
+        },
+        {"run": 2, "message": 1, EXCLUDED: 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_the_actions_of_a_record_are_counted_by_the_mapping_of_the_paper(name: str, tmp_path: Path) -> None:
+    files, wanted = RECORDS[name]
+    for path, content in files.items():
+        place = tmp_path / path
+        place.parent.mkdir(exist_ok=True)
+        lines = [json.dumps(item) for item in content] if path.endswith(".jsonl") else [json.dumps(content)]
+        place.write_text("\n".join(lines) + "\n" + '{"cut": ' * path.endswith(".jsonl"))
+    (tmp_path / "output.json").write_text("no JSON at all")
+    assert count_actions(tmp_path) == Counter(wanted)
+
+
+def test_what_nobody_knows_is_no_session(tmp_path: Path) -> None:
+    (tmp_path / "log.json").write_text('[1, "x", {"some": "thing"}]')
+    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
+    assert count_actions(tmp_path) is None
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def agent_folder(tmp_path: Path) -> Path:
+    """What `lmrbench agent run` leaves: four samples, the last without a trajectory, the third one's in no format."""
+    folder = tmp_path / "agent"
+    names = {"model_name_or_path": "m", "setting": "agent:mini-swe-agent", "track": "paper", "instance_id": "toy-scale"}
+    answers = [TOY_ANSWER, WRONG, TOY_ANSWER, TOY_ANSWER]
+    rows = [{**names, "sample": number, "function": text} for number, text in enumerate(answers)]
+    for number, record in enumerate([kept_by_mini(READ, EDIT, DONE), kept_by_mini(TRY, DONE), {"something": "else"}]):
+        place = folder / "trajectories" / f"toy-scale-{number}"
+        place.mkdir(parents=True)
+        (place / "trajectory.json").write_text(json.dumps(record))
+    (folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def test_sessions_of_an_evaluated_run_have_the_outcome_of_their_answers(
+    evaluate: Callable[..., lmr.Run],
+    agent_folder: Path,
+) -> None:
+    run = evaluate(agent_folder / "predictions.jsonl", "run")
+    found = run_sessions([run.path])
+    assert [(row.model, row.name, row.passed, dict(row.actions)) for row in found.rows] == [
+        ("m, mini-swe-agent", "toy-scale-0", True, {"read": 1, "edit": 1, "finish": 1}),
+        ("m, mini-swe-agent", "toy-scale-1", False, {"run": 1, "finish": 1}),
+    ]
+    assert found.notes == [
+        "Left out: 1 answer (its trajectory is in no known format).",
+        "Left out: 1 answer (no trajectory).",
+    ]
+    assert {row.passed for row in run_sessions([agent_folder]).rows} == {None}
+    moved = agent_folder.rename(agent_folder.with_name("moved"))
+    with pytest.raises(InputError, match="no session of an agent found"):
+        run_sessions([run.path])
+    assert run_sessions([run.path], [moved], Level.ROBUST).rows == found.rows
+    with pytest.raises(ArgumentError, match="has no folder 'trajectories'"):
+        run_sessions([run.path], [run.path])
+    made = analyse_actions(found)
+    assert [row[:3] for row in dict(made.tables())["By outcome"][1]] == [
+        ["m, mini-swe-agent", PASSED, "1"],
+        ["m, mini-swe-agent", NOT_PASSED, "1"],
+    ]
+
+
+def test_another_model_s_trajectories_are_not_taken(evaluate: Callable[..., lmr.Run], agent_folder: Path) -> None:
+    path = agent_folder / "predictions.jsonl"
+    other = path.read_text().replace('"m"', '"n"')
+    path.with_name("other.jsonl").write_text(other)
+    run = evaluate(path.with_name("other.jsonl"), "run")
+    with pytest.raises(InputError, match="no session"):
+        run_sessions([run.path])
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_a_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: Any, tmp_path: Path) -> None:
+    server.judge = calls(*map(bash, (READ, EDIT, TRY, READ, DONE)))
+    run(agent=mini)
+    [session] = run_sessions([tmp_path / "out"]).rows
+    assert dict(session.actions) == {"read": 2, "edit": 1, "run": 1, "finish": 1}
+    assert session.model.endswith(", mini-swe-agent")
+
+
+# --- command and figure -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_command_prints_json_and_draws_a_figure(tmp_path: Path) -> None:
+    done = command("actions", "--json", "--figure", tmp_path / "f.png", "--out", tmp_path / "a.csv")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert len(said["sessions"]) == 66
+    frame = pd.read_csv(tmp_path / "a.csv")
+    assert frame["actions"].tolist() == [item["actions"] for item in said["shares"]]
+    assert frame["share"].tolist() == pytest.approx([item["share"] for item in said["shares"]])
+    picture = imread(tmp_path / "f.png")
+    assert picture.shape[1] == 1200
+    assert (picture[0, 0, :3] == 1).all()  # white
+    analyse_actions(original_sessions()).draw(tmp_path / "f.svg")
+    first = (tmp_path / "f.svg").read_text()
+    analyse_actions(original_sessions()).draw(tmp_path / "f.svg")
+    assert (tmp_path / "f.svg").read_text() == first
+    for words in ("gpt4o (23 sessions)", "not passed (46 sessions)", "message"):
+        assert words in first
+
+
+def test_any_name_can_be_drawn(tmp_path: Path) -> None:
+    names = ["_hidden", "$\\frac{", "模型", "x" * 200, "a<b&c"]
+    rows = [Session(name, "x-0", Counter(edit=1, run=number), None) for number, name in enumerate(names)]
+    analyse_actions(Sessions("here", "reproduced", rows)).draw(tmp_path / "f.svg")
+    drawn = (tmp_path / "f.svg").read_text(encoding="utf-8")
+    for shown in ("_hidden (1 session)", "$\\frac{ (1", "模型 (1", f"{'x' * 39}… (1", "a&lt;b&amp;c (1"):
+        assert shown in drawn
+
+
+def test_bad_input_is_one_line(tmp_path: Path, agent_folder: Path) -> None:
+    (tmp_path / "empty" / "trajectories").mkdir(parents=True)
+    cases = {
+        ("actions", tmp_path / "gone"): "no run.json",
+        ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",
+        ("actions", "--trajectories", agent_folder): "--trajectories: are of runs; name a run, too",
+        ("actions", "--figure", "f.pdf"): "--figure: f.pdf: give a name that ends in .png or .svg",
+    }
+    for arguments, problem in cases.items():
+        done = command(*arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert problem in done.stderr

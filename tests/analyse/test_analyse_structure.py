@@ -1,0 +1,311 @@
+"""A repository's measures give the original's numbers, the regression those of a second computation, or one line."""
+
+import json
+import math
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from lmrbench_data.analyse.judged_answers import original_answers, rows_of_runs, run_answers
+from lmrbench_data.analyse.logit import INTERCEPT, fit_logit
+from lmrbench_data.analyse.repositories import goal_length, measure_tree, original_repositories, task_repositories
+from lmrbench_data.analyse.structure import MEASURES, analyse_structure
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import dataset_sha256, load_rows, unpack
+from support.original_labels import LABELS, command
+from support.runs import two_levels, write_run
+
+# --- measures ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_definitions_give_whole_numbers_on_all_that_the_original_measured() -> None:
+    """Depth is a mean over all entries and the branch factor one over parents: so the sums behind them are whole."""
+    found, empty = original_repositories()
+    assert empty == ["10-TimeDistill", "19-Native-Sparse-Attention", "21-TimeMixer"]
+    assert len(found) == 26
+    for item in found.values():
+        tree = item.tree
+        entries = tree.files + tree.directories
+        depths = tree.average_directory_depth * entries
+        assert abs(depths - round(depths)) <= 0.00005 * entries + 1e-9
+        assert entries <= round(depths)
+        parents = tree.directories / tree.average_branch_factor
+        assert parents == pytest.approx(round(parents), abs=0.01)
+        assert 1 <= round(parents) <= tree.directories
+    # The smallest one has only one shape: 6 files and a directory above, 1 file in it.
+    assert measure_tree([*(f"{n}.py" for n in range(6)), "d/x.py"]).average_directory_depth == 1.125
+    assert found["13"].tree.average_directory_depth == 1.125
+
+
+paths = st.sets(
+    st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=4).map("/".join).map(lambda path: f"{path}.py"),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(paths)
+def test_measures_are_those_of_the_folders_on_disk(tmp_path_factory: pytest.TempPathFactory, files: set[str]) -> None:
+    root = tmp_path_factory.mktemp("repo")
+    for name in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    found = measure_tree(files)
+    entries = [path.relative_to(root) for path in root.rglob("*")]
+    folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
+    assert (found.files, found.directories) == (len(files), len(folders) - 1)
+    assert found.average_directory_depth == pytest.approx(np.mean([len(path.parts) for path in entries]))
+    below = [sum(path.is_dir() for path in folder.iterdir()) for folder in folders]
+    assert found.average_branch_factor == pytest.approx(np.mean([n for n in below if n]) if any(below) else 0)
+    held = [len(list(folder.iterdir())) for folder in folders]
+    assert found.directory_imbalance == pytest.approx(np.std(held) / np.mean(held))
+
+
+def test_the_length_of_a_goal_counts_lines_of_code() -> None:
+    source = '''
+import x
+
+
+class A:
+    """Not of the goal."""
+
+    @x.decorated
+    def goal(self, value=(
+        1,  # a comment after code
+
+        2,
+    )):
+        """Docstring
+        of two lines."""
+
+        # a comment
+        text = """a string
+        of code"""
+        return text
+
+
+def other():
+    return 1
+'''
+    assert goal_length(source, "A.goal") == 8
+    assert goal_length(source, "other") == 2
+
+
+def test_the_measures_of_our_tasks_are_those_of_what_a_model_unpacks(tmp_path: Path) -> None:
+    rows = load_rows("embedded")
+    found = dict(task_repositories(rows))
+    assert set(found) == {row["instance_id"] for row in rows}
+    assert len({item.paper for item in found.values()}) == 23
+    row = next(row for row in rows if row["instance_id"] == "dpo-preference-loss")
+    folder = Path(unpack(row, tmp_path / "dpo"))
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert found[row["instance_id"]].tree.files == len(files)
+    assert all(0 < (item.goal_length or 0) < 150 for item in found.values())
+
+
+# --- regression -------------------------------------------------------------------------------------------------------
+
+
+def newton(design: np.ndarray, outcome: np.ndarray, groups: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients and clustered errors from their formulas (Cameron and Miller 2015, Eq. 11, with G / (G - 1))."""
+    beta = np.zeros(design.shape[1])
+    for _ in range(50):
+        p = expit(design @ beta)
+        bread = np.linalg.inv(design.T @ (design * (p * (1 - p))[:, None]))
+        beta = beta + bread @ design.T @ (outcome - p)
+    scores = design * (outcome - expit(design @ beta))[:, None]
+    names = sorted(set(groups))
+    sums = np.array([scores[[group == name for group in groups]].sum(axis=0) for name in names])
+    meat = sums.T @ sums * len(names) / (len(names) - 1)
+    n, k = design.shape
+    return beta, np.sqrt(np.diag(bread @ meat @ bread) * (n - 1) / (n - k))
+
+
+def test_the_original_s_regression_is_that_of_its_formulas() -> None:
+    made = analyse_structure(original_answers())
+    labels = pd.read_csv(LABELS).dropna(subset="unit_test")
+    structure = pd.read_csv(LABELS.with_name("structure.csv")).query("files > 0").set_index("paper")
+    frame = labels.join(structure, on="paper", how="inner")
+    assert (made.fit.answers, made.fit.solved) == (len(frame), (frame["unit_test"] == "pass").sum()) == (108, 39)
+    assert made.fit.clusters == frame["paper"].nunique() == 22
+    columns = [frame["average_directory_depth"], frame["average_branch_factor"]]
+    design = [np.ones(len(frame)), *((column - column.mean()) / column.std(ddof=0) for column in columns)]
+    groups = frame["model"] + ", " + frame["setting"]
+    design += [(groups == name).astype(float) for name in list(dict.fromkeys(groups))[1:]]
+    beta, errors = newton(np.column_stack(design), (frame["unit_test"] == "pass").to_numpy(float), list(frame["paper"]))
+    assert [term.coefficient for term in made.fit.terms] == pytest.approx(beta, abs=1e-6)
+    assert [term.error for term in made.fit.terms] == pytest.approx(errors, rel=0.02)
+    assert made.reference == groups.iloc[0]
+    for words in (
+        "39 of the rarer outcome",
+        "clustered over 22",
+        "structure.csv has no measures of 10-",
+        "directory imbalance, goal length; an import",
+    ):
+        assert any(words in note for note in made.notes())
+    people = analyse_structure(original_answers(), solved_by="people").fit
+    assert (people.answers, people.solved) == (162, 52)
+
+
+def test_effects_that_are_there_are_found() -> None:
+    dice = random.Random(5)
+    x = [dice.gauss(0, 1) for _ in range(4000)]
+    solved = [dice.random() < expit(0.3 + 0.8 * value) for value in x]
+    fit = fit_logit({"x": x, "noise": [dice.gauss(0, 1) for _ in x]}, solved, [str(n % 200) for n in range(4000)])
+    assert [term.name for term in fit.terms] == [INTERCEPT, "x", "noise"]
+    for term, truth in zip(fit.terms, (0.3, 0.8, 0.0), strict=True):
+        assert abs(term.coefficient - truth) < 4 * term.error < 0.3
+    assert fit.warnings == []
+    assert fit.terms[1].odds_ratio[0] == pytest.approx(math.exp(fit.terms[1].coefficient))
+
+
+@pytest.mark.parametrize(
+    ("columns", "solved", "clusters", "problem"),
+    [
+        (
+            {"x": [1, 2, 3, 4]},
+            [False, False, True, True],
+            "abcd",
+            "separation: the outcome of some answers follows from x, so",
+        ),
+        (
+            {"m": [1, 1, 0, 0, 0]},
+            [True, True, True, False, True],
+            "abcde",
+            "separation: the outcome of some answers follows from m, so",
+        ),
+        ({"x": [1, 2, 3, 4]}, [True] * 4, "abcd", "all of 4 answers solved"),
+        ({"x": [1, 2, 3, 4]}, [False] * 4, "abcd", "none of 4 answers solved"),
+        ({"x": [1, 2, 3, 4]}, [True, False, True, False], "aaaa", "all answers are to one paper"),
+    ],
+)
+def test_what_cannot_be_estimated_is_said_in_a_line(
+    columns: dict[str, list[float]], solved: list[bool], clusters: str, problem: str
+) -> None:
+    fit = fit_logit(columns, solved, list(clusters))
+    assert fit.terms == ()
+    assert fit.problem.startswith(problem)
+    assert "\n" not in fit.problem
+
+
+def test_columns_that_say_nothing_new_are_left_out_with_a_reason() -> None:
+    x = [float(n % 5) for n in range(40)]
+    solved = [n % 3 == 0 for n in range(40)]
+    near = [value + number / 1e3 for number, value in enumerate(x)]
+    columns = {"x": x, "same": [2.0] * 40, "twice": [2 * value for value in x], "near": near}
+    fit = fit_logit(columns, solved, [str(n % 10) for n in range(40)])
+    assert [term.name for term in fit.terms] == [INTERCEPT, "x", "near"]
+    assert fit.left_out == {"same": "it is the same for all answers", "twice": "it follows from x"}
+    assert any("Collinear: variance inflation of x (" in line for line in fit.warnings)
+
+
+outcomes = st.lists(
+    st.tuples(st.integers(-3, 3), st.integers(0, 1), st.booleans(), st.sampled_from("abcd")), min_size=1, max_size=25
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(outcomes)
+@example([(0, 0, False, "b"), (0, 0, True, "a")])  # no column is left
+@example([(0, 0, False, "a"), (0, 0, True, "a"), (0, 0, False, "b"), (0, 0, True, "b")])  # papers do not differ
+def test_any_data_gives_finite_numbers_or_a_reason(rows: list[tuple[int, int, bool, str]]) -> None:
+    x, m, solved, clusters = zip(*rows, strict=True)
+    fit = fit_logit({"x": x, "m": m}, solved, clusters)
+    assert bool(fit.terms) != bool(fit.problem)
+    for term in fit.terms:
+        assert all(map(math.isfinite, (term.coefficient, term.error, term.low, term.high, term.p, *term.odds_ratio)))
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[DatasetRow]:
+    return load_rows("embedded")
+
+
+@pytest.fixture
+def make_run(tmp_path: Path, rows: list[DatasetRow]) -> Any:
+    """A run folder of two models on all tasks, whose core cases pass by chance."""
+
+    def make(name: str = "run", chance: float = 0.5, **facts: Any) -> Path:
+        dice = random.Random(2)
+        scope = {row["instance_id"]: row["category"] for row in rows}
+        results = [
+            two_levels(instance, "passed" if dice.random() < chance else "failed", "failed", model=model)
+            for model in ("m", "n")
+            for instance in scope
+        ]
+        sha = {"dataset_sha256": dataset_sha256(rows), **facts}
+        return write_run(tmp_path / name, results, scope=scope, **sha)
+
+    return make
+
+
+def test_runs_are_regressed_on_all_measures(make_run: Any, rows: list[DatasetRow]) -> None:
+    run = make_run()
+    made = analyse_structure(run_answers([run]), rows_of_runs([run]))
+    assert [term.name for term in made.fit.terms] == [INTERCEPT, *MEASURES, "n"]
+    assert (made.fit.answers, made.fit.clusters, made.reference) == (56, 23, "m")
+    measured = dict(task_repositories(rows))
+    lengths = [measured[row["instance_id"]].goal_length or 0 for row in rows]
+    assert made.measures["goal length"] == pytest.approx((np.mean(lengths), np.std(lengths)))
+    assert not any("does not hold" in note for note in made.notes())
+    with pytest.raises(ArgumentError, match="'tests' is unknown; one of: reproduced, robust, judge, people"):
+        analyse_structure(run_answers([run]), rows, "tests")
+    with pytest.raises(InputError, match="no answer has a result by people"):
+        analyse_structure(run_answers([run]), rows, "people")
+    nobody = analyse_structure(run_answers([run]), rows, "robust")
+    assert nobody.fit.problem == "none of 56 answers solved: there is nothing to explain"
+    assert "No estimate: none of 56 answers solved: there is nothing to explain." in nobody.notes()
+    with pytest.raises(InputError, match="not drawn, because there is no estimate"):
+        nobody.draw(run / "f.png")
+
+
+def test_a_model_that_solves_nothing_and_what_is_not_there_say_nothing_of_structure(
+    make_run: Any, rows: list[DatasetRow]
+) -> None:
+    run = make_run()
+    before = analyse_structure(run_answers([run]), rows)
+    lines = (run / "results.jsonl").read_text().splitlines()
+    weak = [json.dumps({**json.loads(line), "model_name_or_path": "weak"}) for line in lines[:9]]
+    failed = [line.replace('"core_status": "passed"', '"core_status": "failed"') for line in weak]
+    (run / "results.jsonl").write_text("\n".join([*lines, *failed, ""]))
+    after = analyse_structure(run_answers([run]), rows)
+    assert after.fit == before.fit
+    assert "Left out: weak, with none of its answers solved." in after.notes()
+    assert "Left out: 19 answers that the runs do not have." in after.notes()
+
+
+@pytest.mark.slow
+def test_the_command_prints_json_draws_and_says_what_is_wrong(make_run: Any, tmp_path: Path) -> None:
+    run = make_run()
+    done = command("structure", run, "--json", "--out", tmp_path / "s.csv", "--figure", tmp_path / "f.svg")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert pd.read_csv(tmp_path / "s.csv")["name"].tolist() == [term["name"] for term in said["terms"]]
+    drawn = (tmp_path / "f.svg").read_text()
+    assert all(f"{name}</text>" in drawn for name in ("goal length", "directory imbalance", "n"))
+    cases = {
+        ("structure", make_run("other", dataset_sha256="1" * 64)): "--dataset: ",
+        ("structure", "--dataset", "x"): "--dataset: is of runs; name a run, too",
+        ("structure", "--solved-by", "luck"): "--solved-by: 'luck' is unknown; one of: unit tests, judge, people",
+        ("structure", tmp_path / "gone"): "no run.json",
+    }
+    for arguments, problem in cases.items():
+        done = command(*arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert problem in done.stderr
+    done = command("structure", make_run("none", chance=0))
+    assert done.returncode == 0
+    assert "No estimate: none of 56 answers solved" in done.stdout

@@ -1,0 +1,277 @@
+"""Table 2, agreement and conflicts are what pandas counts, of the original's labels and of runs."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmrbench_data.analyse.actions import analyse_actions
+from lmrbench_data.analyse.judged_answers import (
+    NOTHING,
+    UNIT_TESTS,
+    Answers,
+    RatedAnswer,
+    original_answers,
+    run_answers,
+)
+from lmrbench_data.analyse.paper_tables import ALL, BOTH, Tables, make_tables
+from lmrbench_data.analyse.sessions import original_sessions
+from lmrbench_data.analyse.structure import analyse_structure
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.shares import wilson
+from lmrbench_data.base.text_table import markdown_table
+from lmrbench_evaluate.judge.category import BEST_FIRST
+from lmrbench_evaluate.reports.annotations import Annotation, Category
+from lmrbench_evaluate.reports.scores import score_runs
+from support.kappa import cohen
+from support.original_labels import LABELS, command
+from support.runs import command as report_command
+from support.runs import result, two_levels, write_run
+
+
+def judgement(instance: str, category: str | None, *, sha: str = "x", track: str = "unstated") -> dict[str, Any]:
+    """A row of judgements.jsonl."""
+    row = {"instance_id": instance, "prediction_sha256": sha, "judge_model": "j", "prompt_version": "2", "vote": 0}
+    texts = {"algorithm": "", "implementation": "", "rationale": [], "error": "", "track": track}
+    numbers = {"input_tokens": 1, "output_tokens": 1, "cost_usd": None}
+    status = "judged" if category else "judge_error"
+    return {**row, "status": status, "category": category, **texts, **numbers}
+
+
+# --- the original -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def original() -> Tables:
+    return make_tables(original_answers())
+
+
+def test_every_cell_of_the_original_is_what_pandas_counts(original: Tables) -> None:
+    frame = pd.read_csv(LABELS)
+    frame["group"] = frame["model"] + ", " + frame["setting"]
+    tested = frame.dropna(subset="unit_test")
+    wanted = {(group, UNIT_TESTS, "passed"): (part["unit_test"] == "pass").agg(["sum", "size"])
+              for group, part in [*tested.groupby("group"), (ALL, tested)]}  # fmt: skip
+    for group, part in [*frame.groupby("group"), (ALL, frame)]:
+        for column, rater in (("judge", "judge"), ("human", "people")):
+            wanted |= {(group, rater, label): (part[column] == label).agg(["sum", "size"]) for label in BEST_FIRST}
+        same = part["judge"] == part["human"]
+        conflict = ((part["judge"] + part["human"]) == "CCLI") | ((part["judge"] + part["human"]) == "LICC")
+        wanted |= {(group, BOTH, name): rows.agg(["sum", "size"])
+                   for name, rows in {"agreement": same, "conflict": conflict}.items()}  # fmt: skip
+    counted = {(cell.group, cell.rater, cell.label): (cell.found.part, cell.found.whole) for cell in original.cells}
+    assert counted == {key: tuple(value) for key, value in wanted.items()}
+    assert dict(original.confusion) == frame.groupby(["human", "judge"]).size().to_dict()
+    for pair in original.binary:
+        rows = frame[frame["group"] == pair.group] if pair.group != ALL else frame
+        rows = rows.dropna(subset="unit_test") if UNIT_TESTS in (pair.first, pair.second) else rows
+        columns = {
+            "judge": rows["judge"] == "CC",
+            "people": rows["human"] == "CC",
+            UNIT_TESTS: rows["unit_test"] == "pass",
+        }
+        pairs = list(zip(columns[pair.first], columns[pair.second], strict=True))
+        assert (pair.agreement.part, pair.agreement.whole) == (sum(a == b for a, b in pairs), len(pairs))
+        assert pair.kappa.value == pytest.approx(cohen(pairs))
+
+
+def test_the_paper_s_two_numbers_follow_and_their_definition_is_the_only_one_that_fits(original: Tables) -> None:
+    printed = {"agreement": 62.5, "conflict": 9.5}
+    for label, percent in printed.items():
+        found = original.cell(ALL, BOTH, label)
+        assert found is not None
+        assert round(100 * (found.value or 0), 1) == percent
+    counts = pd.read_csv(LABELS).groupby(["human", "judge"]).size()
+    assert not {round(100 * counts[pair] / 168, 1) for pair in (("CC", "LI"), ("LI", "CC"))} & {9.5}
+
+
+def test_what_was_never_published_is_said_and_not_counted(original: Tables) -> None:
+    assert original.cell("gpt4o, no_agent", UNIT_TESTS, "passed") is None
+    assert any("gpt4o, no_agent and of o4mini, no_agent: no accuracy" in note for note in original.notes())
+    [(_, (_, rows))] = [table for table in original.tables() if "accuracy" in table[0]]
+    assert [row[0] for row in rows] == [f"gpt4.1, {name}" for name in ("no_agent", "openhands_agent")] + [
+        "gpt4o, openhands_agent",
+        "o4mini, openhands_agent",
+    ]
+
+
+# --- arithmetic -------------------------------------------------------------------------------------------------------
+
+rated = st.lists(
+    st.builds(
+        lambda group, name, judge, people, passed: RatedAnswer(
+            group, group, "", name, "", 0, {UNIT_TESTS: passed}, judge, people
+        ),
+        st.sampled_from(["m", "n"]),
+        st.sampled_from(["a", "b", "c", "d"]),
+        st.sampled_from([*map(str, BEST_FIRST), NOTHING, None]),
+        st.sampled_from([*map(str, BEST_FIRST), None]),
+        st.sampled_from([True, False, None]),
+    ),
+    max_size=30,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rated)
+def test_cells_add_up_and_lie_in_their_intervals(rows: list[RatedAnswer]) -> None:
+    made = make_tables(Answers("here", (UNIT_TESTS,), rows))
+    for group in {row.group for row in rows}:
+        own = [row for row in rows if row.group == group]
+        for rater in ("judge", "people"):
+            cells = [made.cell(group, rater, label) for label in BEST_FIRST]
+            given_by = [getattr(row, rater) for row in own]
+            if not set(given_by) & set(BEST_FIRST):
+                assert cells == [None, None, None]
+                continue
+            base = sum(label is not None for label in given_by)
+            assert {cell.whole for cell in cells if cell} == {base}
+            assert sum(cell.part for cell in cells if cell) == base - given_by.count(NOTHING)
+    for cell in made.cells:
+        share, (low, high) = cell.found.value, cell.found.interval
+        assert share is not None
+        assert low - 1e-9 <= share <= high + 1e-9
+        if cell.found.units == cell.found.whole:
+            assert (low, high) == wilson(cell.found.part, cell.found.whole)
+    both = [row for row in rows if row.people and row.judge in BEST_FIRST]
+    assert made.confusion.total() == len(both)
+    assert sum(made.confusion[name, name] for name in BEST_FIRST) == sum(row.people == row.judge for row in both)
+    json.dumps(made.to_dict(), allow_nan=False)
+    assert made.to_pandas().shape[0] == len(made.cells)
+
+
+def test_the_page_on_analyses_shows_what_the_commands_give(original: Tables) -> None:
+    page = (LABELS.parents[2] / "docs" / "analyses.md").read_text(encoding="utf-8")
+    analyses = original, analyse_actions(original_sessions()), analyse_structure(original_answers())
+    for _, table in (found for made in analyses for found in made.tables()):
+        assert "\n".join(markdown_table(*table)) in page
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def judged_run(tmp_path: Path) -> Path:
+    """Two models on three instances: one misses an instance, the other has a malformed and an ungraded answer."""
+    rows = [
+        two_levels("a-one", "passed", "passed"),
+        two_levels("a-two", "passed", "failed"),
+        two_levels("a-one", "failed", "passed", model="n"),
+        result("a-two", "malformed", model="n", track="paper", core_status="malformed"),
+        result("b-one", "infra_error", model="n", track="paper", core_status="infra_error"),
+    ]
+    for number, row in enumerate(rows):
+        row["prediction_sha256"] = f"{number}"
+    run = write_run(tmp_path / "run", rows)
+    opinions = [("a-one", "CC", "0"), ("a-two", "LC", "1"), ("a-one", "LI", "2")]
+    lines = [judgement(name, label, sha=sha, track="paper") for name, label, sha in opinions]
+    (run / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return run
+
+
+def annotation(annotator: str, instance: str, model: str, category: str) -> Annotation:
+    return Annotation(annotator, instance, model, "", "", 0, Category(category), "")
+
+
+def test_a_run_s_tables_are_the_report_s_numbers_and_people_s_majorities(judged_run: Path) -> None:
+    people = [annotation(who, "a-one", "m", "CC") for who in ("ann", "bob")]
+    people += [annotation("cid", "a-one", "m", "LI"), annotation("ann", "a-one", "n", "CC")]
+    people += [annotation("ann", "a-two", "m", "CC"), annotation("bob", "a-two", "m", "LI")]
+    people += [annotation("ann", "gone", "m", "CC")]
+    made = make_tables(run_answers([judged_run], annotations=people))
+    scores = {score.name: score.overall for score in score_runs([judged_run])}
+
+    def count(group: str, rater: str, label: str) -> tuple[int, int]:
+        found = made.cell(group, rater, label)
+        assert found is not None
+        return found.part, found.whole
+
+    assert count("m", "reproduced", "passed") == (scores["m"].reproduced, scores["m"].total) == (2, 3)
+    assert count("m", "robust", "passed") == (scores["m"].robust, 3) == (1, 3)
+    # An answer that the machinery could not grade says nothing of the model, unlike in the report's share of all.
+    assert count("n", "reproduced", "passed") == (0, scores["n"].graded) == (0, 2)
+    for name, tally in scores.items():
+        for label in BEST_FIRST:
+            assert count(name, "judge", label) == (tally.judged[label], tally.judge_base)
+    assert count("m", "people", "CC") == (1, 1)  # split evenly on a-two
+    assert count(ALL, BOTH, "agreement") == (1, 2)
+    assert count(ALL, BOTH, "conflict") == (1, 2)
+    assert dict(made.confusion) == {("CC", "CC"): 1, ("CC", "LI"): 1}
+    notes = "\n".join(made.notes())
+    for words in ("1 answer could not be graded", "split evenly on 1 answer", "1 label of answers that these runs"):
+        assert words in notes
+
+
+def test_samples_of_one_instance_do_not_narrow_an_interval(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [result("a-one", "passed", sample=sample) for sample in range(40)])
+    made = make_tables(run_answers([run]))
+    found = made.cell("m", "reproduced", "passed")
+    assert found is not None
+    assert (found.part, found.whole) == (40, 120)  # the two instances without an answer weigh the same
+    assert found.interval == wilson(1, 3)
+    assert made.cell("m", "judge", "CC") is None
+
+
+# --- command ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_command_prints_json_and_writes_the_same_numbers_in_all_forms(judged_run: Path, tmp_path: Path) -> None:
+    done = command("tables", judged_run, "--json", "--out", tmp_path / "t.json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads((tmp_path / "t.json").read_text())
+    cells = json.loads(done.stdout)["cells"]
+    assert command("tables", judged_run, "--out", tmp_path / "t.csv").returncode == 0
+    read = list(csv.DictReader(io.StringIO((tmp_path / "t.csv").read_text())))
+    assert [(row["group"], row["rater"], row["label"], int(row["part"])) for row in read] == [
+        (cell["group"], cell["rater"], cell["label"], cell["part"]) for cell in cells
+    ]
+    done = command("tables", "--out", tmp_path / "t.md")
+    assert "62.5 % (105/168)" in done.stdout
+    assert (
+        "| all | 62.5 % (105/168) | 44 - 78 | 0.38 | 0.24 - 0.52 | 9.5 % (16/168) |" in (tmp_path / "t.md").read_text()
+    )
+
+
+def test_an_import_of_the_original_is_counted_in_place_of_the_facts(tmp_path: Path) -> None:
+    (tmp_path / "import.json").write_text("{}")
+    lines = LABELS.read_text().splitlines(keepends=True)
+    (tmp_path / "labels.csv").write_text("".join(lines[:29]))
+    made = make_tables(original_answers(tmp_path))
+    assert {cell.group for cell in made.cells} == {"gpt4.1, no_agent"}
+    done = command("tables", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads(json.dumps(made.to_dict()))
+    done = command("tables", tmp_path, tmp_path / "run")
+    assert "an import of the original is analysed alone, not beside runs" in done.stderr
+    for damage in ("unit_test", "pass"):
+        (tmp_path / damage).mkdir()
+        (tmp_path / damage / "labels.csv").write_text("".join(lines[:29]).replace(damage, "x"))
+        with pytest.raises(InputError, match=r"labels\.csv: damaged .*; import again"):
+            original_answers(tmp_path / damage)
+
+
+@pytest.mark.slow
+def test_bad_input_is_one_line(judged_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("annotator,instance,model,category\nann,a-one,m,3\n")
+    cases = {
+        ("tables", tmp_path / "gone"): "no run.json",
+        ("tables", "--out", "t.html"): "--out: t.html: give a name that ends in .md, .csv or .json",
+        ("tables", "--labels", tmp_path / "labels.csv"): "--labels: are of the answers of runs; name a run, too",
+        ("tables", judged_run, "--judge-model", "nobody"): "not judged by nobody",
+    }
+    for arguments, problem in cases.items():
+        done = command(*arguments)
+        assert done.returncode == 1
+        assert problem in done.stderr
+        assert done.stderr.count("\n") == 1
+    done = command("tables", judged_run, "--labels", tmp_path / "labels.csv")
+    assert done.returncode == 1
+    assert "1 row of labels could not be read: left out." in done.stdout
+    assert report_command(judged_run).returncode == 0

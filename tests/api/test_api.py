@@ -1,0 +1,208 @@
+"""The Python API: the same verdicts from a list, a frame, a dataset or a file; judging inside a running event loop."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pandas as pd
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import row_sha256
+from lmrbench_data.tasks.manifest import load_benchmark
+from support.openai_server import Server, opinion
+from support.toy import TOY_ANSWER
+
+WRONG = TOY_ANSWER.replace("*", "+")
+ROWS = [
+    {"instance_id": "toy-scale", "model_name_or_path": "good", "function": TOY_ANSWER, "sample": 0},
+    {"instance_id": "toy-scale", "model_name_or_path": "bad", "function": WRONG, "sample": 3},
+]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+def as_file(rows: list[dict[str, Any]]) -> str:
+    pd.DataFrame(rows).to_json("answers.jsonl", orient="records", lines=True)
+    return "answers.jsonl"
+
+
+def with_holes(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """A frame as one gets it by joining two: what is missing is NaN, whole numbers are floats."""
+    extra = {"instance_id": "toy-scale", "model_name_or_path": "good", "goal_file": "def scale(", "sample": 1}
+    frame = pd.DataFrame([*rows, extra])
+    frame.loc[0, "sample"] = None
+    return frame[frame["goal_file"].isna()]
+
+
+FORMS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
+    "list": lambda rows: rows,
+    "generator": lambda rows: (row for row in rows),
+    "frame": pd.DataFrame,
+    "frame_with_holes": with_holes,
+    "dataset": datasets.Dataset.from_list,
+    "file": as_file,
+    "path": lambda rows: Path(as_file(rows)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_predictions_may_be_rows_of_any_kind(form: str, evaluate: Callable[..., lmr.Run]) -> None:
+    run = evaluate(FORMS[form](ROWS), "run")
+    assert run.complete
+    frame = run.to_pandas()
+    assert sorted(frame[["model_name_or_path", "sample", "status", "judge"]].itertuples(index=False, name=None)) == [
+        ("bad", 3, "failed", None),
+        ("good", 0, "passed", None),
+    ]
+    assert {score.model: score.overall.robust for score in run.scores()} == {"good": 1, "bad": 0}
+
+
+def test_the_same_rows_resume_and_a_run_can_be_opened_again(evaluate: Callable[..., lmr.Run]) -> None:
+    first = evaluate(ROWS)
+    again = evaluate([dict(row) for row in ROWS])
+    assert again.path == first.path
+    assert again.summary is not None
+    assert (again.summary.kept, again.summary.jobs) == (2, 0)
+    assert evaluate(ROWS[:1]).path != first.path
+    opened = lmr.open_run(str(first.path))
+    assert opened.results() == first.results()
+    with pytest.raises(lmr.InputError, match=r"no run\.json"):
+        lmr.open_run("lmr-bench")
+
+
+def test_rows_come_in_the_order_of_the_predictions(evaluate: Callable[..., lmr.Run]) -> None:
+    """results.jsonl has them as they were done; whoever reads the run can put them beside the answers."""
+    slow = f"import time\ntime.sleep(2)\n{TOY_ANSWER}"
+    answers = [slow, WRONG, "def scale(:", TOY_ANSWER, slow]
+    rows = [
+        {"instance_id": "toy-scale", "model_name_or_path": f"m{9 - n}", "function": a} for n, a in enumerate(answers)
+    ]
+    run = evaluate(rows, "run", workers=2)
+    names = [row["model_name_or_path"] for row in rows]
+    assert [row["model_name_or_path"] for row in run.results()] == names
+    assert list(run.to_pandas()["status"]) == ["passed", "failed", "malformed", "passed", "passed"]
+    written = [json.loads(line) for line in (run.path / "results.jsonl").read_text().splitlines()]
+    assert [row["model_name_or_path"] for row in written] != names
+    assert sorted(row["model_name_or_path"] for row in written) == sorted(names)
+    turned = evaluate(rows[::-1], "run")
+    assert turned.summary is not None
+    assert turned.summary.jobs == 0
+    assert [row["model_name_or_path"] for row in turned.results()] == names[::-1]
+
+
+def test_answers_without_sample_are_numbered(
+    evaluate: Callable[..., lmr.Run], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Several answers of a model to an instance are its samples; only a number that stands twice is a duplicate."""
+    row = {"instance_id": "toy-scale", "model_name_or_path": "m"}
+    answers = [WRONG, TOY_ANSWER, TOY_ANSWER]
+    rows = [{**row, "sample": 1, "function": WRONG}, *({**row, "function": answer} for answer in answers)]
+    run = evaluate([*rows, {**rows[0], "function": TOY_ANSWER}])
+    assert [(row["sample"], row["status"]) for row in run.results()] == [
+        (1, "failed"),
+        (0, "failed"),
+        (2, "passed"),
+        (3, "passed"),
+    ]
+    assert "2 rows without `sample` taken as further samples" in caplog.text
+    assert run.summary is not None
+    assert [str(bad) for bad in run.summary.bad_rows] == [
+        "row 4: duplicate of row 0 (same instance, model, setting, track and sample)"
+    ]
+
+
+def test_instances_without_an_answer_are_said(
+    toy_row: DatasetRow, evaluate: Callable[..., lmr.Run], caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{**toy_row, "instance_id": f"toy-{name}"} for name in "abc"]
+    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], Path("lmr-bench"), load_benchmark())
+    row = {**ROWS[0], "instance_id": "toy-b"}
+    run = evaluate([row])
+    assert "2 of 3 instances have no answer and count as not passed; choose `instances`" in caplog.text
+    assert run.scores()[0].overall.as_dict()["robust"]["share"] == 0.3333
+    caplog.clear()
+    chosen = evaluate([row], instances=["toy-b"])
+    assert chosen.scores()[0].overall.as_dict()["robust"]["share"] == 1.0
+    assert "no answer" not in caplog.text
+    assert chosen.path.name.startswith(f"{run.path.name}-")
+
+
+def test_each_selection_of_gold_has_a_folder(evaluate: Callable[..., lmr.Run], toy_row: DatasetRow) -> None:
+    """`evaluate gold -i A`, then `-i C`: nobody named a folder, so nobody is told to name another."""
+    rows = [{**toy_row, "instance_id": f"toy-{name}"} for name in "ab"]
+    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], Path("lmr-bench"), load_benchmark())
+    one, other, both = (evaluate("gold", instances=names) for names in (["toy-a"], ["toy-b"], ["toy-b", "toy-a"]))
+    assert [run.complete for run in (one, other, both)] == [True] * 3
+    assert evaluate("gold").path == Path("runs/gold")
+    assert evaluate("gold", instances=["toy-a", "toy-b", "toy-a"]).path == both.path
+    assert len(list(Path("runs").iterdir())) == 4
+    with pytest.raises(lmr.ArgumentError, match="out: runs/gold holds a run with another timeout_scale, and results"):
+        evaluate("gold", timeout_scale=2)
+
+
+def test_a_notebook_judges_inside_its_event_loop(
+    evaluate: Callable[..., lmr.Run], server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    server.judge = lambda request: opinion("LC")
+    run = evaluate(ROWS)
+
+    async def cell() -> lmr.Run:
+        return lmr.judge(run, "judge-1", base_url=server.base_url, no_cache=True)
+
+    judged = asyncio.run(cell())
+    assert judged.judging is not None
+    assert judged.judging.complete
+    assert set(judged.to_pandas()["judge"]) == {"LC"}
+    report = lmr.report(judged)
+    assert "LC" in report.to_markdown()
+    assert report.save("report.html").read_text().startswith("<!doctype html>")
+
+
+def test_progress_is_told_each_step(evaluate: Callable[..., lmr.Run]) -> None:
+    class Counting(lmr.Progress):
+        total, labels = 0, ()
+
+        def start(self, total: int) -> None:
+            self.total = total
+
+        def step(self, label: str = "") -> None:
+            self.labels = (*self.labels, label)
+
+    progress = Counting()
+    evaluate(ROWS, progress=progress)
+    assert (progress.total, sorted(progress.labels)) == (2, ["failed", "robust"])
+
+
+def test_mistakes_name_the_argument(evaluate: Callable[..., lmr.Run]) -> None:
+    for options, message in (
+        ({"instances": ["toy"]}, "instances: 'toy' is unknown"),
+        ({"categories": ["x"]}, "categories: 'x' is unknown"),
+        ({"out": __file__}, "out: .*: is not a run folder"),
+    ):
+        with pytest.raises(lmr.ArgumentError, match=message):
+            evaluate(ROWS, **options)
+    for rows in (7, b"rows", {"instance_id": "toy-scale"}):
+        with pytest.raises(lmr.InputError, match="a path or rows are needed"):
+            evaluate(rows)
+
+
+def test_the_package_can_be_called() -> None:
+    """`lmrbench_data.evaluate` is a folder of modules and a verb of the API, whichever was touched first."""
+    import lmrbench_evaluate.verdict.verdict
+    from lmrbench_data import api
+
+    assert callable(lmr.evaluate)
+    assert inspect.signature(lmr.evaluate) == inspect.signature(api.evaluate)
+    assert lmrbench_evaluate.verdict.verdict.Status.PASSED == "passed"

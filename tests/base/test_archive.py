@@ -1,0 +1,280 @@
+"""Archives: the same files give the same bytes everywhere; a hostile archive is refused before anything is written."""
+
+import gzip
+import hashlib
+import io
+import os
+import struct
+import tarfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmrbench_data.base.archive import pack, read_tree, tar_bytes
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.loader import File, LoadError, archive_sha256, read_archive, unpack
+
+PARTS = st.text("abcé数.-_ 'ß🎉", min_size=1, max_size=60).filter(lambda part: part not in (".", ".."))
+PATHS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
+FILES = st.builds(File, st.binary(max_size=1500), st.booleans())
+
+
+def is_a_tree(files: dict[str, File]) -> bool:
+    return not any(name.startswith(other + "/") for name in files for other in files)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(PATHS, FILES, max_size=8).filter(is_a_tree))
+def test_round_trip(files: dict[str, File]) -> None:
+    archive = pack(files)
+    assert read_archive(archive) == files
+    assert pack(dict(reversed(files.items()))) == archive, "the order of the mapping does not matter"
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:  # any other reader sees the same
+        assert {member.name for member in tar} == files.keys()
+
+
+def test_bytes_do_not_depend_on_folder_umask_times_or_order(tmp_path: Path) -> None:
+    packed = set()
+    for number, mask in enumerate((0o077, 0o002)):
+        folder = tmp_path / str(number) / ("deeper" * number)
+        before = os.umask(mask)
+        try:
+            for name in ("b/é.py", "a.sh", "b/a.py")[:: -1 if number else 1]:
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(name.encode() * 100)
+                os.utime(path, (number * 10**9, number * 10**9))
+            (folder / "a.sh").chmod(0o700 if number else 0o755)
+            (folder / "__pycache__").mkdir(parents=True)
+            (folder / "__pycache__" / "a.pyc").write_bytes(bytes([number]))
+            packed.add(pack(read_tree(folder)))
+        finally:
+            os.umask(before)
+    assert len(packed) == 1
+    archive = packed.pop()
+    assert archive[:10] == b"\x1f\x8b\x08\0\0\0\0\0\x02\xff", "no time, name or system in the header, on any Python"
+    assert [file.executable for file in read_archive(archive).values()] == [True, False, False]
+
+
+def test_links_and_special_files_cannot_be_packed(tmp_path: Path) -> None:
+    make: list[Callable[[Path], None]] = [
+        lambda path: path.symlink_to("plain"),
+        lambda path: path.symlink_to(tmp_path),
+        lambda path: path.symlink_to("nowhere"),
+        os.mkfifo,
+    ]
+    for number, special in enumerate(make):
+        folder = tmp_path / str(number)
+        (folder / "sub").mkdir(parents=True)
+        (folder / "plain").write_text("x")
+        special(folder / "sub" / "special")
+        with pytest.raises(InputError, match="special: neither a file nor a folder"):
+            read_tree(folder)
+    folder = tmp_path / "names"
+    folder.mkdir()
+    for name in (b"back\\slash", b"new\nline", b"not-utf8-\xff"):
+        path = Path(os.fsdecode(os.fsencode(folder) + b"/" + name))
+        path.write_text("x")
+        with pytest.raises(InputError, match="not a plain path"):
+            read_tree(folder)
+        path.unlink()
+
+
+def member(
+    name: str, data: bytes = b"x", kind: bytes = tarfile.REGTYPE, **facts: object
+) -> tuple[tarfile.TarInfo, bytes]:
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, len(data)
+    for key, value in facts.items():
+        setattr(info, key, value)
+    return info, data
+
+
+def tar(*members: tuple[tarfile.TarInfo, bytes], form: int = tarfile.PAX_FORMAT) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=form) as file:
+        for info, data in members:
+            file.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def header(name: str, kind: bytes = tarfile.REGTYPE, size: bytes = b"00000000001\0") -> bytes:
+    """A tar header with any bytes for its size, and the right checksum."""
+    block = bytearray(tarfile.TarInfo(name).tobuf(tarfile.USTAR_FORMAT))
+    block[124:136], block[156:157], block[148:156] = size, kind, b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+def pax(record: bytes, then: str = "after") -> bytes:
+    size = b"%011o\0" % len(record)
+    return header("x", tarfile.XHDTYPE, size) + record.ljust(-(-len(record) // 512) * 512, b"\0") + tar(member(then))
+
+
+GOOD = tar(member("good.py"))
+END = bytes(1024)
+NEGATIVE = b"\xff" + struct.pack(">q", -512).rjust(11, b"\xff")
+SPARSE = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "s", "GNU.sparse.realsize": "9"}
+
+HOSTILE_TARS = {
+    "parent": tar(member("../up.py")),
+    "parent_inside": tar(member("a/../../up.py")),
+    "parent_that_comes_back": tar(member("a/../b.py")),
+    "absolute": tar(member("/etc/cron.d/x")),
+    "two_slashes": tar(member("//etc/x")),
+    "backslash": tar(member("..\\up.py")),
+    "drive": tar(member("C:up.py")),
+    "drive_absolute": tar(member("c:/up.py")),
+    "control_character": tar(member("a\nb")),
+    "escape_sequence": tar(member("\x1b[2J")),
+    "nul_in_a_pax_path": pax(b"16 path=a\0/../b\n"),
+    "empty_name": tar(member("")),
+    "root_as_a_file": tar(member(".")),
+    "very_long_path": tar(member("a/" * 501 + "b")),
+    "very_long_part": tar(member("a" * 256)),
+    "very_long_part_in_bytes": tar(member("é" * 128)),
+    "not_utf8": header("\udcff") + bytes(512) + END,
+    "git_configuration": tar(member(".git/config", b"[core]\n\tfsmonitor = touch /tmp/owned\n")),
+    "git_file": tar(member(".git", b"gitdir: elsewhere\n")),
+    "git_folder_alone": tar(member(".git", b"", tarfile.DIRTYPE)),
+    "git_below": tar(member("data/.git/hooks/post-checkout")),
+    "git_in_capitals": tar(member(".GiT/config")),
+    "git_with_a_space": tar(member(".git /config")),
+    "git_with_dots": tar(member(".git. ./config")),
+    "git_as_dos_shortens_it": tar(member("GIT~1/config")),
+    "git_as_a_stream": tar(member(".git::$INDEX_ALLOCATION/config")),
+    "git_with_a_joiner": tar(member(".g\u200cit/config")),
+    "git_with_a_byte_order_mark": tar(member("\ufeff.git/config")),
+    "right_to_left": tar(member("ab\u202eyp.exe")),
+    "zero_width": tar(member("sca\u200ble.py")),
+    "invisible_letter": tar(member("scale\u3164.py")),
+    "variation_selector": tar(member("scale\ufe0f.py")),
+    "line_separator": tar(member("a\u2028b")),
+    "c1_control": tar(member("a\x9bb")),
+    "set_user_id": tar(member("tool", mode=0o4755)),
+    "set_group_id": tar(member("tool", mode=0o2755)),
+    "sticky": tar(member("a", b"", tarfile.DIRTYPE, mode=0o1777)),
+    "symlink": tar(member("link", b"", tarfile.SYMTYPE, linkname="/etc")),
+    "symlink_then_file_below": tar(member("a", b"", tarfile.SYMTYPE, linkname="/tmp"), member("a/b")),
+    "hardlink": tar(member("a"), member("b", b"", tarfile.LNKTYPE, linkname="a")),
+    "character_device": tar(member("null", b"", tarfile.CHRTYPE, devmajor=1, devminor=3)),
+    "block_device": tar(member("sda", b"", tarfile.BLKTYPE, devmajor=8)),
+    "fifo": tar(member("pipe", b"", tarfile.FIFOTYPE)),
+    "contiguous": tar(member("c", b"x", tarfile.CONTTYPE)),
+    "gnu_sparse": header("s", tarfile.GNUTYPE_SPARSE) + bytes(512) + END,
+    "pax_sparse": tar(member("s", pax_headers=SPARSE)),
+    "unknown_kind": header("u", b"Z") + bytes(512) + END,
+    "gnu_long_name": tar(member("a" * 200 + "/b"), form=tarfile.GNU_FORMAT),
+    "folder_outside": tar(member("../up", b"", tarfile.DIRTYPE)),
+    "twice": tar(member("a.py"), member("a.py", b"other")),
+    "twice_by_another_spelling": tar(member("a.py"), member("./a.py", b"other")),
+    "file_as_folder": tar(member("a"), member("a/b")),
+    "folder_as_file": tar(member("a/b"), member("a")),
+    "empty_folder_as_file": tar(member("a", b"", tarfile.DIRTYPE), member("a")),
+    "negative_size": header("n", size=NEGATIVE) + END,
+    "negative_size_that_leads_back": GOOD[:1024] + header("n", size=NEGATIVE) + END,
+    "huge_size": header("h", size=b"77777777777\0") + END,
+    "huge_binary_size": header("h", size=b"\x80" + b"\xff" * 11) + END,
+    "size_is_no_number": header("h", size=b"not a number") + END,
+    "pax_size": pax(b"11 size=99\n"),
+    "pax_link": pax(b"17 linkpath=/etc\n"),
+    "pax_path_outside": pax(b"14 path=../up\n"),
+    "pax_not_utf8": pax(b"10 path=\xff\n"),
+    "pax_wrong_length": pax(b"99 path=a\n"),
+    "pax_digits": pax(b"1" * 8000),
+    "pax_global": header("g", tarfile.XGLTYPE, b"%011o\0" % 10) + b"10 path=a\n".ljust(512, b"\0") + GOOD,
+    "pax_before_nothing": pax(b"10 path=a\n")[:1024] + END,
+    "cut_in_a_header": GOOD[:300],
+    "cut_in_a_file": tar(member("a", bytes(5000)))[:2000],
+    "cut_before_the_end": GOOD[:1024],
+    "damaged_header_in_the_middle": GOOD[:1024] + b"?" * 512 + GOOD,
+    "wrong_checksum": GOOD[:100] + b"7" + GOOD[101:],
+    "bytes_behind_the_end": GOOD + b"more",
+    "a_member_behind_the_end": GOOD + GOOD,
+    "nothing": b"",
+    "text": b"this is no tar" * 100,
+}
+
+
+def bomb() -> bytes:
+    """300 MiB of zeros in 300 KiB."""
+    stream = zlib.compressobj(wbits=31)
+    return b"".join([*(stream.compress(bytes(2**20)) for _ in range(300)), stream.flush()])
+
+
+HOSTILE_BYTES: dict[str, Callable[[], bytes]] = {
+    "not_gzip": lambda: GOOD,
+    "empty": lambda: b"",
+    "cut_gzip": lambda: gzip.compress(GOOD)[:-20],
+    "wrong_crc": lambda: gzip.compress(GOOD)[:-8] + bytes(8),
+    "garbage_behind": lambda: gzip.compress(GOOD) + b"garbage",
+    "two_streams": lambda: gzip.compress(GOOD) + gzip.compress(GOOD),
+    "bomb": bomb,
+    "many_members": lambda: gzip.compress(
+        b"".join(header(f"{n}", size=b"0" * 11 + b"\0") for n in range(10_001)) + END
+    ),
+    "many_extension_headers": lambda: gzip.compress(pax(b"10 path=a\n")[:1024] * 10_001 + GOOD),
+    "pax_huge": lambda: gzip.compress(pax(b"30000014 path=" + b"a" * 30_000_000), compresslevel=1),
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", [*HOSTILE_BYTES, *HOSTILE_TARS])
+def test_a_hostile_archive_is_refused_and_nothing_is_written(name: str, tmp_path: Path) -> None:
+    archive = HOSTILE_BYTES[name]() if name in HOSTILE_BYTES else gzip.compress(HOSTILE_TARS[name])
+    content = gzip.decompress(archive) if name in HOSTILE_TARS else b""
+    row = {"instance_id": "x", "repo_archive": archive, "repo_sha256": hashlib.sha256(content).hexdigest()}
+    with pytest.raises(LoadError) as caught:
+        unpack(row, tmp_path / "out" / "repo")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_git_finds_nothing_to_obey_in_an_unpacked_repository(tmp_path: Path) -> None:
+    """What may stay: files that git reads as data, and names that only look alike."""
+    files = {
+        name: File(b"x\n") for name in (".gitignore", ".gitattributes", ".github/a.yml", "git~12/a", "a.git/config")
+    }
+    archive = pack(files)
+    assert unpack(
+        {"instance_id": "x", "repo_archive": archive, "repo_sha256": archive_sha256(archive)}, tmp_path / "repo"
+    )
+    assert read_tree(tmp_path / "repo") == files
+
+
+def test_an_ordinary_tar_with_folders_is_read() -> None:
+    content = tar(
+        member("a/", b"", tarfile.DIRTYPE, mode=0o755), member("./a/b.sh", b"x", mode=0o755), member("数" * 40)
+    )
+    assert read_archive(gzip.compress(content)) == {"a/b.sh": File(b"x", True), "数" * 40: File(b"x")}
+
+
+def test_unpack_writes_the_files_only_into_an_empty_folder(tmp_path: Path) -> None:
+    files = {"a/run.sh": File(b"#!/bin/sh\n", True), "b.txt": File(b"\xff\0")}
+    archive = pack(files)
+    row = {"instance_id": "x", "repo_archive": archive, "repo_sha256": archive_sha256(archive)}
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "new" / "deep"):
+        assert unpack(row, folder) == folder
+        assert read_tree(folder) == files
+        (folder / "b.txt").write_bytes(b"mine")
+        with pytest.raises(LoadError, match="not an empty folder"):
+            unpack(row, folder)
+        assert (folder / "b.txt").read_bytes() == b"mine"
+    (tmp_path / "file").touch()
+    with pytest.raises(LoadError, match="not an empty folder"):
+        unpack(row, tmp_path / "file")
+    with pytest.raises(LoadError, match="does not match repo_sha256"):
+        unpack({**row, "repo_archive": pack({"b.txt": File(b"")})}, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a\\b", "C:a", "a\0b", "", "a/../b", "\udcff", "a" * 256, "a/.Git/x"])
+def test_a_tar_with_an_unsafe_path_cannot_be_made(name: str) -> None:
+    with pytest.raises(LoadError, match="not a plain path"):
+        tar_bytes({name: File(b"")})

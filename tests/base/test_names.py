@@ -1,0 +1,88 @@
+"""Names of models: one form, nothing invisible, and who can be taken for whom."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.base.hub_client import retry_after_s
+from lmrbench_data.base.names import Owned, look_alikes, skeleton
+from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.predictions.sources import BadRow
+
+ROWS: dict[str, Any] = {"toy-scale": {}}
+GOOD = {"instance_id": "toy-scale", "function": "def scale(): pass"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt\ufe0f",
+        "g\u034fpt",
+        "\u3164",
+        "gpt\u200b",
+        "gpt\u115f",
+        "gp\u00adt",
+        "g\u2800pt",
+        "gpt\U000e0041",
+        "=1+1",
+        "@x",
+    ],
+    ids=ascii,
+)
+def test_names_that_mislead_are_bad_rows(name: str, tmp_path: Path) -> None:
+    [row] = read_predictions([{**GOOD, "model_name_or_path": name}], ROWS)
+    assert isinstance(row, BadRow), row
+    assert "model_name_or_path" in row.reason
+    [row] = read_predictions([{**GOOD, "model_name_or_path": "m", "setting": name}], ROWS)
+    assert isinstance(row, BadRow), row
+
+
+def test_one_name_has_one_form() -> None:
+    names = ["org/model", "org/model ", " org/model", "ｏｒｇ/ｍｏｄｅｌ"]
+    first, *others = read_predictions([{**GOOD, "model_name_or_path": name, "sample": 0} for name in names], ROWS)
+    assert isinstance(first, Prediction)
+    assert first.model == "org/model"
+    assert all("duplicate of row 0" in str(other) for other in others), others
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("gpt-4o", "gpт-4o"),
+        ("GPT-4", "GРТ-4"),
+        ("Llama", "LIama"),
+        ("o1", "ol"),
+        ("claude", "clаudе"),
+        ("gemini", "gemını"),
+        ("qwen", "qvven"),
+        ("corn", "com"),
+        ("café", "cafe"),
+        ("gpt_4", "gpt–4"),
+    ],
+)
+def test_names_that_look_alike_have_one_skeleton(name: str, other: str) -> None:
+    assert skeleton(name) == skeleton(other)
+    ann, bob = Owned(name, "ann"), Owned(other, "bob")
+    assert look_alikes([ann, bob, Owned(name, "carol"), Owned("else", "bob")])[ann] == [bob]
+    assert look_alikes([ann, Owned(other, "ann"), Owned(name, "bob")]) == {
+        Owned(other, "ann"): [Owned(name, "bob")],
+        Owned(name, "bob"): [Owned(other, "ann")],
+    }
+
+
+def test_names_that_differ_do_not_look_alike() -> None:
+    names = ["gpt-4", "gpt-4.1", "gpt-4o", "o1", "o3", "llama-3-8b", "llama-3-70b", "qwen2.5", "глобус", "模型"]
+    assert len({skeleton(name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        *(("3", 3.0), ("nan", None), ("inf", None), ("-5", None), ("", None), ("soon", None), ("1e999", None)),
+        *(("Wed, 21 Oct 2015 07:28:00 GMT", None), ("Wed, 99 Oct 9999 07:28:00", None)),
+    ],
+)
+def test_a_time_to_wait_is_one_or_none(header: str, seconds: float | None) -> None:
+    assert retry_after_s(header) == seconds
+    assert 0 < (retry_after_s("Wed, 21 Oct 2111 07:28:00 GMT") or 0) < 1e10

@@ -1,0 +1,74 @@
+"""Shares, intervals, kappa and the rule of ranking, against SciPy and scikit-learn; the Space gets the same modules."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from sklearn.metrics import cohen_kappa_score
+
+from lmrbench_data.base.ranking import ranking_key, ranking_level
+from lmrbench_data.base.shares import Share, cross_table, kappa, wilson
+from lmrbench_evaluate.hub.space import write_space
+from lmrbench_evaluate.verdict.levels import TRACK_ORDER, headline
+
+LABELS = st.sampled_from(["CC", "LC", "LI"])
+
+
+def test_wilson_agrees_with_scipy() -> None:
+    for total in [*range(1, 40), 1000, 10**6]:
+        for passed in {0, 1, total // 3, total - 1, total}:
+            expected = binomtest(passed, total).proportion_ci(method="wilson")
+            assert wilson(passed, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert wilson(0, 0) == (0.0, 1.0)
+    at_90 = binomtest(8, 10).proportion_ci(0.9, method="wilson")
+    assert wilson(8, 10, level=0.9) == pytest.approx((at_90.low, at_90.high))
+
+
+def test_samples_of_one_instance_do_not_narrow_an_interval() -> None:
+    answers = [(instance, instance != "c") for instance in "abc" for _ in range(40)]
+    found = Share.clustered(answers)
+    assert (found.part, found.whole, found.units) == (80, 120, 3)
+    assert found.interval == pytest.approx(wilson(2, 3))
+    assert (found.fraction, found.bounds) == ("66.7 % (80/120)", "21 - 94")
+    assert Share.of(hit for _, hit in answers).interval == pytest.approx(wilson(80, 120))
+
+
+def test_a_share_of_nothing_is_a_dash_and_may_be_anything() -> None:
+    for nothing in (Share(0, 0), Share(0, 0, 3), Share.clustered([])):
+        assert (nothing.value, nothing.interval) == (None, (0.0, 1.0))
+        assert (nothing.percent, nothing.fraction, nothing.bounds) == ("-", "-", "-")
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(LABELS, LABELS), max_size=30))
+def test_kappa_is_that_of_scikit_learn(rows: list[tuple[str, str]]) -> None:
+    first, second = [a for a, _ in rows], [b for _, b in rows]
+    found = kappa(cross_table(first, second))
+    if len({*first, *second}) < 2:
+        assert found is None
+    else:
+        assert found == pytest.approx(cohen_kappa_score(first, second))
+
+
+def test_one_rule_ranks_a_track_everywhere() -> None:
+    assert [ranking_level(track) for track in TRACK_ORDER] == ["reproduced", "robust", "robust"]
+    assert [headline(track) for track in TRACK_ORDER] == ["reproduced", "robust", "robust"]
+    broad, strict = (0.9, 0.1), (0.5, 0.5)  # reproduced, robust
+    for track, best in zip(TRACK_ORDER, (broad, strict, strict), strict=True):
+        assert min((broad, strict), key=lambda shares: ranking_key(track, *shares)) == best
+        # Among equals at the ranking level the other level decides.
+        low, high = ((0.5, 0.1), (0.5, 0.2)) if best is broad else ((0.5, 0.1), (0.6, 0.1))
+        assert ranking_key(track, *high) < ranking_key(track, *low)
+
+
+def test_the_space_ranks_by_the_same_modules_without_the_package(tmp_path: Path) -> None:
+    write_space(tmp_path)
+    (tmp_path / "lmrbench_data.py").write_text("raise ImportError('a Space has no such package')\n")
+    code = "import ranking, shares; print(shares.Share(2, 3).interval, ranking.ranking_key('contract', 0.9, 0.1))"
+    done = subprocess.run([sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, '.'); {code}"], cwd=tmp_path,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.stdout == f"{Share(2, 3).interval} {ranking_key('contract', 0.9, 0.1)}\n", done.stderr

@@ -1,0 +1,118 @@
+"""The benchmark's own tasks: sound in Docker, runnable as their READMEs say, and free of what models must not see."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data.base.paths import benchmark_folder
+from lmrbench_data.dataset.build import build_rows
+from lmrbench_data.loader import write_files
+from lmrbench_data.tasks.overview import PAGE, PICTURE, render_page, task_facts
+from lmrbench_data.tasks.task import Task, load_tasks
+from lmrbench_evaluate.checks.check import check_tasks
+from lmrbench_evaluate.checks.faults import Secrets, read_faults
+from lmrbench_evaluate.checks.notes import note_on_trivial_answers
+from lmrbench_evaluate.checks.proved import unproved
+from lmrbench_evaluate.sandbox.base import Sandbox
+from support.toy import IN_DEPTH
+
+TASKS = load_tasks()
+INSTANCES = [item.instance_id for task in TASKS for item in task.implementations]
+#: Checked whole: all with `make test-all`, else those that changed since `lmrbench dataset check --lock`, and one more.
+TO_PROVE = [task for task in TASKS if IN_DEPTH or task.name == "08-step-length" or unproved([task])]
+Done = subprocess.CompletedProcess[str]
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("task", TO_PROVE, ids=lambda task: task.name)
+def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
+    """Golden passes, masked fails, valid variants pass, wrong ones fail, nothing leaks."""
+    findings = list(check_tasks([task], docker_sandbox))
+    assert sum(finding.is_probe for finding in findings) >= 2 * len(task.implementations)
+    assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("instance", INSTANCES)
+@pytest.mark.sampled(7)
+def test_a_reference_is_robust(instance: str, tmp_path: Path) -> None:
+    """Of tasks that have not changed, too, on the path that a user's answers take."""
+    run = lmr.evaluate("gold", tmp_path / "gold", sandbox="docker", instances=[instance])
+    assert {row["instance_id"]: row["status"] for row in run.results()} == {instance: "passed"}
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_nothing_leaks(task: Task) -> None:
+    """No text of any goal function stands where a model can read it, and no other fault is found by reading."""
+    secrets = Secrets.of(benchmark_folder())
+    assert [fault for item in task.implementations for fault in read_faults(task, item, secrets)] == []
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_no_trivial_answer_passes_a_core_case(task: Task) -> None:
+    """Constants, means, another order; and no two seeds of a core case agree within its tolerance."""
+    notes = [note_on_trivial_answers(row) for row in build_rows([task])]
+    assert [note.message for note in notes if not note.ok] == []
+
+
+def start(task: Task, folder: Path, *arguments: str) -> Done:
+    """Run Python on a task's reference repository."""
+    write_files(task.repo, folder)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("task", TO_PROVE, ids=lambda task: task.name)
+def test_readme_command_runs(task: Task, tmp_path: Path) -> None:
+    """The command of the task's README works on the reference, prints something, and is the one in task.yaml."""
+    assert task.demo_command in task.repo["README.md"].data.decode()
+    done = start(task, tmp_path / "repo", *task.demo_command.split()[1:])
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert len(done.stdout.splitlines()) >= 3
+
+
+@pytest.mark.parametrize("task", TO_PROVE, ids=lambda task: task.name)
+def test_smoke_tests_of_the_repository_pass(task: Task, tmp_path: Path) -> None:
+    """With what the environment has: no pytest in it."""
+    assert not any(b"import pytest" in file.data for file in task.repo.values())
+    done = start(task, tmp_path / "repo", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_models_see_neither_answers_nor_tests(task: Task) -> None:
+    for implementation in task.implementations:
+        names = " ".join(task.masked_repo(implementation))
+        assert "golden" not in names
+        assert "variants" not in names
+        assert "cases" not in names
+        assert "raise NotImplementedError" in task.masked_repo(implementation)[implementation.goal_file].data.decode()
+
+
+def test_the_page_about_all_tasks_is_up_to_date() -> None:
+    """`lmrbench tasks page` writes it; the picture shows the same numbers."""
+    facts = task_facts(TASKS)
+    assert (benchmark_folder() / PAGE).read_text() == render_page(TASKS), "run `lmrbench tasks page`"
+    picture = (benchmark_folder() / PICTURE).read_text()
+    for category, count in Counter(fact["category"] for fact in facts).items():
+        assert f">{category.replace('&', '&amp;')}</text>" in picture
+        assert f">{count}</text>" in picture
+
+
+def test_the_benchmark_is_the_one_of_the_paper() -> None:
+    """28 instances from 23 papers, in the nine categories."""
+    facts = task_facts(TASKS)
+    assert len({fact["instance_id"] for fact in facts}) == len(facts) == 28
+    assert len({fact["paper_url"] for fact in facts}) == len(TASKS) == 23
+    assert len({fact["category"] for fact in facts}) == 9
+    for fact in facts:
+        assert 5 <= fact["files"] <= 20, fact["instance_id"]
+        assert 200 <= fact["lines"] <= 1500, fact["instance_id"]

@@ -1,0 +1,523 @@
+"""`dataset check`: a sound task comes out clean, and each way in which a task can be unsound is found."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.loader import read_archive
+from lmrbench_data.tasks.task import load_tasks
+from lmrbench_evaluate.checks.check import check_repositories, check_tasks
+from lmrbench_evaluate.checks.faults import Secrets, read_faults
+from lmrbench_evaluate.checks.record import record_tasks
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.local import LocalSandbox
+from lmrbench_evaluate.verdict.evaluator import evaluate_batch, evaluate_prediction
+from lmrbench_evaluate.verdict.expected import read_expected
+from lmrbench_evaluate.verdict.verdict import Status
+from support import warm_cli
+from support.toy import TOY_ANSWER, recorded_rows
+from support.toy_check import LMRBENCH, TASK, check, edit
+
+WRONG = f"{TASK}/variants/toy-scale/wrong"
+VALID = f"{TASK}/variants/toy-scale/valid"
+PLAIN, CARELESS = (f"{TASK}/variants/toy-scale/{kind}" for kind in ("plain", "careless"))
+BODY = "scaled = [value * factor + OFFSET for value in values]"
+
+
+def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """Record, then check, as a maintainer does."""
+    for verb in ("record", "check"):
+        line = [LMRBENCH, "dataset", verb, "--benchmark", str(folder), "--sandbox", "local"]
+        options = ("--again", *more) if verb == "check" else ()
+        done = warm_cli.run([*line, *options], capture_output=True, text=True, timeout=120)
+    return done
+
+
+def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
+    done = command(toy_benchmark, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert all(row["ok"] for row in rows)
+    assert {row["probe"]: row["status"] for row in rows} == {
+        "golden": "passed",
+        "golden, repeated": "",
+        "golden, two threads": "",
+        "masked": "error",
+        "seeds": "",
+        "trivial answers": "",
+        "demo": "",
+        "smoke tests": "",
+        "careless/in_place.py": "failed",
+        "plain/comprehension.py": "passed",
+        "plain/first_and_rest.py": "error",
+        "valid/loop.py": "passed",
+        "valid/map.py": "passed",
+        "wrong/absolute.py": "failed",
+        "wrong/adds.py": "failed",
+        "wrong/reversed_order.py": "failed",
+        "wrong/rounded.py": "failed",
+        "wrong/tuple_instead_of_list.py": "failed",
+    }
+    assert {row["core_status"] for row in rows if row["probe"].startswith(("plain/", "careless/"))} == {"passed"}
+    [seeds] = [row for row in rows if row["probe"] == "seeds"]
+    assert (seeds["varying_cases"], seeds["constant_cases"]) == (["random_values"], ["empty", "input_unchanged"])
+
+
+def test_a_wrong_variant_is_told_by_the_core_case_that_it_fails(toy_benchmark: Path) -> None:
+    """What it does to the contract, worse as it may be, proves nothing."""
+    code = "# Doubles.\ndef scale(v, f):\n    return [2 * f * x for x in v] if v else v[0]\n"
+    (toy_benchmark / WRONG / "doubles.py").write_text(code)
+    [line] = [line for line in command(toy_benchmark, "--verbose").stdout.splitlines() if "doubles.py" in line]
+    assert line.startswith("ok  toy-scale  wrong/doubles.py  failed  case_random_values seed 0: output[0]: got")
+
+
+def test_a_recording_of_the_local_sandbox_gives_way_to_one_of_docker(
+    toy_benchmark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not the other way round. The sandbox is a local one by another name: what counts is what it says it is."""
+
+    def record(name: str) -> tuple[str, str]:
+        monkeypatch.setattr(LocalSandbox, "name", name)
+        with LocalSandbox() as sandbox:
+            [done] = record_tasks(load_tasks(benchmark=toy_benchmark), sandbox)
+        facts = json.loads((toy_benchmark / TASK / "recorded" / "toy-scale.json").read_text())
+        return str(done.state), facts["sandbox"]
+
+    assert record("local") == ("recorded", "local")
+    assert record("local") == ("up to date", "local")
+    assert record("docker") == ("recorded", "docker")
+    assert record("local") == ("up to date", "docker")
+
+
+def test_cases_that_ignore_the_seed_are_named(toy_benchmark: Path) -> None:
+    shutil.rmtree(toy_benchmark / TASK / "variants")
+    lines = command(toy_benchmark, "--verbose").stdout.splitlines()
+    message = "1 of 3 cases vary with the seed; constant: empty, input_unchanged"
+    assert any(line.split() == ["ok", "toy-scale", "seeds", *message.split()] for line in lines)
+    assert any({"vary", "probes"} <= set(line.split()) for line in lines)
+    assert any("1 / 3" in line and "toy-scale" in line for line in lines)
+
+
+#: file of a variant → its source, and what the check must say about it
+BAD_VARIANTS: dict[str, tuple[str | bytes, str]] = {
+    f"{WRONG}/loses_nothing.py": (
+        "# Not wrong at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
+        "passed  must fail a core case, but passes: the cases do not notice it",
+    ),
+    f"{WRONG}/typo.py": (
+        "# A typo.\ndef scale(v, f:\n    return v\n",
+        "malformed  cannot be applied, so it proves nothing: syntax error in line 2",
+    ),
+    f"{WRONG}/broken.py": (
+        "# Uses a name that is not there.\ndef scale(v, f):\n    return np.asarray(v) * f\n",
+        "error  is broken code, not a mistake that somebody makes: case_random_values seed 0: NameError",
+    ),
+    f"{WRONG}/silent.py": ("def scale(v, f):\n    return v\n", "the first line must say what is wrong"),
+    f"{WRONG}/latin.py": (b"# caf\xe9\ndef scale(v, f): return v\n", "not UTF-8"),
+    f"{WRONG}/fails_on_nothing.py": (
+        "# Fails on an empty list, which the paper does not mention.\n"
+        "def scale(v, f):\n    return [f * v[0]] + [f * x for x in v[1:]]\n",
+        "error  must fail a core case, but only other cases notice it: case_empty seed 0: IndexError",
+    ),
+    f"{PLAIN}/divides.py": (
+        "def scale(v, f):\n    return [x / f for x in v]\n",
+        "failed  must pass every core case: case_random_values seed 0: output[0]: got",
+    ),
+    f"{CARELESS}/careful.py": (
+        "# Not careless at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
+        "passed  must pass every core case and fail another, but passes: the cases do not notice it",
+    ),
+    f"{CARELESS}/silent.py": ("def scale(v, f):\n    v[:] = [f * x for x in v]\n    return v\n", "the first line must"),
+    f"{VALID}/off_by_one.py": (
+        "def scale(v, f):\n    return [f * x + 1 for x in v]\n",
+        "failed  must pass: case_random_values seed 0: output[0]: got",
+    ),
+    f"{VALID}/raises.py": (
+        "def scale(v, f):\n    raise ValueError('on every input')\n",
+        "error  must pass: case_random_values seed 0: ValueError: on every input",
+    ),
+    f"{VALID}/other.py": ("def scales(v, f):\n    return v\n", "malformed  must pass: no definition of 'scale'"),
+}
+
+
+def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> None:
+    for name, (source, _) in BAD_VARIANTS.items():
+        (toy_benchmark / name).write_bytes(source if isinstance(source, bytes) else source.encode())
+    done = command(toy_benchmark)
+    assert done.returncode == 1, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines() if line.startswith("BAD")]
+    assert len(lines) == len(BAD_VARIANTS), done.stdout
+    for name, (_, message) in BAD_VARIANTS.items():
+        probe = "/".join(Path(name).parts[-2:])
+        assert any(line.startswith(" ".join(f"BAD toy-scale {probe} {message}".split())) for line in lines), lines
+
+
+#: edit of the folder → finding and message; found by reading alone
+FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
+    "too_few_wrong": (
+        lambda folder: (folder / WRONG / "adds.py").unlink(),
+        "wrong",
+        "4 wrong variants, at least 5 needed",
+    ),
+    "too_few_valid": (
+        lambda folder: (folder / VALID / "map.py").unlink(),
+        "valid",
+        "1 valid variant, at least 2 needed",
+    ),
+    "too_few_plain": (
+        lambda folder: (folder / PLAIN / "comprehension.py").unlink(),
+        "plain",
+        "1 plain variant, at least 2 needed",
+    ),
+    "no_careless": (
+        lambda folder: (folder / CARELESS / "in_place.py").unlink(),
+        "careless",
+        "0 careless variants, at least 1 needed",
+    ),
+    "long_instruction": (
+        lambda folder: edit(folder, "task.yaml", "the scaling of the paper.", "and " * 99),
+        "instruction",
+        " words, at most 100: conventions belong into the contract",
+    ),
+    "leak_in_readme": (
+        lambda folder: edit(folder, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`"),
+        "repo/README.md",
+        f"shows a line of the reference: {BODY}",
+    ),
+    "leak_in_another_file": (
+        lambda folder: edit(folder, "repo/helpers.py", "OFFSET", f"def twin(values, factor):\n\t{BODY}\n\nOFFSET"),
+        "repo/helpers.py",
+        f"shows a line of the reference: {BODY}",
+    ),
+    "leak_in_a_comment_of_the_goal_file": (
+        lambda folder: edit(folder, "repo/scale.py", "from helpers", f"# {BODY}\nfrom helpers"),
+        "repo/scale.py",
+        f"shows a line of the reference: {BODY}",
+    ),
+    "leak_in_paper": (
+        lambda folder: edit(folder, "paper.md", "Each number", f"    {BODY}\n\nEach number"),
+        "paper.md",
+        f"shows a line of the reference: {BODY}",
+    ),
+    "leak_in_instruction": (
+        lambda folder: edit(folder, "task.yaml", "of the paper.", f"of the paper: `{BODY}`."),
+        "instruction",
+        f"shows a line of the reference: {BODY}",
+    ),
+    "leak_in_contract": (
+        lambda folder: edit(folder, "task.yaml", "same order.", f"same order: `{BODY}`."),
+        "contract",
+        f"shows a line of the reference: {BODY}",
+    ),
+}
+
+
+def faults(folder: Path, instance: str = "toy-scale") -> dict[str, str]:
+    """What is wrong with an instance of the toy benchmark, found by reading alone."""
+    [task] = load_tasks([instance], folder)
+    return dict(read_faults(task, task.implementations[0], Secrets.of(folder)))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_that_need_no_run_are_reported(name: str, toy_benchmark: Path) -> None:
+    change, finding, message = FAULTS[name]
+    assert faults(toy_benchmark) == {}
+    change(toy_benchmark)
+    [(place, said)] = faults(toy_benchmark).items()
+    assert place == finding
+    assert message in said
+
+
+def test_the_first_line_of_a_function_without_docstring_is_secret_too(toy_benchmark: Path) -> None:
+    edit(toy_benchmark, "repo/scale.py", '    """Each of `values` times `factor`, in order."""\n', "")
+    edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n{BODY}")
+    assert faults(toy_benchmark).keys() == {"repo/README.md"}
+
+
+def add_sibling(folder: Path) -> None:
+    """A second goal function in the file of the first."""
+    second = (
+        "\n\ndef double(values: list[float]) -> list[float]:\n    return [value + value + OFFSET for value in values]\n"
+    )
+    with (folder / TASK / "repo" / "scale.py").open("a") as file:
+        file.write(second)
+    cases = "from scale import double\n\ndef case_random(seed):\n    return double([seed + 0.5])\n"
+    (folder / TASK / "unit_test" / "cases_double.py").write_text(cases)
+    path = folder / TASK / "task.yaml"
+    task = yaml.safe_load(path.read_text())
+    tests = {**task["implementations"][0]["tests"], "file": "unit_test/cases_double.py"}
+    own = {"instance_id": "toy-double", "goal_function": "double", "tests": tests}
+    task["implementations"].append({**task["implementations"][0], **own})
+    path.write_text(yaml.safe_dump(task))
+
+
+def test_what_an_instance_shows_does_not_answer_its_sibling(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    add_sibling(toy_benchmark)
+    first, second = recorded_rows(toy_benchmark, local_sandbox)
+    goal = {row["instance_id"]: read_archive(row["repo_archive"])["scale.py"].data.decode() for row in (first, second)}
+    assert all(text.count("raise NotImplementedError") == 2 for text in goal.values())
+    assert "value + value" in first["golden_file"]
+    assert BODY not in first["golden_file"]
+    assert BODY in second["golden_file"]
+
+
+def test_a_sibling_that_is_needed_stays_and_a_leak_of_another_is_found(toy_benchmark: Path) -> None:
+    add_sibling(toy_benchmark)
+    edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`")
+    message = f"shows a line of the reference of toy-scale: {BODY}"
+    assert faults(toy_benchmark, "toy-double")["repo/README.md"] == message
+    path = toy_benchmark / TASK / "task.yaml"
+    task = yaml.safe_load(path.read_text())
+    task["implementations"][1]["shown_siblings"] = {"toy-scale": "double calls it"}
+    path.write_text(yaml.safe_dump(task))
+    assert "repo/README.md" not in faults(toy_benchmark, "toy-double")
+    [task] = load_tasks(["toy-double"], toy_benchmark)
+    assert BODY in task.masked_repo(task.implementations[0])["scale.py"].data.decode()
+    task = yaml.safe_load(path.read_text())
+    task["implementations"][1]["shown_siblings"] = {"toy-double": "itself"}
+    path.write_text(yaml.safe_dump(task))
+    with pytest.raises(InputError, match="shown_siblings: 'toy-double' is no other instance of this paper"):
+        load_tasks(benchmark=toy_benchmark)
+
+
+def test_a_core_case_that_ignores_the_seed_is_a_fault(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    edit(toy_benchmark, "unit_test/cases.py", "def case_empty", "@core\ndef case_empty")
+    assert check(toy_benchmark, local_sandbox) == {"seeds": "core cases must vary with the seed: empty"}
+
+
+def test_cases_without_a_level_are_core_and_constant_ones_run_once(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    cases = toy_benchmark / TASK / "unit_test" / "cases.py"
+    cases.write_text(cases.read_text().replace("@core\n", ""))
+    [row] = recorded_rows(toy_benchmark, local_sandbox)
+    assert {case["name"]: (case["core"], case["varies"]) for case in row["tests"]["cases"]} == {
+        "random_values": (True, True),
+        "empty": (True, False),
+        "input_unchanged": (True, False),
+    }
+    runs = [(frame.case, frame.seed) for frame in read_expected(row)]
+    assert runs == [("random_values", 0), ("random_values", 1), ("empty", 0), ("input_unchanged", 0)]
+
+
+def test_core_cases_run_first_so_that_no_other_can_take_their_time(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    """An answer that hangs on an empty list has reproduced the method, and has not met the contract."""
+    edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
+    path = toy_benchmark / TASK / "unit_test" / "cases.py"
+    head, random_case, *others = path.read_text().split("\n\n\n")
+    path.write_text("\n\n\n".join([head, *others, random_case]) + "\n")
+    [row] = recorded_rows(toy_benchmark, local_sandbox)
+    answer = (
+        "def scale(values, factor):\n    while not values:\n        pass\n    return [factor * v for v in values]\n"
+    )
+    prediction = Prediction("toy-scale", "test", "function", answer)
+    image = local_sandbox.prepare(row["docker_image"])
+    verdict = evaluate_prediction(row, prediction, local_sandbox, image)
+    assert (verdict.status, verdict.core_status) == (Status.TIMEOUT, Status.PASSED)
+
+
+#: what stands in place of the line that computes → the message
+BAD_REFERENCES = {
+    "raise ValueError(f'broken\\n{factor}')": "case_random_values seed 0: the reference raised ValueError: broken 3.0",
+    "import os; os._exit(0)": "case_random_values seed 0: the reference ended its process",
+    "return (value for value in values)": "case_random_values seed 0: the reference raised UnsupportedOutput",
+    "import os; os.getppid() > 1 and os.kill(os.getppid(), 9)": "the reference did not return once for each case",
+    "import time; time.sleep(60)": "the reference ended with time_limit; raise tests.timeout_s or tests.memory_mb",
+}
+
+
+@pytest.mark.parametrize("body", BAD_REFERENCES)
+def test_a_reference_that_does_not_return_is_reported(body: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    edit(toy_benchmark, "repo/scale.py", BODY, body)
+    edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
+    with pytest.raises(InputError) as caught:
+        check(toy_benchmark, local_sandbox)
+    assert f"unit_test/cases.py: toy-scale: {BAD_REFERENCES[body]}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+CASES_HEAD = "from scale import scale\n"
+BAD_CASES = {
+    "": "no case_<name>(seed) function",
+    "def case_x(seed): return scale(seed)\n": "case_x seed 0: the reference raised TypeError",
+    "import not_there\n": "importing the cases: the reference raised ModuleNotFoundError: No module named 'not_there'",
+    "def case_x(seed:\n": "importing the cases: the reference raised SyntaxError",
+    "from lmrbench_cases import compare\n@compare(checker='mood')\ndef case_x(seed): return scale([], 1)\n": (
+        "case_x: unknown checker 'mood'; known: total_variation"
+    ),
+}
+
+
+@pytest.mark.parametrize("cases", BAD_CASES)
+def test_cases_that_do_not_work_are_reported(cases: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    (toy_benchmark / TASK / "unit_test" / "cases.py").write_text(CASES_HEAD + cases)
+    with pytest.raises(InputError) as caught:
+        check(toy_benchmark, local_sandbox)
+    assert BAD_CASES[cases] in str(caught.value)
+
+
+@pytest.mark.parametrize("noise", ["int.from_bytes(__import__('os').urandom(2), 'big')", "hash('text')"])
+def test_a_reference_that_does_not_repeat_itself_is_reported(
+    noise: str, toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", f"+ {noise}")
+    found = check(toy_benchmark, local_sandbox)
+    # Such a large hash leaves nothing of the inputs, or little.
+    assert found.keys() - {"seeds", "trivial answers"} == {"golden", "golden, repeated"}
+    assert "must pass: case_random_values seed 0: output[0]: got" in found["golden"]
+    assert "two runs of the reference differ: case_random_values seed 0: output[0]: got" in found["golden, repeated"]
+
+
+def test_noise_below_the_tolerances_is_reported_too(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ __import__('time').time()")
+    # Beside the time the values are so small that their mean passes, too.
+    assert check(toy_benchmark, local_sandbox).keys() == {"golden, repeated", "trivial answers"}
+
+
+def test_a_reference_that_depends_on_the_number_of_threads_is_reported(
+    toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ int(__import__('os').environ['OMP_NUM_THREADS'])")
+    assert check(toy_benchmark, local_sandbox).keys() == {"golden, two threads"}
+
+
+def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-copy")
+    path = toy_benchmark / "91-copy" / "task.yaml"
+    path.write_text(path.read_text().replace("toy-scale", "toy-copy"))
+    list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    edit(toy_benchmark, "repo/scale.py", BODY, "raise RuntimeError")
+    findings = list(check_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    [stale] = [item for item in findings if item.instance_id == "toy-scale"]
+    assert (stale.name, stale.ok) == ("recording", False)
+    assert f"task changed; run `lmrbench dataset record toy-scale --benchmark {toy_benchmark}`" in stale.message
+    assert [item.name for item in findings if item.instance_id == "toy-copy" and item.ok] != []
+
+
+@pytest.mark.slow
+def test_a_stopped_check_goes_on_where_it_was(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    """What is done is recorded at once, and stands until the content of the row or a variant changes."""
+    (toy_benchmark / TASK / "paper.md").write_text("# A Toy\n\nEach number is multiplied, and a check is stopped.\n")
+    shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-other")
+    for path in (toy_benchmark / "91-other" / "variants").glob("toy-scale"):
+        path.rename(path.with_name("other-scale"))
+    task = toy_benchmark / "91-other" / "task.yaml"
+    task.write_text(task.read_text().replace("toy-scale", "other-scale"))
+    list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    told: dict[str, str] = {}
+
+    def check_on(**options: bool) -> dict[str, str]:
+        told.clear()
+        tasks = load_tasks(benchmark=toy_benchmark)
+        for _ in check_tasks(tasks, local_sandbox, workers=1, resume=True, finished=told.__setitem__, **options):
+            if told and not options:
+                break
+        return dict(told)
+
+    assert check_on() == {"toy-scale": told["toy-scale"]}
+    assert told["toy-scale"].startswith("ok, ")
+    edit(toy_benchmark, "../benchmark.yaml", "version: ", "version: 9")
+    resumed = check_on(mutants=False)
+    assert resumed["toy-scale"] == "ok, checked before", "a new number of the version changes nothing"
+    assert resumed["other-scale"].endswith("as they should be")
+    edit(toy_benchmark, "variants/toy-scale/valid/loop.py", "factor * value", "value * factor")
+    assert check_on(mutants=False) == {"toy-scale": told["toy-scale"], "other-scale": "ok, checked before"}
+    assert told["toy-scale"].endswith("as they should be")
+
+
+#: edit of the toy's repository → the finding that is not ok, and its message
+BROKEN_REPOSITORIES: dict[str, tuple[tuple[str, str, str], str, str]] = {
+    "demo_fails": (
+        ("repo/scale.py", "    for factor in", "    raise ValueError('no data')\n    for factor in"),
+        "demo",
+        "`python scale.py` ends with status 1: ",
+    ),
+    "demo_without_a_file": (("task.yaml", "python scale.py", "python gone.py"), "demo", "No such file or directory"),
+    "demo_that_shows_nothing": (("repo/scale.py", "print(scale", "(scale"), "demo", "prints 0 lines; let it show"),
+    "demo_that_hangs": (
+        ("repo/scale.py", "    for factor in", "    import time; time.sleep(60)\n    for factor in"),
+        "demo",
+        "takes more than 3 s",
+    ),
+    "smoke_test_fails": (
+        ("repo/tests/test_smoke.py", "3.0)), 2)", "3.0)), 7)"),
+        "smoke tests",
+        "AssertionError: 2 != 7",
+    ),
+    "smoke_test_cannot_be_imported": (
+        ("repo/tests/test_smoke.py", "import unittest", "import unittest\nimport pytest_of_nobody"),
+        "smoke tests",
+        "No module named 'pytest_of_nobody'",
+    ),
+    "no_smoke_test": (("repo/tests/test_smoke.py", "TestCase", "TestResult"), "smoke tests", "finds no test"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_REPOSITORIES)
+def test_a_repository_that_does_not_do_what_it_says_is_reported(
+    name: str, toy_benchmark: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lmrbench_evaluate.checks.repository.LIMIT_S", 3 if name == "demo_that_hangs" else 60)
+    change, finding, message = BROKEN_REPOSITORIES[name]
+    edit(toy_benchmark, *change)
+    found = list(check_repositories(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    assert {item.instance_id for item in found} == {f"{TASK}/repo"}
+    [bad] = [item for item in found if not item.ok]
+    assert bad.name == finding
+    assert message in bad.message
+    assert "\n" not in bad.message
+
+
+@pytest.mark.slow
+def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
+    toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    """The row is the same with either demo: what is recorded as checked was checked whole."""
+    edit(toy_benchmark, "paper.md", "a factor", "a factor, and the demo is broken")
+    edit(toy_benchmark, "task.yaml", "python scale.py", "python gone.py")
+    list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
+    told: dict[str, str] = {}
+    for _ in range(2):
+        tasks = load_tasks(benchmark=toy_benchmark)
+        found = list(check_tasks(tasks, local_sandbox, resume=True, finished=told.__setitem__))
+        assert [item.name for item in found if not item.ok] == ["demo"], "it is looked at again, too"
+        assert told["toy-scale"].startswith("bad, ")
+    edit(toy_benchmark, "task.yaml", "python gone.py", "python scale.py")
+    done = command(toy_benchmark, "--demos", "--json")
+    assert [(row["instance_id"], row["probe"], row["ok"]) for row in json.loads(done.stdout)] == [
+        (f"{TASK}/repo", "demo", True),
+        (f"{TASK}/repo", "smoke tests", True),
+    ]
+
+
+@pytest.mark.slow
+def test_each_finished_task_is_a_line_also_when_piped(toy_benchmark: Path) -> None:
+    done = command(toy_benchmark, "--json")
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("[1/1] toy-scale: ")]
+    probes = [row for row in json.loads(done.stdout) if row["probe"] not in ("seeds", "trivial answers")]
+    assert line.endswith(f"ok, {len(probes)} of {len(probes)} as they should be")
+
+
+def test_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -> None:
+    tasks = load_tasks(benchmark=toy_benchmark)
+    sandbox = LocalSandbox()
+    list(record_tasks(tasks, sandbox))
+    sandbox.close()
+    for work in (check_tasks(tasks, sandbox), record_tasks(tasks, sandbox, force=True)):
+        with pytest.raises(InfraError):
+            list(work)
+
+
+def test_answers_of_a_batch_find_their_libraries_loaded(toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
+    """Each case would load them anew otherwise, which takes minutes where an alternative needs torch."""
+    source = f"import sys\nassert 'numpy' in sys.modules\nimport numpy\n{TOY_ANSWER}"
+    batch = [Prediction("toy-scale", "test", "goal_file", text) for text in (source, TOY_ANSWER, source + "#\n")]
+    image = local_sandbox.prepare(toy_row["docker_image"])
+    verdicts = evaluate_batch(toy_row, batch, local_sandbox, image, seeds=[0])
+    assert [verdict.status for verdict in verdicts] == [Status.PASSED] * 3, verdicts

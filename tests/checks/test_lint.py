@@ -1,0 +1,229 @@
+"""`tasks lint`: the benchmark is clean, and each thing that a person forgets is named with its place."""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_evaluate.checks.lint import instruction_problems, lint_tasks
+from support.new_task_world import TASK, example_benchmark, lmrbench
+
+REFERENCE = "mass_before = probabilities.cumsum(dim=-1) - probabilities"
+WRONG = "variants/nucleus-filter/wrong"
+
+
+def test_all_tasks_of_the_benchmark_are_clean() -> None:
+    assert lint_tasks() == (23, [])
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
+    return example_benchmark(tmp_path)
+
+
+def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
+    """Replace text in a file of the task."""
+
+    def change(task: Path) -> None:
+        text = (task / name).read_text()
+        assert old in text
+        (task / name).write_text(text.replace(old, new))
+
+    return change
+
+
+def append(name: str, text: str) -> Callable[[Path], None]:
+    def change(task: Path) -> None:
+        with (task / name).open("a") as file:
+            file.write(text)
+
+    return change
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    def change(task: Path) -> None:
+        path = task / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    return change
+
+
+#: change → (place, part of the message) of the one problem that it makes
+FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
+    "todo_in_yaml": (edit("task.yaml", "paper:\n", "paper: # TODO: check\n"), "task.yaml:1", "left to do: check"),
+    "todo_in_paper": (append("paper.md", "\nTODO\n"), "paper.md:", "left to do"),
+    "todo_in_cases": (append("unit_test/cases.py", "# TODO more\n"), "unit_test/cases.py:", "left to do: more"),
+    "instance_renamed": (
+        lambda task: shutil.copytree(task / WRONG.rpartition("/")[0], task / "variants" / "old") and None,
+        "variants/old",
+        "belongs to no instance; rename it to one of: nucleus-filter",
+    ),
+    "recording_of_another_name": (
+        lambda task: (task / "recorded").mkdir() or ((task / "recorded" / "old.json").write_text("{}") and None),
+        "recorded/old.json",
+        "belongs to no instance; delete it",
+    ),
+    "unknown_category": (edit("task.yaml", "Decoding & Search", "Searching"), "task.yaml", "is not one of"),
+    "missing_context_file": (edit("task.yaml", '["generate.py"]', '["gone.py"]'), "task.yaml", "no file 'gone.py'"),
+    "goal_as_evidence": (
+        edit("task.yaml", "    depends_on:", "    evidence: ['decoding.py']\n    depends_on:"),
+        "evidence",
+        "shown anyway",
+    ),
+    "goal_as_context": (edit("task.yaml", '["generate.py"]', '["decoding.py"]'), "context_files", "shown anyway"),
+    "one_seed": (edit("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "needs two seeds"),
+    "no_licence": (edit("task.yaml", "license: mit", "license: unknown"), "license", "no SPDX identifier"),
+    "another_arxiv_id": (edit("task.yaml", '"1904.09751"', '"1904.09752"'), "paper.arxiv_id", "the address says"),
+    "no_environment": (edit("task.yaml", "torch-cpu", "tpu"), "task.yaml", "no folder environments/tpu"),
+    "formula": (edit("task.yaml", "for a batch", "with p' >= p, for a batch"), "instruction", "holds a formula (=)"),
+    "many_sentences": (edit("task.yaml", "Drawing", "A. B. C. Drawing"), "instruction", "5 sentences"),
+    "long_instruction": (edit("task.yaml", "Drawing", "so " * 90 + "Drawing"), "instruction", "words, at most 100"),
+    "file_not_named": (edit("task.yaml", "in `decoding.py`: r", "there: r"), "instruction", "not name `decoding.py`"),
+    "long_contract": (edit("task.yaml", "in full.", "in full." + " so" * 400), "contract", "at most 400"),
+    "short_paper": (
+        lambda task: (task / "paper.md").write_text("# Short\n"),
+        "paper.md",
+        "2 words; one to two pages have",
+    ),
+    "leak_in_paper": (append("paper.md", f"\n{REFERENCE}\n"), "paper.md", "shows a line of the reference"),
+    "code_in_paper": (append("paper.md", "\n```python\nx = 1\n```\n"), "paper.md", "shows Python"),
+    "repository_in_paper": (append("paper.md", "\nSee decoding.py.\n"), "paper.md", "names decoding.py"),
+    "leak_in_smoke_test": (
+        append("repo/tests/test_smoke.py", f"\n# {REFERENCE}\n"),
+        "repo/tests/test_smoke.py",
+        "line",
+    ),
+    "no_readme_command": (edit("repo/README.md", "python generate.py", "it"), "repo/README.md", "python generate.py"),
+    "no_demo": (
+        edit("task.yaml", "python generate.py", "python -m unittest discover tests"),
+        "demo_command",
+        "no file",
+    ),
+    "no_smoke_tests": (remove("repo/tests"), "repo/tests", "no smoke tests"),
+    "foreign_import": (append("repo/model.py", "import transformers\n"), "repo/model.py:", "imports transformers"),
+    "large_repository": (append("repo/data.txt", "#" * 1_000_001), "repo", "1.0 MB"),
+    "no_core_case": (edit("unit_test/cases.py", "@core\n", ""), "unit_test/cases.py", "no case is marked @core"),
+    "two_of_a_name": (
+        append("unit_test/cases.py", "\n\ndef case_empty_batch(seed):\n    return seed\n"),
+        "unit_test/cases.py",
+        "2 functions are called case_empty_batch",
+    ),
+    "no_seed": (
+        append("unit_test/cases.py", "\n\ndef case_x():\n    return 1\n"),
+        "unit_test/cases.py:",
+        "case_x has to take one argument",
+    ),
+    "a_verdict": (
+        append("unit_test/cases.py", "\n\ndef case_x(seed):\n    return torch.allclose(A, B)\n"),
+        "unit_test/cases.py:",
+        "returns outputs and no verdict",
+    ),
+    "few_wrong": (
+        lambda task: [path.unlink() for path in sorted((task / WRONG).iterdir())[:3]] and None,
+        "wrong",
+        "at least 5 needed",
+    ),
+    "no_reason": (edit(f"{WRONG}/not_rescaled.py", "# Cuts", "Cuts = 1 #"), "wrong/not_rescaled.py", "first line"),
+    "a_copy": (
+        lambda task: shutil.copy(task / WRONG / "not_rescaled.py", task / WRONG / "other.py") and None,
+        f"{WRONG}/other.py",
+        "same code as wrong/not_rescaled.py",
+    ),
+    "another_name": (
+        append(f"{WRONG}/x.py", "# Wrong.\ndef filter(x):\n    return x\n"),
+        f"{WRONG}/x.py",
+        "not define",
+    ),
+    "syntax": (append(f"{WRONG}/x.py", "# Wrong.\ndef nucleus_filter(x:\n"), f"{WRONG}/x.py", "syntax error in line 2"),
+}
+
+
+@pytest.mark.parametrize("name", FORGOTTEN)
+def test_what_is_forgotten_is_named(name: str, benchmark: Path) -> None:
+    change, place, message = FORGOTTEN[name]
+    change(benchmark / TASK)
+    _, problems = lint_tasks(benchmark=benchmark)
+    [problem] = problems
+    assert problem.task == TASK
+    assert problem.place == place or (place.endswith(":") and problem.place.startswith(place)), problem
+    assert message in problem.message
+    assert "\n" not in problem.message
+
+
+def test_a_canary_and_a_name_of_lmr_bench_are_its_own(benchmark: Path) -> None:
+    from lmrbench_data.tasks.manifest import load_benchmark
+
+    path = benchmark / "benchmark.yaml"
+    path.write_text(re.sub(r"canary: .*", f"canary: {json.dumps(load_benchmark().canary)}", path.read_text()))
+    [problem] = lint_tasks(benchmark=benchmark)[1]
+    assert (problem.task, problem.place) == ("", "benchmark.yaml")
+    assert "GUID of its own" in problem.message
+
+
+def test_a_broken_task_does_not_hide_another(benchmark: Path) -> None:
+    shutil.copytree(benchmark / TASK, benchmark / "02-copy")
+    append("task.yaml", "nonsense: 1\n")(benchmark / TASK)
+    problems = lint_tasks(benchmark=benchmark)[1]
+    assert [problem.task for problem in problems] == [TASK]
+    assert "unknown key nonsense" in problems[0].message
+    assert "; more is checked then" in problems[0].message
+    with pytest.raises(InputError, match=r"unknown task or instance: gone \(not in .*/tasks\); see .* --benchmark "):
+        lint_tasks(["gone"], benchmark)
+    count, problems = lint_tasks(["nucleus-filter"], benchmark)
+    assert count == 2, "the broken task is known by the id that its file states"
+
+
+def test_words_that_are_missing_do_not_hide_the_rest(benchmark: Path) -> None:
+    """Of a task whose category and year are open, repository, texts and variants are looked at all the same."""
+    edit("task.yaml", "category: Decoding & Search Strategies", "category: TODO")(benchmark / TASK)
+    edit("task.yaml", "year: 2020", "year: TODO")(benchmark / TASK)
+    append("repo/model.py", "import yaml\n")(benchmark / TASK)
+    remove(WRONG)(benchmark / TASK)
+    problems = lint_tasks(benchmark=benchmark)[1]
+    said = {problem.place.partition(":")[0]: problem.message for problem in problems}
+    assert (
+        said["repo/model.py"] == "imports yaml; the environment torch-cpu has numpy, pandas, scikit-learn, scipy, torch"
+    )
+    assert said["wrong"] == "0 wrong variants, at least 5 needed"
+    assert [problem.message.split(" ")[:3] for problem in problems if problem.place == "task.yaml"] == [
+        ["implementations[0].category:", "'TODO'", "is"]
+    ]
+    assert len(problems) == 5, problems
+
+
+def test_the_command(benchmark: Path) -> None:
+    clean = lmrbench(benchmark, "tasks", "lint", TASK, "--benchmark", ".")
+    assert (clean.returncode, clean.stdout) == (0, "1 task, no problems\n")
+    remove(WRONG)(benchmark / TASK)
+    found = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".", "--json")
+    assert found.returncode == 1
+    message = "0 wrong variants, at least 5 needed"
+    assert json.loads(found.stdout) == [{"task": TASK, "place": "wrong", "message": message}]
+    told = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".")
+    assert told.stdout == f"{TASK}: wrong: {message}\n1 task, 1 problem\n"
+
+
+def test_it_takes_a_second(benchmark: Path) -> None:
+    lint_tasks(benchmark=benchmark)
+    began = time.process_time()
+    lint_tasks(benchmark=benchmark)
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("Implement `f` in `a.py`: the loss of Section 3 (Eq. 4), e.g. as in Fig. 2, by Rafailov et al. (2023).", 0),
+        ("Implement `C.f` in `a.py` with `x = y + z` for single words (n = 1).", 0),
+        ("Implement `f` in `a.py`: $x$.", 1),
+        ("Implement it.", 2),
+        ("`f` in `a.py`", 1),
+    ],
+)
+def test_the_form_of_an_instruction(text: str, problems: int) -> None:
+    assert len(instruction_problems(text, "a.py", "C.f")) == problems

@@ -1,0 +1,343 @@
+"""The command line is cheap to start, says each mistake in one line with an exit status, and survives any output."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.sandbox.base import Sandbox
+from support import warm_cli
+from support.toy import recorded_rows, write_toy_benchmark
+
+PROGRAM = [sys.executable, "-c", "from lmrbench_data.cli import main; main()"]
+HEAVY = [
+    "datasets",
+    "docker",
+    "openai",
+    "torch",
+    "pymupdf",
+    "fitz",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "huggingface_hub",
+    "yaml",
+]
+
+
+def lmrbench(
+    *arguments: str | Path | bytes, cwd: Path | None = None, stdout: Any = subprocess.PIPE, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    return warm_cli.run(
+        [*PROGRAM, *arguments],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="backslashreplace",
+        cwd=cwd,
+        env={**os.environ, **variables},
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], local_sandbox: Sandbox) -> Path:
+    """A folder with a dataset, a finished run, a benchmark, an empty folder and a file."""
+    folder = tmp_path_factory.mktemp("place")
+    write_dataset([toy_row], folder / "toy", load_benchmark())
+    (folder / "empty").mkdir()
+    (folder / "file").write_text("text\n")
+    (folder / "name\n\x1b[2Jwith escapes.txt").write_text("")
+    recorded_rows(write_toy_benchmark(folder / "benchmark"), local_sandbox)
+    done = lmrbench("evaluate", "gold", "--dataset", "toy", "--sandbox", "local", "--out", "run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+# --- start ------------------------------------------------------------------------------------------------------------
+
+
+def test_help_shows_every_word_of_every_text() -> None:
+    """Markup ate what stands in brackets."""
+    from typer.main import get_command
+    from typer.testing import CliRunner
+
+    from lmrbench_data.cli import app
+
+    seen = 0
+    commands = [((), get_command(app))]
+    while commands:
+        path, command = commands.pop()
+        commands += [((*path, name), inner) for name, inner in getattr(command, "commands", {}).items()]
+        shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=100).stdout
+        words = " ".join(shown.split()).replace("- ", "-")  # lines end after hyphens, too
+        for text in (command.help, *(getattr(item, "help", None) for item in command.params)):
+            assert " ".join((text or "").split()).replace("- ", "-") in words, (path, text)
+            seen += bool(text)
+    assert seen > 60
+
+
+@pytest.mark.parametrize(
+    "arguments", ["--help", "evaluate --help", "dataset build --help", "images --help", "--version"]
+)
+def test_help_needs_no_heavy_library(arguments: str) -> None:
+    program = (
+        "import sys; from lmrbench_data.cli import main\n"
+        f"try:\n    main()\nfinally:\n    print(*sorted(set({HEAVY}) & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments.split()], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "\n")
+    assert len(done.stdout) > 10
+
+
+def test_the_package_itself_is_cheap_and_knows_its_version() -> None:
+    program = (
+        f"import sys, lmrbench_data; print(*sorted(set({[*HEAVY, 'typer', 'rich']}) & set(sys.modules)));"
+        "print(lmrbench_data.__version__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules, version = done.stdout.split("\n")[:2]
+    assert modules == ""
+    assert lmrbench("--version").stdout == f"lmrbench {version}\n"
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+LOCAL = ["--sandbox", "local"]
+NO_DAEMON = {"DOCKER_HOST": "tcp://127.0.0.1:1"}
+TOY = ["evaluate", "gold", "--dataset", "toy", *LOCAL]
+#: arguments, exit status, what stderr says, environment
+MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
+    (["nonsense"], 2, "No such command 'nonsense'", {}),
+    (["--nonsense"], 2, "No such option", {}),
+    (["evaluate"], 2, "Missing argument", {}),
+    (["evaluate", "gold", "masked"], 2, "unexpected extra argument", {}),
+    ([*TOY, "--workers", "0"], 2, "--workers", {}),
+    ([*TOY, "--workers", "many"], 2, "--workers", {}),
+    ([*TOY, "--timeout-scale", "0"], 2, "--timeout-scale", {}),
+    ([*TOY, "--timeout-scale", "nan"], 2, "--timeout-scale", {}),
+    ([*TOY, "--timeout-scale", "inf"], 2, "--timeout-scale", {}),
+    ([*TOY, "--fresh-seeds", "-1"], 2, "--fresh-seeds", {}),
+    (["report"], 2, "Missing argument", {}),
+    (["tasks", "list", "extra"], 2, "unexpected extra argument", {}),
+    (["dataset", "build", "--benchmark", "absent"], 2, "does not exist", {}),
+    (["dataset", "build", "--benchmark", "file"], 2, "is a file", {}),
+    (["evaluate", "absent.jsonl"], 1, "'absent.jsonl': no such file", {}),
+    (["evaluate", "empty"], 1, "'empty': is a folder", {}),
+    (["evaluate", "x" * 300], 1, "File name too long", {}),
+    (["evaluate", "file/rows.jsonl"], 1, "Not a directory|no such file", {}),
+    (
+        ["evaluate", "no/such", "--dataset", "toy", *LOCAL],
+        1,
+        "no such file, and not on the Hub",
+        {"HF_HUB_OFFLINE": "1"},
+    ),
+    (["evaluate", "gold", "--sandbox", "chroot"], 1, "'chroot': one of auto, docker, local", {}),
+    (["evaluate", "gold", "--sandbox", "docker"], 3, "no Docker daemon answers", NO_DAEMON),
+    (["evaluate", "gold", "--dataset", "absent", *LOCAL], 1, "'absent': no such folder", {}),
+    (["evaluate", "gold", "--dataset", "empty", *LOCAL], 1, r"empty: no README\.md", {}),
+    ([*TOY, "--out", "/dev/null/run"], 1, r"/dev/null/run: cannot be written \(Not a directory\)", {}),
+    ([*TOY, "--out", "/proc/run"], 1, "/proc/run: cannot be written", {}),
+    ([*TOY, "--out", "file"], 1, "file: is not a run folder", {}),
+    ([*TOY, "--out", "toy"], 1, "toy: is not a run folder and not empty", {}),
+    ([*TOY, "--out", "x" * 300], 1, "cannot be written", {}),
+    ([*TOY, "--instance", "absent"], 1, "--instance: 'absent' is unknown", {}),
+    ([*TOY, "--category", "absent"], 1, "--category: 'absent' is unknown; one of: Evaluation Metrics", {}),
+    (["evaluate", "name\n\x1b[2Jwith escapes.txt", "--dataset", "toy", *LOCAL], 1, "txt.: no rows", {}),
+    (["report", "absent"], 1, r"absent: no run\.json", {}),
+    (["report", "run", "empty"], 1, r"empty: no run\.json", {}),
+    (["report", "file"], 1, r"file: no run\.json", {}),
+    (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null", {}),
+    (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in", {}),
+    (["tasks", "show", "absent"], 1, "unknown task or instance: absent", {}),
+    (["dataset", "build", "--benchmark", "empty"], 1, "no task folders", {}),
+    (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: has other content", {}),
+    (["dataset", "build", "--benchmark", "benchmark", "--out", "/dev/null/x"], 1, "/dev/null", {}),
+    (["dataset", "check", "absent", *LOCAL], 1, "unknown task or instance: absent", {}),
+    (["dataset", "diff", "toy", "absent"], 1, "'absent': no such folder", {}),
+    (["images", "build", "absent"], 1, "unknown environment absent|no Docker daemon", {}),
+    (["images", "build", "--build-arg", "novalue"], 1, "'novalue': give NAME=VALUE", {}),
+    (["images", "build"], 3, "no Docker daemon answers", NO_DAEMON),
+    (["images", "push"], 3, "no Docker daemon answers", NO_DAEMON),
+    (["space", "run"], 1, "run: is not empty; give a new folder", {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason", "variables"), MISTAKES, ids=[" ".join(row[0])[:60] for row in MISTAKES]
+)
+def test_a_mistake_is_one_line_and_an_exit_status(
+    arguments: list[str], status: int, reason: str, variables: dict[str, str], place: Path
+) -> None:
+    done = lmrbench(*arguments, cwd=place, **variables)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    if status == 2:
+        message = " ".join(done.stderr.replace("│", " ").split())
+    else:
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("warning: ")]
+        [message] = lines
+        assert message.startswith("error: ")
+        assert message.isprintable()
+    assert re.search(reason, message), message
+
+
+def test_images_are_listed_without_a_daemon() -> None:
+    done = lmrbench("images", "list", "--json", **NO_DAEMON)
+    assert done.returncode == 0
+    assert "warning: no Docker daemon answers" in done.stderr
+    assert json.loads(done.stdout)[0]["image_id"] is None
+
+
+# --- output -----------------------------------------------------------------------------------------------------------
+
+LONG = ["report run", "report run --json", "tasks list", "--help", "--version", "dataset diff toy toy"]
+
+
+@pytest.mark.parametrize("command", LONG)
+def test_a_reader_that_leaves_is_no_error(command: str, place: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = lmrbench(*command.split(), cwd=place, stdout=writer)
+    os.close(writer)
+    assert done.stderr == ""
+    assert done.returncode in ((0, 1) if command == "--help" else (0,))  # help is printed by typer
+
+
+@pytest.mark.parametrize("command", LONG)
+def test_a_full_disk_behind_stdout_is_one_line(command: str, place: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = lmrbench(*command.split(), cwd=place, stdout=full)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_closed_streams_are_no_error(closing: str, place: Path) -> None:
+    for command in ("report run", "report run --json", "dataset diff toy toy"):
+        line = f'"$@" {command} {closing}'
+        done = subprocess.run(["sh", "-c", line, "sh", *PROGRAM], cwd=place, capture_output=True, text=True)
+        assert done.returncode == 0
+        assert done.stderr == ""
+        if command.endswith("--json") and ">&- " not in f" {closing} ".replace("2>&-", ""):
+            assert json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_any_encoding_and_any_file_name_can_be_printed(place: Path) -> None:
+    odd = b"run-\xff\xc3\xa9"
+    for variables in ({"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
+        done = lmrbench("evaluate", "gold", "--dataset", "toy", *LOCAL, "--out", odd, cwd=place, **variables)
+        assert done.returncode == 0, done.stderr
+        for arguments in (
+            ["report", odd],
+            ["report", odd, "--json"],
+            ["tasks", "list"],
+            ["report", odd, "--out", b"\xfe.md"],
+        ):
+            done = lmrbench(*arguments, cwd=place, **variables)
+            assert done.returncode == 0, done.stderr
+            assert done.stdout
+
+
+@pytest.mark.slow
+def test_json_output_is_json_and_nothing_else(place: Path) -> None:
+    for command in (
+        "report run",
+        "tasks list",
+        "tasks show dpo-preference-loss",
+        "dataset diff toy toy",
+        "evaluate gold --dataset toy --sandbox local --out json-run",
+        "dataset record --benchmark benchmark --sandbox local",
+        "dataset build --benchmark benchmark --out built",
+    ):
+        done = lmrbench(*command.split(), "--json", cwd=place)
+        assert done.returncode == 0, done.stderr
+        json.loads(done.stdout)
+
+
+def test_interrupting_a_recording_ends_it_quietly(tmp_path: Path) -> None:
+    """Also outside `evaluate`, Ctrl-C means: stop, clean up, status 130, no traceback."""
+    benchmark = write_toy_benchmark(tmp_path / "benchmark")
+    cases = benchmark / "90-toy" / "unit_test" / "cases.py"
+    cases.write_text(f"open({str(tmp_path / 'started')!r}, 'w')\nimport time\ntime.sleep(60)\n" + cases.read_text())
+    process = subprocess.Popen(
+        [
+            *PROGRAM,
+            "dataset",
+            "record",
+            "--benchmark",
+            str(benchmark),
+            "--sandbox",
+            "local",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "started").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    assert not (benchmark / "90-toy" / "recorded").exists()
+
+
+def test_every_command_shows_a_call_that_it_understands() -> None:
+    """The line after `Example:` in each help parses: its options exist, its arguments fit."""
+    import shlex
+
+    import typer.main
+
+    from lmrbench_data.cli import app
+
+    def commands(group: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from commands(command, (*above, name))
+            else:
+                yield (*above, name), command
+
+    found = list(commands(typer.main.get_command(app)))
+    assert len(found) > 10
+    for path, command in found:
+        line = re.search(r"^\s*Example: (.*)$", command.help or "", re.MULTILINE)
+        assert line, f"{' '.join(path)}: no example"
+        words = [word for word in shlex.split(line[1]) if "=" not in word or word.startswith("-")]
+        assert tuple(words[1 : 1 + len(path)]) == path
+        command.make_context(path[-1], words[1 + len(path) :], resilient_parsing=True)
+
+
+def test_a_long_job_says_now_and_then_where_it_is(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Off a terminal; a short one says nothing."""
+    from lmrbench_data.cli import output
+
+    def work() -> str:
+        with output.progress_bar("evaluating") as progress:
+            progress.start(4)
+            for label in ("passed", "failed", "passed", "passed"):
+                progress.step(label)
+        return str(capsys.readouterr().err)
+
+    assert work() == ""
+    monkeypatch.setattr(output, "LOG_EVERY_S", 0.0)
+    lines = work().splitlines()
+    assert [line.partition(", about")[0] for line in lines] == [
+        "evaluating: 1 of 4 (passed 1)",
+        "evaluating: 2 of 4 (passed 1 failed 1)",
+        "evaluating: 3 of 4 (passed 2 failed 1)",
+    ]

@@ -1,0 +1,490 @@
+"""The built dataset: builds are byte-identical, real `datasets` loads them, nothing tampered or stale is served."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import yaml
+from datasets import Features
+
+from lmrbench_data.base.archive import pack
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.dataset.build import FILES, build_rows, write_dataset
+from lmrbench_data.dataset.diff import diff_rows
+from lmrbench_data.dataset.rows import schema
+from lmrbench_data.loader import (
+    DATA_FILE,
+    File,
+    LoadError,
+    dataset_sha256,
+    load,
+    load_rows,
+    recordings_sha256,
+    row_sha256,
+    unpack,
+)
+from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
+from lmrbench_data.tasks.task import load_tasks
+from lmrbench_evaluate.checks.record import State, record_tasks
+from lmrbench_evaluate.sandbox.base import Sandbox
+from support import warm_cli
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+TASK = "90-toy"
+Row = dict[str, Any]
+
+
+def python(code: str, *arguments: object, **options: Any) -> str:
+    """What a fresh Python process prints."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    done: subprocess.CompletedProcess[str] = warm_cli.run(command, text=True, timeout=120, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / TASK / name).read_text()
+    assert old in text
+    (folder / TASK / name).write_text(text.replace(old, new))
+
+
+def rows_of(folder: Path) -> list[Row]:
+    return build_rows(load_tasks(benchmark=folder))
+
+
+def record(folder: Path, sandbox: Sandbox, **options: bool) -> State:
+    """Bring the toy's recording up to date."""
+    [done] = record_tasks(load_tasks(benchmark=folder), sandbox, **options)
+    return done.state
+
+
+@pytest.fixture(scope="session")
+def benchmark() -> Benchmark:
+    return Benchmark("lmr-bench", 'A: "title" | of {{ all }}', "1.2.3", "canary 42", "2026-01-31")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, toy_row: Row, benchmark: Benchmark) -> Path:
+    """A built dataset of two rows."""
+    rows = [stamped({**toy_row, "benchmark_version": "1.2.3", "instance_id": name}) for name in ("toy-a", "toy-b")]
+    write_dataset(rows, tmp_path / "lmr-bench", benchmark)
+    return tmp_path / "lmr-bench"
+
+
+def stamped(row: Row) -> Row:
+    return {**row, "row_sha256": row_sha256(row)}
+
+
+def rewrite(folder: Path, rows: Sequence[Row]) -> None:
+    """Replace the rows of a dataset folder, its card left as it is."""
+    schema = pyarrow.parquet.read_schema(folder / DATA_FILE)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema), folder / DATA_FILE)
+
+
+# --- build ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, local_sandbox: Sandbox) -> None:
+    """One in this process, one by the command line in another, from a copy elsewhere, with another umask."""
+    record(toy_benchmark, local_sandbox)
+    copy = shutil.copytree(toy_benchmark, tmp_path / "elsewhere" / "b")
+    for path in copy.rglob("*"):
+        os.utime(path, (10**9, 10**9))
+    first, second = tmp_path / "1" / "lmr-bench", tmp_path / "2" / "lmr-bench"
+    identity = write_dataset(rows_of(toy_benchmark), first, load_benchmark(toy_benchmark))
+    command = [LMRBENCH, "dataset", "build", "--benchmark", str(copy), "--out", str(second)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, umask=0o077)
+    assert done.returncode == 0, done.stderr
+    assert contents(first) == contents(second)
+    assert contents(first).keys() == set(FILES)
+    assert identity[:12] in done.stdout
+    assert identity == dataset_sha256(load_rows(first))
+
+
+def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    with pytest.raises(InputError, match=r"\.json: missing; run `lmrbench dataset record toy-scale --benchmark .*`"):
+        rows_of(toy_benchmark)
+    assert record(toy_benchmark, local_sandbox) is State.RECORDED
+    built = rows_of(toy_benchmark)
+    edit(toy_benchmark, "task.yaml", "same order", "same sequence")  # nothing that the reference depends on
+    assert rows_of(toy_benchmark)[0]["expected"] == built[0]["expected"]
+    edit(toy_benchmark, "task.yaml", "same sequence", "same order")
+    assert record(toy_benchmark, local_sandbox) is State.UP_TO_DATE
+    for name, old, new in (
+        ("repo/helpers.py", "0.0", "0.5"),
+        ("unit_test/cases.py", "3.0", "4.0"),
+        ("task.yaml", "[0, 1]", "[0, 1, 2]"),
+        ("task.yaml", "environment: torch-cpu", "environment: other"),
+    ):
+        if new.endswith("other"):
+            environments = toy_benchmark / "environments"
+            shutil.copytree(environments / "torch-cpu", environments / "other")
+        edit(toy_benchmark, name, old, new)
+        with pytest.raises(InputError, match="recorded before the task changed"):
+            rows_of(toy_benchmark)
+        edit(toy_benchmark, name, new, old)
+    assert rows_of(toy_benchmark) == built
+
+
+def test_outputs_that_still_agree_are_not_replaced(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    """Last bits that another CPU gives must not rewrite files that nobody changed."""
+    record(toy_benchmark, local_sandbox)
+    [before] = rows_of(toy_benchmark)
+    edit(toy_benchmark, "repo/helpers.py", "0.0", "1e-12")
+    assert record(toy_benchmark, local_sandbox) is State.AGREES
+    [after] = rows_of(toy_benchmark)
+    assert after["expected"] == before["expected"]
+    assert after["row_sha256"] != before["row_sha256"]
+    assert record(toy_benchmark, local_sandbox, force=True) is State.RECORDED
+    assert rows_of(toy_benchmark)[0]["expected"] != before["expected"]
+    edit(toy_benchmark, "repo/helpers.py", "1e-12", "1.0")
+    assert record(toy_benchmark, local_sandbox) is State.RECORDED
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", lambda data: b"[" * 100_000])
+@pytest.mark.parametrize("suffix", ["json", "frames.gz"])
+def test_a_damaged_recording_is_one_clear_line(
+    suffix: str, damage: Callable[[bytes], bytes], toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    record(toy_benchmark, local_sandbox)
+    built = rows_of(toy_benchmark)
+    path = toy_benchmark / TASK / "recorded" / f"toy-scale.{suffix}"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match=r"run `lmrbench dataset record toy-scale --benchmark .*`$"):
+        rows_of(toy_benchmark)
+    assert record(toy_benchmark, local_sandbox) is State.RECORDED
+    assert rows_of(toy_benchmark) == built
+
+
+def test_identity_is_that_of_the_content_not_of_a_machine(toy_row: Row) -> None:
+    """Neither zlib's version nor the CPU that recorded changes it; a byte in an archive does."""
+    squeezed = {name: repack(toy_row[name]) for name in ("repo_archive", "tests_archive")}
+    assert squeezed["repo_archive"] != toy_row["repo_archive"]
+    recording = {**toy_row["recording"], "cpu": "another", "sha256": "0" * 64}
+    assert row_sha256({**toy_row, **squeezed, "expected": b"?", "recording": recording}) == toy_row["row_sha256"]
+    assert row_sha256({**toy_row, "repo_archive": pack({"a": File(b"a")})}) != toy_row["row_sha256"]
+    assert dataset_sha256([toy_row]) == dataset_sha256([{**toy_row, "recording": recording}])
+    assert recordings_sha256([toy_row]) != recordings_sha256([{**toy_row, "recording": recording}])
+
+
+FOREIGN: dict[str, list[str]] = {
+    "notes": ["notes.txt"],
+    "a_clone_with_git": ["README.md", DATA_FILE, ".git/config"],
+    "a_dataset_of_somebody_else": ["README.md", DATA_FILE],
+    "a_dataset_without_a_card": [DATA_FILE],
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_folder_of_somebody_else_is_never_replaced(
+    name: str, tmp_path: Path, toy_row: Row, benchmark: Benchmark
+) -> None:
+    folder = tmp_path / "lmr-bench"
+    for path in FOREIGN[name]:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("mine")
+    before = contents(folder)
+    with pytest.raises(InputError, match="nothing is overwritten"):
+        write_dataset([toy_row], folder, benchmark)
+    assert contents(folder) == before
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_what_was_added_to_a_build_is_kept_and_a_file_is_no_folder(
+    dataset: Path, toy_row: Row, benchmark: Benchmark
+) -> None:
+    write_dataset([toy_row], dataset, benchmark)  # a build replaces a build
+    assert len(load_rows_of(dataset)) == 1
+    (dataset / "data" / "mine.txt").write_text("x")
+    with pytest.raises(InputError, match=r"has other content \(data/mine.txt\)"):
+        write_dataset([toy_row], dataset, benchmark)
+    with pytest.raises(InputError, match="a file is there"):
+        write_dataset([toy_row], dataset / "data" / "mine.txt", benchmark)
+
+
+def load_rows_of(folder: Path) -> list[Row]:
+    rows: list[Row] = pyarrow.parquet.ParquetFile(folder / DATA_FILE).read().to_pylist()
+    return rows
+
+
+class Interrupts:
+    """Raises KeyboardInterrupt when the interpreter reports a certain event for the n-th time (an audit hook)."""
+
+    def __init__(self) -> None:
+        self.event, self.name, self.left = "", "", 0
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.left and event == self.event and self.name in str(arguments):
+            self.left -= 1
+            if not self.left:
+                raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="session")
+def interrupts() -> Iterator[Interrupts]:
+    hook = Interrupts()
+    yield hook
+    hook.left = 0
+
+
+@pytest.mark.parametrize(
+    ("event", "name", "time"),
+    [("open", "README.md", 2), ("open", "loader.py", 2), ("os.rename", "lmr-bench", 1), ("os.rename", "lmr-bench", 2)],
+)
+def test_an_interrupted_build_leaves_the_old_one(
+    event: str, name: str, time: int, dataset: Path, toy_row: Row, benchmark: Benchmark, interrupts: Interrupts
+) -> None:
+    before = contents(dataset)
+    interrupts.event, interrupts.name, interrupts.left = event, name, time
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            write_dataset([toy_row], dataset, benchmark)
+    finally:
+        interrupts.left = 0
+    assert contents(dataset) == before
+    assert list(dataset.parent.iterdir()) == [dataset], "nothing is left beside it"
+    with pytest.raises((TypeError, ValueError, pyarrow.ArrowException)):
+        write_dataset([{**toy_row, "year": "no number"}], dataset, benchmark)
+    assert contents(dataset) == before
+    assert list(dataset.parent.iterdir()) == [dataset]
+
+
+def test_the_card_is_read_back_by_the_hub_library(dataset: Path, toy_row: Row) -> None:
+    from huggingface_hub import DatasetCard
+
+    card = DatasetCard.load(dataset / "README.md")
+    assert card.data["pretty_name"] == 'A: "title" | of {{ all }}'
+    assert card.data["lmrbench"]["version"] == card.data["configs"][0]["version"] == "1.2.3"
+    assert card.data["lmrbench"]["sha256"] in card.data["dataset_info"]["description"]
+    assert "| `toy-b` | [A Toy](https://example.org/toy) (Nowhere 2026) |" in card.text
+    assert "canary 42" in card.text
+    assert toy_row["golden_file"] not in card.text
+    registration = yaml.safe_load((dataset / "eval.yaml").read_text())
+    assert registration["name"] == 'A: "title" | of {{ all }}'
+    assert all(task["split"] == "test" for task in registration["tasks"])
+
+
+# --- load -----------------------------------------------------------------------------------------------------------
+
+LOAD = """
+    import sys
+    from datasets import load_dataset
+    from lmrbench_data.loader import dataset_sha256, row_sha256
+    rows = load_dataset(sys.argv[1], split="test")
+    assert all(row_sha256(row) == row["row_sha256"] for row in rows)
+    print(dataset_sha256(rows), len(rows))
+"""
+
+
+@pytest.mark.slow
+def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
+    dataset: Path, toy_row: Row, benchmark: Benchmark, tmp_path: Path
+) -> None:
+    """By name from the working directory, in fresh processes that share a cache, before and after a rebuild."""
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+    options = {"cwd": dataset.parent, "env": environment}
+    built = f"{dataset_sha256(load_rows_of(dataset))} 2"
+    assert python(LOAD, "lmr-bench", **options) == built
+    # A change that alters no size, and the same number of rows.
+    rows = [stamped({**row, "instruction": row["instruction"].swapcase()}) for row in load_rows_of(dataset)]
+    rebuilt = f"{write_dataset(rows, dataset, benchmark)} 2"
+    assert rebuilt != built
+    assert python(LOAD, "lmr-bench", **options) == rebuilt
+    write_dataset(rows[:1], dataset, benchmark)
+    assert python(LOAD, "lmr-bench", **options).endswith(" 1")
+    before_and_after = """
+        import sys
+        from pathlib import Path
+        from datasets import load_dataset
+        from lmrbench_data.dataset.build import FILES, write_dataset
+        from lmrbench_data.tasks.manifest import Benchmark
+        from lmrbench_data.loader import load, load_rows, row_sha256
+        seen = []
+        for year in (2001, 2002):
+            [row] = load_rows("lmr-bench")
+            row["year"] = year
+            row["row_sha256"] = row_sha256(row)
+            write_dataset([row], Path("lmr-bench"), Benchmark("n", "t", "1.2.3", "c", "2026-01-31"))
+            seen += [load_dataset("lmr-bench", split="test")[0]["year"], load("lmr-bench")[0]["year"]]
+        print(*seen)
+    """
+    assert python(before_and_after, **options) == "2001 2001 2002 2002"
+
+
+def test_load_returns_the_built_rows_with_their_features(dataset: Path, tmp_path: Path) -> None:
+    features = Features.from_arrow_schema(schema())
+    rows = load(dataset)
+    assert rows.features == features
+    assert list(rows) == load_rows(dataset) == load_rows_of(dataset)
+    odd = shutil.copytree(dataset, tmp_path / "year=1999" / "lmr-bench")  # a name that Parquet readers take for data
+    assert load(odd).features == features
+
+
+def changed(rows: Sequence[Row], **values: Any) -> list[Row]:
+    return [{**rows[0], **values}, *rows[1:]]
+
+
+def without_stamp(folder: Path) -> None:
+    path = folder / "README.md"
+    path.write_text(path.read_text().replace("lmrbench:", "other:"))
+
+
+def version_of_card(folder: Path) -> None:
+    path = folder / "README.md"
+    path.write_text(path.read_text().replace("  version: 1.2.3", "  version: 1.2.4"))
+
+
+TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a_column": (lambda f: rewrite(f, changed(load_rows_of(f), instruction="easy")), "row 'toy-a' was changed"),
+    "the_hidden_answer": (lambda f: rewrite(f, changed(load_rows_of(f), expected=b"")), "row 'toy-a' was changed"),
+    "a_tolerance": (
+        lambda f: rewrite(f, changed(load_rows_of(f), tests={**load_rows_of(f)[0]["tests"], "seeds": [0]})),
+        "row 'toy-a' was changed",
+    ),
+    "a_row_with_its_hash": (
+        lambda f: rewrite(f, [stamped(changed(load_rows_of(f), instruction="easy")[0]), load_rows_of(f)[1]]),
+        "the rows are not those of the card",
+    ),
+    "a_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256="0" * 64)), "row 'toy-a' was changed"),
+    "no_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256=None)), "row 'toy-a' was changed"),
+    "a_row_removed": (lambda f: rewrite(f, load_rows_of(f)[:1]), "the rows are not those of the card"),
+    "a_row_twice": (lambda f: rewrite(f, load_rows_of(f) * 2), "the rows are not those of the card"),
+    "a_renamed_row": (
+        lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "toy-c"}), load_rows_of(f)[1]]),
+        "the rows are not those of the card",
+    ),
+    "a_name_that_leads_out": (
+        lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "../../../x"}), load_rows_of(f)[1]]),
+        "instance_id '../../../x' is not a plain name",
+    ),
+    "no_rows": (lambda f: rewrite(f, []), "cannot be read (ValueError: no rows)"),
+    "other_columns": (
+        lambda f: pyarrow.parquet.write_table(pyarrow.table({"x": [1]}), f / DATA_FILE),
+        "instance_id None is not a plain name",
+    ),
+    "version_of_the_card": (version_of_card, "rows of version 1.2.3, where the card says 1.2.4"),
+    "damaged_parquet": (
+        lambda f: (f / DATA_FILE).write_bytes((f / DATA_FILE).read_bytes()[:-100]),
+        f"{DATA_FILE} cannot be read",
+    ),
+    "no_parquet": (lambda f: (f / DATA_FILE).unlink(), f"no {DATA_FILE}"),
+    "no_card": (lambda f: (f / "README.md").unlink(), "no README.md"),
+    "no_stamp": (without_stamp, "no `lmrbench` entry"),
+    "no_header": (lambda f: (f / "README.md").write_text("# LMR-Bench\n"), "no `lmrbench` entry"),
+    "header_is_a_list": (lambda f: (f / "README.md").write_text("---\n- a\n---\n"), "no `lmrbench` entry"),
+    "header_is_no_yaml": (lambda f: (f / "README.md").write_text("---\na: [\n---\n"), "no `lmrbench` entry"),
+    "card_is_no_text": (lambda f: (f / "README.md").write_bytes(b"\xff\xfe"), "no `lmrbench` entry"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_tampering_is_detected(name: str, dataset: Path) -> None:
+    tamper, message = TAMPERED[name]
+    assert len(load_rows(dataset)) == 2
+    tamper(dataset)
+    for call in (load, load_rows):
+        with pytest.raises(LoadError) as caught:
+            call(dataset)
+        assert message in str(caught.value)
+        assert str(caught.value).startswith(f"{dataset}: ")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_spec_that_names_nothing_is_one_clear_line(tmp_path: Path) -> None:
+    for spec in ("", "nothing", "a/b/c", str(tmp_path / "gone"), "name@v1"):
+        with pytest.raises(LoadError, match=r"no such folder; give a folder, org/name.* or 'embedded'"):
+            load_rows(spec)
+
+
+def test_loader_alone_needs_nothing_of_the_package(dataset: Path, tmp_path: Path) -> None:
+    """The file that the dataset carries, in a process where `lmrbench_data` cannot be imported."""
+    alone = """
+        import sys
+        sys.modules["lmrbench_data"] = None
+        import loader
+        assert loader.__file__.endswith("lmr-bench/loader.py"), loader.__file__
+        rows = loader.load("lmr-bench")
+        print(loader.unpack(rows[0], "work/repo"), len(rows))
+        try:
+            loader.load("embedded")
+        except loader.LoadError as error:
+            print(error)
+    """
+    printed = python(alone, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(dataset)})
+    assert printed.splitlines() == ["work/repo 2", "dataset 'embedded' needs the package: pip install lmrbench-data"]
+    text = (tmp_path / "work" / "repo" / "scale.py").read_text()
+    assert "raise NotImplementedError" in text
+    assert "value * factor" not in text
+    rows = load_rows(dataset)
+    with pytest.raises(LoadError, match="not an empty folder"):
+        unpack(rows[1], tmp_path / "work" / "repo")
+    assert (tmp_path / "work" / "repo" / "scale.py").read_text() == text
+
+
+# --- diff -----------------------------------------------------------------------------------------------------------
+
+
+def test_diff_names_each_change_and_nothing_else(toy_benchmark: Path, local_sandbox: Sandbox, tmp_path: Path) -> None:
+    record(toy_benchmark, local_sandbox)
+    [old] = rows_of(toy_benchmark)
+    assert list(diff_rows([old], [old])) == []
+    edit(toy_benchmark, "task.yaml", "in the same order", "in the given order")
+    edit(toy_benchmark, "task.yaml", "year: 2026", "year: 2025")
+    edit(toy_benchmark, "repo/helpers.py", "0.0", "1.0")
+    edit(toy_benchmark, "unit_test/cases.py", "3.0)", "4.0)")
+    (toy_benchmark / TASK / "repo" / "new.txt").write_text("new\n")
+    (toy_benchmark / TASK / "repo" / "README.md").unlink()
+    (toy_benchmark / TASK / "repo" / "scale.py").chmod(0o755)
+    record(toy_benchmark, local_sandbox)
+    [new] = rows_of(toy_benchmark)
+    changes = {change.column: change for change in diff_rows([old], [new])}
+    assert {name: change.summary for name, change in changes.items()} == {
+        "contract": "text changed",
+        "year": "2026 -> 2025",
+        "repo_archive/README.md": "file removed",
+        "repo_archive/helpers.py": "file changed",
+        "repo_archive/new.txt": "file added",
+        "repo_archive/scale.py": "made executable",
+        "tests_archive/cases.py": "file changed",
+        "expected": f"bytes differ ({len(old['expected'])} and {len(new['expected'])})",
+    }
+    assert "-OFFSET = 0.0\n+OFFSET = 1.0" in changes["repo_archive/helpers.py"].detail
+    assert "-Return a new list with each value times `factor`, in the same order." in (changes["contract"].detail)
+    other = {**old, "instance_id": "other"}
+    assert [(c.instance_id, c.column, c.summary) for c in diff_rows([old], [other])] == [
+        ("other", "", "added"),
+        ("toy-scale", "", "removed"),
+    ]
+    repacked = stamped({**old, "repo_archive": pack({"a": File(b"a")}), "tests_archive": repack(old["tests_archive"])})
+    found = {change.column: change.summary for change in diff_rows([old], [repacked])}
+    assert found["tests_archive"] == "packed differently, the files are the same"
+
+
+def repack(archive: bytes) -> bytes:
+    import gzip
+
+    return gzip.compress(gzip.decompress(archive), compresslevel=1)
+
+
+def test_the_diff_command_prints_changes_of_two_folders(dataset: Path, benchmark: Benchmark, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write_dataset([stamped({**row, "venue": "Here"}) for row in load_rows(dataset)], other, benchmark)
+    done = warm_cli.run([LMRBENCH, "dataset", "diff", dataset, other], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "toy-a  venue: 'Nowhere 2026' -> 'Here'" in done.stdout
+    assert done.stdout.rstrip().endswith("2 rows differ")
+    same = warm_cli.run([LMRBENCH, "dataset", "diff", dataset, dataset], capture_output=True, text=True, timeout=60)
+    assert same.stdout.strip() == "no difference"

@@ -1,0 +1,277 @@
+"""`lmrbench dataset push` with the real client over HTTP: once, tagged, read back bit for bit, faults at each step."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support import warm_cli
+from support.hub_server import Fault, Hub
+from support.hub_world import PASS_FOR_CHECKED
+from support.toy import write_toy_benchmark
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+REPO = "org/lmr-bench"
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+#: Prints a hash of every cell of every row, as the real `datasets` library reads them.
+LOAD_DATASET = """
+import sys, hashlib, pickle
+from datasets import load_dataset
+rows = load_dataset(sys.argv[1], revision=sys.argv[2] if len(sys.argv) > 2 else None, split="test")
+print(hashlib.sha256(pickle.dumps([sorted(row.items()) for row in rows.to_list()])).hexdigest())
+"""
+
+#: `loader.py` alone, downloaded, with nothing of this package importable.
+LOADER_ALONE = """
+import sys, importlib.util
+sys.modules["lmrbench_data"] = None
+from huggingface_hub import hf_hub_download
+path = hf_hub_download(sys.argv[1], "loader.py", repo_type="dataset", revision=sys.argv[2])
+spec = importlib.util.spec_from_file_location("loader", path)
+loader = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(loader)
+for row in loader.load(f"{sys.argv[1]}@{sys.argv[2]}"):
+    folder = loader.unpack(row, sys.argv[3])
+print((folder / row["goal_file"]).read_text())
+"""
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with Hub() as server:
+        server.add_user("writer", "ann", "org")
+        server.add_user("reader", "ann", "org", role="read")
+        server.add_user("stranger", "bob")
+        server.add_user("old", "ann", "org", expired=True)
+        yield server
+
+
+def command_line(folder: Path, environment: dict[str, str]) -> Command:
+    """The command line in a process of its own, working in `folder`."""
+
+    def run(*arguments: str | Path, token: str = "writer", program: str = "") -> subprocess.CompletedProcess[str]:
+        extra = {"HF_TOKEN": token, "HF_HUB_OFFLINE": "0", "LMRBENCH_CACHE": str(folder / "lmrbench-cache")}
+        command = [sys.executable, "-c", program] if program else [LMRBENCH]
+        line, variables = [*command, *map(str, arguments)], {**os.environ, **environment, **extra}
+        start = subprocess.run if program == LOADER_ALONE else warm_cli.run
+        return start(line, cwd=folder, env=variables, capture_output=True, text=True, timeout=240)
+
+    return run
+
+
+@pytest.fixture
+def lmrbench(tmp_path: Path, hub: Hub) -> Command:
+    """As `ann` unless told otherwise, with the Hub of the test."""
+    return command_line(tmp_path, hub.environment(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a benchmark, its build, and the record of its check; made once."""
+    folder = tmp_path_factory.mktemp("prepared")
+    build(command_line(folder, {}), write_toy_benchmark(folder / "benchmark"))
+    return folder
+
+
+@pytest.fixture
+def built(tmp_path: Path, prepared: Path) -> Path:
+    """A benchmark, built into `lmr-bench` and recorded as checked in Docker (one test below checks it for real)."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "benchmark"
+
+
+def build(lmrbench: Command, benchmark: Path, *, version: str = "0.1.0", checked: bool = True) -> None:
+    path = benchmark / "benchmark.yaml"
+    path.write_text(
+        "".join(f"version: {version}\n" if "version:" in s else s for s in path.read_text().splitlines(True))
+    )
+    for verb, *options in (("record", "--sandbox", "local"), ("build",)):
+        done = lmrbench("dataset", verb, "--benchmark", benchmark, *options)
+        assert done.returncode == 0, done.stderr
+    if checked:
+        assert lmrbench(program=PASS_FOR_CHECKED).returncode == 0
+
+
+def push(lmrbench: Command, benchmark: Path, *options: str, token: str = "writer") -> tuple[int, str]:
+    done = lmrbench("dataset", "push", REPO, "--benchmark", benchmark, "--yes", *options, token=token)
+    assert "Traceback" not in done.stderr
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def commits(hub: Hub) -> list[str]:
+    return [commit.title for commit in hub.repo(REPO).commits.values()]
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(600)
+def test_check_push_and_load(tmp_path: Path, hub: Hub, lmrbench: Command) -> None:
+    """The story of a maintainer, with a real check in Docker; then the same rows bit for bit, and loader.py alone."""
+    benchmark = write_toy_benchmark(tmp_path / "benchmark")
+    build(lmrbench, benchmark, checked=False)
+    code, said = push(lmrbench, benchmark)
+    assert (code, said) == (
+        1,
+        "error: lmr-bench: not checked in Docker: toy-scale; run `lmrbench dataset check --sandbox docker`",
+    )
+    done = lmrbench("dataset", "check", "--benchmark", benchmark, "--sandbox", "docker")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    code, said = push(lmrbench, benchmark, "--dry-run")
+    assert code == 0
+    assert "toy-scale  row: added" in said
+    assert ("datasets", REPO) not in hub.store.repos, "a dry run changes nothing"
+    code, said = push(lmrbench, benchmark)
+    assert code == 0, said
+    assert "pushed: org/lmr-bench@v0.1.0" in said
+    assert {name: hashlib.sha256(data).hexdigest() for name, data in hub.files(REPO).items() if name[0] != "."} == {
+        str(path.relative_to(tmp_path / "lmr-bench")): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in (tmp_path / "lmr-bench").rglob("*.*")
+    }
+    local = lmrbench(str(tmp_path / "lmr-bench"), program=LOAD_DATASET)
+    remote = lmrbench(REPO, "v0.1.0", program=LOAD_DATASET)
+    assert local.stdout == remote.stdout != ""
+    done = lmrbench(REPO, "v0.1.0", tmp_path / "unpacked", program=LOADER_ALONE)
+    assert "raise NotImplementedError" in done.stdout, done.stderr
+
+    code, said = push(lmrbench, benchmark)
+    assert (code, "is there already" in said) == (0, True)
+    assert len(commits(hub)) == 2, "pushing again changes nothing"
+
+
+@pytest.mark.slow
+def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: Command, built: Path) -> None:
+    assert push(lmrbench, built)[0] == 0
+    hub.commit(REPO, {**hub.files(REPO), "notes.txt": b"left behind"}, "main")
+    task = built / "90-toy" / "task.yaml"
+    task.write_text(task.read_text().replace("Return a new list", "Give back a new list"))
+    build(lmrbench, built)
+    code, said = push(lmrbench, built)
+    assert (code, "v0.1.0 is published with other content; raise `version`" in said) == (1, True)
+
+    build(lmrbench, built, version="0.2.0")
+    done = lmrbench("dataset", "push", REPO, "--benchmark", built, "--json", "--dry-run")
+    plan = json.loads(done.stdout)
+    assert (plan["tag"], plan["pushed"], plan["removed"]) == ("v0.2.0", False, ["notes.txt"])
+    assert {(item["instance_id"], item["column"]) for item in plan["changes"]} == {
+        ("toy-scale", "contract"),
+        ("toy-scale", "benchmark_version"),
+    }
+    assert push(lmrbench, built)[0] == 0
+    assert "notes.txt" not in hub.files(REPO)
+    assert ".gitattributes" in hub.files(REPO)
+    assert hub.repo(REPO).resolve("v0.1.0").sha != hub.repo(REPO).resolve("v0.2.0").sha == hub.repo(REPO).refs["main"]
+
+    build(lmrbench, built, version="0.1.9")
+    code, said = push(lmrbench, built)
+    assert (code, "v0.2.0 is newer than v0.1.9" in said) == (1, True)
+
+
+@pytest.mark.slow
+def test_what_is_not_a_clean_build_is_refused(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path) -> None:
+    folder = tmp_path / "lmr-bench"
+    card = (folder / "README.md").read_text()
+
+    def refused() -> str:
+        code, said = push(lmrbench, built)
+        assert code == 1
+        assert "\n" not in said
+        return said
+
+    (folder / "README.md").write_text(card + "\nEdited by hand.\n")
+    assert "dirty, README.md is not what this version writes; run `lmrbench dataset build`" in refused()
+    (folder / "README.md").write_text(card)
+    (folder / "golden.py").write_text("answer = 42\n")
+    assert "dirty, holds golden.py" in refused()
+    (folder / "golden.py").unlink()
+    (folder / "loader.py").unlink()
+    assert "dirty, loader.py" in refused()
+    (built / "benchmark.yaml").write_text((built / "benchmark.yaml").read_text().replace("0.1.0", "0.3.0"))
+    assert "is version 0.1.0, benchmark.yaml says 0.3.0" in refused()
+    folder.rename(tmp_path / "elsewhere")
+    assert "lmr-bench" in refused()
+    assert hub.store.repos == {}
+
+
+#: Faults, and what a push then says; "" if it succeeds all the same.
+FAULTS: dict[str, tuple[list[Fault], int, str]] = {
+    "lost answer to the repository": ([Fault("POST /api/repos/create", "lose")], 0, ""),
+    "lost answer to the commit": ([Fault("POST .*/commit/main", "lose")], 0, ""),
+    "dropped commit": ([Fault("POST .*/commit/main", "drop")], 0, ""),
+    "server error at the commit": ([Fault("POST .*/commit/main", 500, times=2)], 0, ""),
+    "rate limit at the commit": ([Fault("POST .*/commit/main", 429, headers={"Retry-After": "1"})], 0, ""),
+    "lost answer to the tag": ([Fault("POST .*/tag/", "lose")], 0, ""),
+    "failed upload": ([Fault("PUT /upload", 503)], 0, ""),
+    "somebody was faster": ([Fault("POST .*/commit/main", 412)], 1, "the repository has changed meanwhile"),
+    "no answer at all": ([Fault("", "drop", times=999)], 3, "the Hub does not answer"),
+    "a Hub that stays broken": ([Fault("POST .*/commit/main", 500, times=99)], 3, "the Hub failed with 500"),
+}
+
+
+LOCK = """
+from pathlib import Path
+from lmrbench_evaluate.checks.proved import write_proofs
+from lmrbench_data.tasks.task import load_tasks
+
+write_proofs(load_tasks(benchmark=Path("benchmark")), Path("benchmark"))
+"""
+
+
+def test_what_another_machine_proved_is_taken(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path) -> None:
+    """proved.json counts as long as nothing that was looked at has changed: row, variants, recording."""
+    shutil.rmtree(tmp_path / "lmrbench-cache")
+    refused = "error: lmr-bench: not checked in Docker: toy-scale; run `lmrbench dataset check --sandbox docker`"
+    assert push(lmrbench, built) == (1, refused)
+    assert lmrbench(program=LOCK).returncode == 0
+    code, said = push(lmrbench, built, "--dry-run")
+    assert code == 0, said
+    variant = next(built.glob("90-toy/variants/*/valid/*.py"))
+    variant.write_text(variant.read_text() + "# Changed.\n")
+    assert push(lmrbench, built) == (1, refused)
+    assert lmrbench(program=LOCK).returncode == 0
+    paper = built / "90-toy" / "paper.md"
+    paper.write_text(paper.read_text() + "\nAnother sentence.\n")
+    assert lmrbench(program=LOCK).returncode == 0
+    assert push(lmrbench, built) == (1, refused), "what is proved is not what was built"
+    build(lmrbench, built, checked=False)
+    code, said = push(lmrbench, built)
+    assert code == 0, said
+    assert "tags/v0.1.0" in hub.repo(REPO).refs
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.sampled(3)
+@pytest.mark.slow
+def test_nothing_is_lost_or_doubled(fault: str, hub: Hub, lmrbench: Command, built: Path) -> None:
+    hub.faults, expected, message = FAULTS[fault]
+    code, said = push(lmrbench, built)
+    assert code == expected, said
+    assert message in said
+    hub.faults = []
+    assert push(lmrbench, built)[0] == 0
+    assert [title.partition(" (")[0] for title in commits(hub)] == ["initial commit", "LMR-Bench v0.1.0"]
+    assert hub.repo(REPO).refs["tags/v0.1.0"] == hub.repo(REPO).refs["main"]
+
+
+@pytest.mark.parametrize(
+    ("token", "reason"),
+    [
+        ("old", "token is missing or expired"),
+        ("reader", "needs the `write` role"),
+        ("stranger", "needs the `write` role"),
+    ],
+)
+@pytest.mark.sampled(2)
+@pytest.mark.slow
+def test_tokens_that_may_not(token: str, reason: str, hub: Hub, lmrbench: Command, built: Path) -> None:
+    for option in ("--dry-run", "--private"):
+        code, said = push(lmrbench, built, option, token=token)
+        assert code == 1
+        assert reason in said.splitlines()[-1]
+    assert hub.store.repos == {}

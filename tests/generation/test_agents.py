@@ -1,0 +1,524 @@
+"""`lmrbench agent run` on real containers: a scripted model makes real agents read, edit, run and finish."""
+
+import importlib.util
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
+from lmrbench_data.chat.budget import Budget
+from lmrbench_data.chat.prices import Price
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.generation.agents.agent_image import agent_image, find_agent_image
+from lmrbench_data.generation.agents.agent_runs import open_agent, run_agent
+from lmrbench_data.generation.agents.box import open_box
+from lmrbench_data.generation.agents.relay import Relay
+from lmrbench_data.generation.settings import AgentSettings
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.docker import LABEL, connect
+from support import warm_cli
+from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, calls, solved
+from support.openai_server import Reply, Request, Server
+
+LMRBENCH = [sys.executable, "-c", "import sys; from lmrbench_data.cli import main; sys.exit(main())"]
+
+
+@pytest.fixture
+def openhands(docker_sandbox: Sandbox, toy_row: Any) -> str:
+    try:
+        find_agent_image(connect(), "openhands", toy_row["docker_image"])
+    except InputError as error:
+        pytest.fail(str(error))
+    return "openhands"
+
+
+def containers() -> list[str]:
+    return [
+        item["Id"]
+        for item in connect().containers(all=True, filters={"label": LABEL})
+        if "end = time" in item["Command"]
+    ]
+
+
+@pytest.mark.docker
+def test_a_command_asks_edits_and_is_not_run_twice(
+    run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(f"{MODEL}: {{input_per_mtok: 1.0, output_per_mtok: 10.0}}\n")
+    summary, rows = run(PLAIN, samples=2, prices=prices)
+    assert (summary.done, summary.complete, len(rows)) == (2, True, 2)
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert {(row["setting"], row["track"], row["model_name_or_path"]) for row in rows} == {
+        ("agent:agent", "paper", MODEL)
+    }
+    facts = rows[0]["metadata"]
+    assert (facts["steps"], facts["input_tokens"], facts["output_tokens"]) == (1, 1000, 100)
+    assert facts["cost_usd"] == pytest.approx(0.002)
+    assert facts["exit_status"] == "exit 0"
+    kept = tmp_path / "out" / "trajectories" / "toy-scale-0"
+    assert json.loads((kept / "agent" / "log.json").read_text()) == [ANSWER]
+    assert "returncode=0" in (kept / "output.log").read_text()
+    assert server.requests[0].user.startswith("# Task")
+    asked = len(server.requests)
+    summary, rows = run(PLAIN, samples=2, prices=prices)
+    assert (summary.done, summary.kept, len(rows), len(server.requests)) == (0, 2, 2, asked)
+    with pytest.raises(ArgumentError, match="another model, agent or track"):
+        run(PLAIN, track="contract")
+
+
+@pytest.mark.docker
+def test_nothing_of_the_host_or_the_answer_is_inside(run: Any, toy_row: Any, tmp_path: Path) -> None:
+    (tmp_path / "secret-of-the-host").write_text("x")
+    _, rows = run("""
+        import json, os, pathlib, shutil, socket, subprocess, urllib.request, urllib.error
+        found = {}
+        def tried(name, call):
+            try:
+                found[name] = repr(call())[:300]
+            except Exception as error:
+                found[name] = type(error).__name__
+        tried("network", lambda: socket.create_connection(("1.1.1.1", 53), 3))
+        tried("names", lambda: socket.gethostbyname("example.org"))
+        tried("write", lambda: open("/usr/x", "w"))
+        tried("agent", lambda: open("/agent/agent.py", "a"))
+        tried("root", lambda: os.setuid(0))
+        tried("metadata", lambda: urllib.request.urlopen("http://127.0.0.1:8000/v1/files").read())
+        found["uid"] = os.getuid()
+        found["interfaces"] = sorted(os.listdir("/sys/class/net"))
+        found["environment"] = dict(os.environ)
+        found["work"] = sorted(map(str, pathlib.Path(".").rglob("*")))
+        found["git"] = shutil.which("git")
+        found["mounts"] = pathlib.Path("/proc/mounts").read_text()
+        found["processes"] = [
+            pathlib.Path("/proc", name, "cmdline").read_text() for name in os.listdir("/proc") if name.isdigit()
+        ]
+        text = b"".join(path.read_bytes() for path in pathlib.Path(".").rglob("*") if path.is_file())
+        found["golden"] = b"scaled = [" in text
+        pathlib.Path("trajectory").mkdir()
+        pathlib.Path("trajectory/found.json").write_text(json.dumps(found))
+    """)
+    assert rows[0]["metadata"]["exit_status"] == "exit 0"
+    found = json.loads((tmp_path / "out" / "trajectories" / "toy-scale-0" / "agent" / "found.json").read_text())
+    assert found["interfaces"] == ["lo"]
+    assert (found["network"], found["names"]) == ("OSError", "gaierror")
+    assert (found["write"], found["agent"], found["root"]) == ("OSError", "PermissionError", "PermissionError")
+    assert found["metadata"] == "HTTPError"
+    assert found["uid"] == 65534
+    assert found["golden"] is False
+    assert found["git"] is None
+    repo = {
+        "repo",
+        "repo/README.md",
+        "repo/helpers.py",
+        "repo/scale.py",
+        "repo/tests",
+        "repo/tests/test_smoke.py",
+    }
+    names = {"TASK.md", "paper.md", *repo}
+    assert set(found["work"]) == names
+    everything = json.dumps(found)
+    assert KEY not in everything
+    assert "secret-of-the-host" not in everything
+    assert str(tmp_path) not in everything
+    assert rows[0]["model_patch"] == ""
+
+
+@pytest.mark.docker
+def test_a_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any, local_sandbox: Sandbox) -> None:
+    """It works, then forks until it may not, and never ends."""
+    _, rows = run(
+        PLAIN
+        + """
+    import os, time
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            time.sleep(1)
+    """,
+        timeout_s=12.0,
+    )
+    facts = rows[0]["metadata"]
+    assert facts["exit_status"] == "time_limit"
+    assert 11 < facts["duration_s"] < 60
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert not containers()
+
+
+@pytest.mark.docker
+def test_what_is_left_in_the_repository_cannot_hurt(run: Any, tmp_path: Path) -> None:
+    """Links out of it, a file with a hole of terabytes, no repository at all."""
+    for text, problem in (
+        ("import os; os.symlink('/etc', 'repo/etc'); os.symlink('/etc/passwd', 'repo/p')", None),
+        ("import shutil, os; shutil.rmtree('repo'); os.symlink('/usr', 'repo')", "is gone"),
+        ("import os; os.truncate(os.open('repo/a_hole', os.O_RDWR | os.O_CREAT), 2**40)", "more than"),
+        ("import shutil; shutil.rmtree('repo')", "is gone"),
+    ):
+        (tmp_path / "out" / "predictions.jsonl").unlink(missing_ok=True)
+        summary, rows = run(text)
+        assert summary.complete, summary
+        assert rows[0]["model_patch"] == ""
+        assert problem is None or problem in rows[0]["metadata"]["problem"]
+
+
+@pytest.mark.docker
+def test_a_silent_server_is_no_answer(run: Any, server: Server) -> None:
+    server.judge = lambda request: Reply(503, {"error": {"message": "overloaded"}})
+    summary, rows = run(PLAIN)
+    assert rows == []
+    assert (summary.errors, summary.complete) == (1, False)
+    assert "503" in summary.first_error
+    server.judge = lambda request: ANSWER
+    assert run(PLAIN)[0].done == 1
+
+
+def test_a_relay_keeps_to_its_model_and_its_limits(server: Server) -> None:
+    def ask(relay: Relay, **more: Any) -> int:
+        body = {"model": MODEL, "messages": [{"role": "user", "content": "x"}], **more}
+        return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode()).status
+
+    relay = Relay(MODEL, server.base_url, budget=Budget(), max_steps=2)
+    assert (ask(relay, model="dearer"), ask(relay, n=50)) == (400, 400)
+    assert relay.answer("POST", "/v1/files", b"{}").status == 404
+    assert relay.answer("GET", "/v1/models", b"").status == 200
+    assert relay.answer("POST", "/v1/chat/completions", b"[").status == 400
+    assert not server.requests
+    assert [ask(relay) for _ in range(3)] == [200, 200, 403]
+    assert (relay.limit, relay.steps) == ("step_limit", 2)
+    relay = Relay(MODEL, server.base_url, budget=Budget(0.003, Price(1.0, 10.0)))
+    assert [ask(relay) for _ in range(3)] == [200, 200, 403]
+    assert relay.limit == "cost_limit"
+    stream = Reply(
+        body=b'data: {}\n\ndata: {"usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\ndata: [DONE]\n',
+        headers={"Content-Type": "text/event-stream"},
+    )
+    server.script = [stream, Reply(302, {}, {"Location": "http://127.0.0.1:1/"}), Reply(401, {})]
+    relay = Relay(MODEL, server.base_url, budget=Budget())
+    assert ask(relay, stream=True) == 200
+    assert (relay.input_tokens, relay.output_tokens) == (7, 3)
+    assert (ask(relay), ask(relay)) == (502, 401)
+    assert "401" in relay.failure
+
+
+def test_what_cannot_be_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ArgumentError, match=r"agent_files: .*none: no such folder"):
+        open_agent("python x.py", tmp_path / "none")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "files").mkdir()
+    for place in ("x.py", "files/y.py"):
+        (tmp_path / place).write_text("")
+    for command, files in (("python x.py", None), ("python x.py", "files"), ("python files/y.py", "files")):
+        with pytest.raises(ArgumentError, match=f"agent_files: '{command[7:]}' of the command is not in the"):
+            open_agent(command, tmp_path / files if files else None)
+    assert open_agent("python y.py", tmp_path / "files").name == "y"
+    os.truncate(tmp_path / "files" / "y.py", 33 * 2**20)
+    with pytest.raises(ArgumentError, match=r"agent_files: .*: more than 32 MB"):
+        open_agent("python y.py", tmp_path / "files")
+    with pytest.raises(ArgumentError, match="is empty"):
+        open_agent(" ")
+    monkeypatch.setenv("LMRBENCH_AGENTS_PATH", str(tmp_path))
+    with pytest.raises(InputError, match="pip install --target"):
+        open_agent("mini-swe-agent")
+    monkeypatch.delenv("LMRBENCH_AGENTS_PATH")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"lmrbench-data\[agents\]"):
+        open_agent("mini-swe-agent")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    with pytest.raises(InfraError, match="no Docker daemon answers"):
+        run_agent(AgentSettings(agent="true", model=MODEL, out=tmp_path / "o", base_url="http://127.0.0.1:1/v1"), [])
+
+
+# --- agents that others wrote -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_mini_swe_agent_reads_edits_runs_and_finishes(
+    mini: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    server.judge = calls(*map(bash, (READ, EDIT, TRY, DONE)))
+    _, rows = run(agent=mini)
+    facts = rows[0]["metadata"]
+    assert (facts["exit_status"], facts["steps"]) == ("Submitted", 4)
+    assert rows[0]["setting"] == "agent:mini-swe-agent"
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    text = (tmp_path / "out" / "trajectories" / "toy-scale-0" / "trajectory.json").read_text()
+    trajectory = json.loads(text)
+    assert trajectory["trajectory_format"] == "mini-swe-agent-1.1"
+    seen = [message["content"] for message in trajectory["messages"] if message["role"] == "tool"]
+    assert "65534" in seen[0]
+    assert "[3.0, 6.0]" in seen[2]
+    assert KEY not in text
+    assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("python typing_error.py", "exit 2: python: can't open file '/work/typing_error.py'"),
+        ("no-such-program", "exit 126: .*no-such-program"),
+        ("python agent.py", "exit 1: ModuleNotFoundError: No module named 'my_library'"),
+    ],
+)
+def test_a_command_that_cannot_start_is_no_answer(run: Any, command: str, said: str) -> None:
+    """A slip of the user's must not become a malformed row of every instance."""
+    summary, rows = run("import my_library", agent=command)
+    assert (rows, summary.errors, summary.complete) == ([], 1, False)
+    assert re.search(f"{command.split()[-1]}.* did not start .{said}", summary.first_error), summary.first_error
+
+
+@pytest.mark.docker
+def test_an_agent_that_cannot_start_is_no_answer(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "agents" / "minisweagent").mkdir(parents=True)
+    monkeypatch.setenv("LMRBENCH_AGENTS_PATH", str(tmp_path / "agents"))
+    summary, rows = run(agent="mini-swe-agent")
+    assert (rows, summary.errors, summary.complete) == ([], 1, False)
+    assert "mini-swe-agent did not start (exit 1: ImportError" in summary.first_error
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_mini_swe_agent_keeps_to_its_limits(
+    mini: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    server.judge = calls(bash(EDIT), bash("true"))
+    _, rows = run(agent=mini, max_steps=3)
+    assert (rows[0]["metadata"]["exit_status"], rows[0]["metadata"]["steps"]) == ("step_limit", 3)
+    (tmp_path / "out" / "predictions.jsonl").unlink()
+    server.judge = calls(bash(EDIT), bash("sleep 1000"))
+    _, rows = run(agent=mini, timeout_s=25.0)
+    assert rows[0]["metadata"]["exit_status"] == "time_limit"
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert not containers()
+
+
+def terminal(command: str) -> tuple[str, dict[str, Any]]:
+    """A tool of OpenHands."""
+    return "terminal", {"command": command}
+
+
+#: With tools of OpenHands: edit the file, and be done.
+OPENHANDS_EDIT = (
+    "file_editor",
+    {
+        "command": "str_replace",
+        "path": "/work/repo/scale.py",
+        "old_str": "    raise NotImplementedError",
+        "new_str": ANSWER,
+    },
+)
+OPENHANDS_DONE = ("finish", {"message": "It is written."})
+
+
+def observed(folder: Path) -> list[str]:
+    """What OpenHands' tools gave back, from the events of a trajectory."""
+    events = [json.loads(line) for line in (folder / "trajectory.jsonl").read_text().splitlines()]
+    found = [event["observation"] for event in events if event["kind"] == "ObservationEvent"]
+    return ["".join(part.get("text", "") for part in item["content"]) for item in found]
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_openhands_reads_edits_runs_and_finishes(
+    openhands: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(f"{MODEL}: {{input_per_mtok: 1.0, output_per_mtok: 10.0}}\n")
+    libraries = "python -c 'import sys, torch; print(sys.version_info[:2], torch.ones(2).sum())'"
+    server.judge = calls(*map(terminal, (READ, libraries)), OPENHANDS_EDIT, terminal(TRY), OPENHANDS_DONE)
+    _, rows = run(agent=openhands, prices=prices)
+    facts = rows[0]["metadata"]
+    assert (facts["exit_status"], facts["steps"]) == ("finished", 5)
+    assert (facts["input_tokens"], facts["output_tokens"]) == (5000, 500)
+    assert facts["cost_usd"] == pytest.approx(0.01)
+    assert facts["image"] == find_agent_image(connect(), openhands, toy_row["docker_image"])
+    assert rows[0]["setting"] == "agent:openhands"
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    folder = tmp_path / "out" / "trajectories" / "toy-scale-0"
+    seen = observed(folder)
+    assert "raise NotImplementedError" in seen[0]
+    assert "65534" in seen[0]
+    assert "(3, 11) tensor(2.)" in seen[1]
+    assert "[3.0, 6.0]" in seen[3]
+    assert KEY not in "".join(path.read_text() for path in folder.iterdir())
+    assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert "# Task" in json.dumps(server.requests[0].body["messages"])
+    asked = len(server.requests)
+    assert run(agent=openhands, prices=prices)[0].kept == 1
+    assert len(server.requests) == asked
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_openhands_sees_nothing_of_the_host_and_no_network(
+    openhands: str, run: Any, server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "secret-of-the-host").write_text("x")
+    dial = "python -c 'import socket; socket.create_connection((\"1.1.1.1\", 53), 3)'"
+    ask = "python -c 'import urllib.request as r; r.urlopen(\"http://127.0.0.1:8000/v1/files\")'"
+    looks = ("ls /sys/class/net", dial, ask, "touch /opt/openhands/x /agent/x", "ls -A /work", "env; cat /proc/mounts")
+    server.judge = calls(*map(terminal, looks), OPENHANDS_DONE)
+    _, rows = run(agent=openhands)
+    assert rows[0]["metadata"]["exit_status"] == "finished"
+    assert rows[0]["model_patch"] == ""
+    links, dialled, other, written, work, rest = observed(tmp_path / "out" / "trajectories" / "toy-scale-0")[:6]
+    assert links.split()[0] == "lo"
+    assert "Network is unreachable" in dialled
+    assert "HTTP Error 404" in other
+    assert written.count("Read-only file system") + written.count("Permission denied") == 2
+    assert set(work.split()) >= {"TASK.md", "paper.md", "repo"}
+    assert not {"trajectory", ".lmrbench.json", "golden_files"} & set(work.split())
+    for hidden in (KEY, "secret-of-the-host", str(tmp_path)):
+        assert hidden not in work + rest
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_openhands_keeps_to_its_limits(
+    openhands: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    server.judge = calls(OPENHANDS_EDIT, terminal("date +%N"))
+    _, rows = run(agent=openhands, max_steps=3)
+    assert (rows[0]["metadata"]["exit_status"], rows[0]["metadata"]["steps"]) == ("step_limit", 3)
+    assert len(server.requests) == 3
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    (tmp_path / "out" / "predictions.jsonl").unlink()
+    released = threading.Event()
+
+    def hangs(request: Request) -> Reply:
+        if len(server.requests) > 4:
+            released.wait(150)
+        return calls(OPENHANDS_EDIT)(request)
+
+    server.judge = hangs
+    _, rows = run(agent=openhands, timeout_s=90.0)
+    released.set()
+    assert rows[0]["metadata"]["exit_status"] == "time_limit"
+    assert 89 < rows[0]["metadata"]["duration_s"] < 150
+    assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
+    assert not containers()
+    assert observed(tmp_path / "out" / "trajectories" / "toy-scale-0")
+
+
+@pytest.mark.docker
+def test_an_agent_without_its_image_is_one_line(toy_row: Any, docker_sandbox: Sandbox, tmp_path: Path) -> None:
+    row = {**toy_row, "docker_image": "lmrbench/none:000000000000"}
+    settings = AgentSettings(agent="openhands", model=MODEL, out=tmp_path / "out", base_url="http://127.0.0.1:1/v1")
+    with pytest.raises(InputError, match=r"^openhands has no image on lmrbench/none:0{12} yet; build it"):
+        run_agent(settings, [row])
+
+
+def test_an_agents_image_follows_the_tasks_image() -> None:
+    one, other = (agent_image("openhands", base) for base in ("lmrbench/a:1", "lmrbench/b:2"))
+    assert one.tag.startswith("lmrbench/openhands:")
+    assert one.tag != other.tag
+    assert b"ARG ENVIRONMENT=lmrbench/a:1\n" in one.context()
+    with pytest.raises(InputError, match="known: openhands"):
+        agent_image("nobody", "lmrbench/a:1")
+
+
+@pytest.mark.docker
+def test_a_box_keeps_streams_apart_and_bounded(toy_row: Any, docker_sandbox: Any) -> None:
+    with open_box(docker_sandbox, docker_sandbox.prepare(toy_row["docker_image"]), 60) as box:
+        output = io.BytesIO()
+        script = "import sys; print('x' * 10**6); print('problem', file=sys.stderr)"
+        done = box.execute(["python", "-c", script], time_s=60, output_bytes=1000, stdout=output)
+    assert (done.output, done.status, output.getvalue()) == (b"problem\n", 0, b"x" * 1000)
+
+
+# --- killed -----------------------------------------------------------------------------------------------------------
+
+
+def killed_and_repeated(
+    line: list[str], how: signal.Signals, stuck: threading.Event, folder: Path
+) -> tuple[dict[str, Any], str]:
+    """Kill a run when it is stuck, look that no container is left, run it again; its summary, and what both said."""
+    killed = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert stuck.wait(120), killed.communicate(timeout=10)
+    assert containers()
+    killed.send_signal(how)
+    _, said = killed.communicate(timeout=60)
+    assert killed.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL), said
+    until = time.monotonic() + 30
+    while containers() and time.monotonic() < until:
+        time.sleep(0.5)
+    assert not containers()
+    done = warm_cli.run([*line, "--json"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), said + done.stderr
+
+
+def two_samples(server: Server, *agent: str) -> list[str]:
+    line = [*LMRBENCH, "agent", "run", *agent, "--model", MODEL, "--base-url", server.base_url]
+    return [*line, "--samples", "2", "--workers", "1", "--out", "out", "--dataset", "toy"]
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_leaves_no_container_and_goes_on(
+    how: signal.Signals,
+    server: Server,
+    toy_row: Any,
+    tmp_path: Path,
+    docker_sandbox: Sandbox,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_dataset([toy_row], tmp_path / "toy", load_benchmark())
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "agent.py").write_text(textwrap.dedent(PLAIN))
+    stuck = threading.Event()
+
+    def second_hangs(request: Request) -> str:
+        if len(server.requests) == 2:
+            stuck.set()
+            time.sleep(5)
+        return ANSWER
+
+    server.judge = second_hangs
+    line = two_samples(server, "--agent", "python agent.py", "--agent-files", "files")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    summary, said = killed_and_repeated(line, how, stuck, tmp_path)
+    assert not list(temporary.glob("lmrbench-*"))
+    assert (summary["done"], summary["kept"], summary["complete"]) == (1, 1, True)
+    assert "toy-scale, sample 1: exit 0, a patch, 1 steps" in said
+    assert KEY not in said + (tmp_path / "out" / "predictions.jsonl").read_text()
+
+
+@pytest.mark.agents
+@pytest.mark.docker
+def test_a_killed_run_of_openhands_asks_nothing_twice(
+    openhands: str, server: Server, toy_row: Any, tmp_path: Path, docker_sandbox: Sandbox
+) -> None:
+    write_dataset([toy_row], tmp_path / "toy", load_benchmark())
+    stuck = threading.Event()
+
+    def fourth_hangs(request: Request) -> Reply:
+        """The second answer for the second sample."""
+        if len(server.requests) == 4:
+            stuck.set()
+            time.sleep(5)
+        return calls(OPENHANDS_EDIT, OPENHANDS_DONE)(request)
+
+    server.judge = fourth_hangs
+    line = two_samples(server, "--agent", openhands)
+    summary, said = killed_and_repeated(line, signal.SIGKILL, stuck, tmp_path)
+    assert (summary["done"], summary["kept"], summary["complete"]) == (1, 1, True)
+    assert "toy-scale, sample 1: finished, a patch, 2 steps" in said
+    assert len(server.requests) == 6
+    assert KEY not in said + (tmp_path / "out" / "predictions.jsonl").read_text()

@@ -1,0 +1,244 @@
+"""`lmrbench generate` and `run` against a loopback server: settings, rows, faults, resuming, the way to a report."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lmrbench_data import api
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.generation.prompt import SETTINGS, build_prompt
+from lmrbench_data.loader import read_archive
+from lmrbench_data.tasks.manifest import load_benchmark
+from support import warm_cli
+from support.openai_server import Reply, Request, Server, completion
+from support.toy import TOY_ANSWER
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+PAPER = "Each number is multiplied by a factor."
+TOO_LONG = {
+    "error": {"message": "This model's maximum context length is 8192 tokens.", "code": "context_length_exceeded"}
+}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with Server() as running:
+        running.judge = lambda request: f"Here it is:\n\n```python\n{TOY_ANSWER}```\n"
+        yield running
+
+
+@pytest.fixture
+def toy(toy_row: DatasetRow, tmp_path: Path) -> Path:
+    """A dataset of three instances that are the toy task under other names."""
+    from lmrbench_data.loader import row_sha256
+
+    rows = [{**toy_row, "instance_id": f"toy-{name}"} for name in "abc"]
+    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], tmp_path / "toy", load_benchmark())
+    return tmp_path / "toy"
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def shown(row: DatasetRow, **options: Any) -> str:
+    return build_prompt(row, paper=PAPER, **options).messages[1]["content"]
+
+
+def test_each_setting_shows_what_its_name_says(toy_row: DatasetRow) -> None:
+    """Of the paper's table: Section 4.1 and the ablations of Section 5.2."""
+    masked = read_archive(toy_row["repo_archive"])["scale.py"].data.decode()
+    helper, readme = "OFFSET = 0.0", "Run `python scale.py`"
+    seen = {
+        setting: [part in shown(toy_row, setting=setting) for part in (PAPER, masked.strip(), helper, readme)]
+        for setting in SETTINGS
+    }
+    assert seen == {
+        "standard": [True, True, True, False],
+        "paper-only": [True, False, False, False],
+        "paper+goal-file": [True, True, False, False],
+        "full-repo": [True, True, True, True],
+    }
+    for setting in SETTINGS:
+        for track in ("paper", "contract"):
+            text = shown(toy_row, setting=setting, track=track)
+            assert toy_row["instruction"].strip() in text
+            assert (toy_row["contract"].strip() in text) is (track == "contract")
+            assert "scaled = [" not in text
+    order = [shown(toy_row).index(part) for part in (masked.strip(), PAPER, toy_row["instruction"].strip(), helper)]
+    assert order == sorted(order), "the order of Appendix D"
+    with pytest.raises(ArgumentError, match="'everything' is unknown"):
+        build_prompt(toy_row, setting="everything")
+
+
+def test_what_does_not_fit_is_cut_by_the_rule_and_said(toy_row: DatasetRow) -> None:
+    paper = "".join(f"Sentence {number}. " for number in range(2000))
+    whole = build_prompt(toy_row, paper=paper)
+    assert whole.cut == ()
+    smaller = build_prompt(toy_row, paper=paper, max_tokens=whole.tokens - 1)
+    assert smaller.cut == ("file helpers.py",)
+    half = build_prompt(toy_row, paper=paper, max_tokens=whole.tokens // 2)
+    assert half.cut[0] == "file helpers.py"
+    assert re.fullmatch(r"paper after its first [1-5] tenths", half.cut[-1])
+    text = half.messages[1]["content"]
+    assert "Sentence 0." in text
+    assert "Sentence 1999." not in text
+    assert "[the rest of the paper was left out]" in text
+    assert toy_row["instruction"].strip() in text
+    with pytest.raises(InputError, match="toy-scale: request and goal file alone have"):
+        build_prompt(toy_row, paper=paper, max_tokens=100)
+
+
+def test_rows_say_how_they_came_to_be(server: Server, toy: Path, tmp_path: Path) -> None:
+    out, prices = tmp_path / "out" / "p.jsonl", tmp_path / "prices.yaml"
+    prices.write_text(yaml.safe_dump({"m": {"input_per_mtok": 1.0, "output_per_mtok": 10.0}}))
+    summary = api.generate(
+        *("m", out), base_url=server.base_url, samples=2, temperature=0.8, prices=prices, dataset=str(toy), workers=3
+    )
+    assert (summary.asked, summary.kept, summary.complete, summary.unusable) == (6, 0, True, 0)
+    assert summary.cost_usd == pytest.approx(6 * 0.002)
+    rows = rows_of(out)
+    assert {(row["instance_id"], row["sample"]) for row in rows} == {(f"toy-{n}", k) for n in "abc" for k in (0, 1)}
+    first = rows[0]
+    assert (first["setting"], first["track"], first["model_name_or_path"]) == ("standard", "paper", "m")
+    assert first["function"].startswith("Here it is"), "the raw answer: evaluation finds the code in it"
+    facts = first["metadata"]
+    assert facts["tolerated"] == ["prose", "fences"]
+    assert (facts["temperature"], facts["finish_reason"], facts["cost_usd"]) == (0.8, "stop", pytest.approx(0.002))
+    assert (facts["input_tokens"], facts["output_tokens"], facts["cut"]) == (1000, 100, [])
+    sent = server.requests[0].body["messages"]
+    assert [message["role"] for message in sent] == ["system", "user"]
+    asked = len(server.requests)
+    again = api.generate("m", out, base_url=server.base_url, samples=3, dataset=str(toy))
+    assert (again.kept, again.asked) == (6, 3)
+    assert len(server.requests) == asked + 3, "nothing is asked twice"
+    api.generate("m", out, base_url=server.base_url, track="contract", dataset=str(toy))
+    assert Counter(row["track"] for row in rows_of(out)) == {"paper": 9, "contract": 3}
+    run = api.evaluate(str(out), tmp_path / "run", dataset=str(toy), sandbox="local")
+    assert run.complete
+
+
+#: what the model says → what the row notes
+ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "bare": (TOY_ANSWER, {"tolerated": []}),
+    "thoughts": (f"<think>\nWell.\n</think>\n{TOY_ANSWER}", {"tolerated": ["thoughts"]}),
+    "whole file": (f"import math\n\nX = 1\n\n{TOY_ANSWER}", {"tolerated": ["more than the function"]}),
+    "empty": (Reply(body=completion("")), {"problem": "it is empty (finish_reason stop)"}),
+    "prose alone": ("I cannot.", {"problem": "no definition of 'scale' in the answer"}),
+    "cut": (
+        Reply(body=completion("def scale(values,", finish_reason="length")),
+        {"finish_reason": "length"},
+    ),
+    "no usage": (Reply(body=completion(TOY_ANSWER, usage=None)), {"input_tokens": None, "cost_usd": None}),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_whatever_a_model_answers_is_a_row(name: str, server: Server, toy: Path, tmp_path: Path) -> None:
+    said, noted = ANSWERS[name]
+    server.judge = lambda request: said
+    summary = api.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, dataset=str(toy), instances=["toy-a"])
+    [row] = rows_of(tmp_path / "p.jsonl")
+    assert {key: row["metadata"][key] for key in noted} == noted
+    assert summary.complete
+    assert summary.unusable == ("tolerated" not in row["metadata"])
+    run = api.evaluate(str(tmp_path / "p.jsonl"), tmp_path / "run", dataset=str(toy), sandbox="local")
+    [result] = run.results()
+    assert (result["status"] == "malformed") is bool(summary.unusable)
+
+
+def test_a_prompt_that_is_too_long_for_the_server_is_cut_once(server: Server, toy: Path, tmp_path: Path) -> None:
+    def picky(request: Request) -> str | Reply:
+        return Reply(400, TOO_LONG) if "OFFSET = 0.0" in request.user else TOY_ANSWER
+
+    server.judge = picky
+    options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "instances": ["toy-a"], "workers": 1}
+    assert api.generate("m", tmp_path / "p.jsonl", samples=3, **options).complete
+    assert [row["metadata"]["cut"] for row in rows_of(tmp_path / "p.jsonl")] == [["file helpers.py"]] * 3
+    assert len(server.requests) == 4
+    server.judge = lambda request: Reply(400, TOO_LONG)
+    hopeless = api.generate("m", tmp_path / "q.jsonl", **options)
+    assert (hopeless.complete, hopeless.errors) == (False, 1)
+    assert rows_of(tmp_path / "q.jsonl") == []
+
+
+def test_faults_cost_no_answer_and_a_dead_server_ends_it(server: Server, toy: Path, tmp_path: Path) -> None:
+    server.script = [Reply(429, {}, {"Retry-After": "0"}), Reply(503, {}), Reply(200, completion("x"), cut=20)]
+    options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "retries": 2}
+    first = api.generate("m", tmp_path / "p.jsonl", **options)
+    second = api.generate("m", tmp_path / "p.jsonl", **options)
+    assert second.complete
+    assert first.asked + second.asked == 3
+    server.judge = lambda request: Reply(500, {})
+    dead = api.generate("other", tmp_path / "p.jsonl", **{**options, "retries": 0, "workers": 1, "samples": 9})
+    assert "keeps failing" in dead.stopped
+    assert dead.asked == 0
+    assert len(rows_of(tmp_path / "p.jsonl")) == 3
+
+
+def test_a_limit_of_costs_stops_and_needs_prices(server: Server, toy: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "workers": 1, "max_cost": 0.003}
+    with pytest.raises(ArgumentError, match="needs prices"):
+        api.generate("m", tmp_path / "p.jsonl", **options)
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(yaml.safe_dump({"m": {"input_per_mtok": 1.0, "output_per_mtok": 10.0}}))
+    stopped = api.generate("m", tmp_path / "p.jsonl", prices=prices, **options)
+    assert stopped.asked == 2
+    assert stopped.stopped == "cost limit reached: $0.0040 of $0.003"
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_it_goes_on(server: Server, toy: Path, tmp_path: Path) -> None:
+    def slow(request: Request) -> Reply:
+        return Reply(body=completion(TOY_ANSWER), delay_s=0.15)
+
+    server.judge = slow
+    out = tmp_path / "p.jsonl"
+    line = [LMRBENCH, "generate", "-m", "m", "--base-url", server.base_url, "--dataset", str(toy), "-o", str(out)]
+    line += ["--samples", "10", "--workers", "2"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (out.exists() and out.read_bytes().count(b"\n") >= 3):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    with out.open("ab") as file:
+        file.write(b'{"instance_id": "toy-a", "model_na')  # as a kill may leave it
+    done = warm_cli.run(line, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(out)
+    assert Counter((row["instance_id"], row["sample"]) for row in rows) == {
+        (f"toy-{n}", k): 1 for n in "abc" for k in range(10)
+    }
+
+
+@pytest.mark.slow
+def test_from_nothing_to_a_report_in_one_command(server: Server, toy: Path, tmp_path: Path) -> None:
+    server.judge = lambda request: TOY_ANSWER if "toy" in request.user else "?"
+    line = [LMRBENCH, "run", "-m", "org/m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local"]
+    done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "runs" / "org-m-standard-paper" / "report.md").is_file()
+    assert len(rows_of(tmp_path / "runs" / "org-m-standard-paper.jsonl")) == 3
+    assert "org/m (standard" in done.stdout
+    server.key = "secret"
+    refused = warm_cli.run([*line, "--out", "x"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "refuses the key; set OPENAI_API_KEY" in refused.stderr
+    wrong = warm_cli.run([*line, "--setting", "all"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert wrong.returncode == 1
+    assert wrong.stderr.startswith("error: --setting: 'all' is unknown; one of: standard, ")

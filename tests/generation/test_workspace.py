@@ -1,0 +1,202 @@
+"""Workspaces for agents: what is in them, and the patch that is taken from whatever an agent leaves there."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.generation.workspace import MARKER, read_marker, workspace_files, write_workspace
+from lmrbench_data.loader import LoadError, read_archive
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.rebuild.workspace import rebuild
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.verdict import Status
+from support import warm_cli
+from support.agent_workspace import GOAL, collect, git, solve
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+
+
+def test_a_workspace_shows_the_task_and_nothing_else(toy_row: dict[str, Any], tmp_path: Path) -> None:
+    folder = write_workspace(toy_row, tmp_path / "w")
+    files = {path.name for path in folder.iterdir()}
+    assert files == {"TASK.md", "paper.md", "repo", ".lmrbench.json"}
+    assert toy_row["instruction"] in (folder / "TASK.md").read_text()
+    assert toy_row["contract"] not in (folder / "TASK.md").read_text()
+    shown = [path for path in (folder / "repo").rglob("*") if path.is_file() and ".git" not in path.parts]
+    assert {str(path.relative_to(folder / "repo")) for path in shown} == set(read_archive(toy_row["repo_archive"]))
+    assert git(folder, "rev-list", "--all", "--objects").count(" scale.py") == 1
+    assert git(folder, "log", "--format=%s").splitlines() == ["toy, one function masked"]
+    assert git(folder, "status", "--porcelain") == ""
+    everything = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert b"scaled = [" not in everything
+    with pytest.raises(LoadError, match="not an empty folder"):
+        write_workspace(toy_row, folder)
+    again = write_workspace(toy_row, tmp_path / "x", track="contract")
+    assert toy_row["contract"] in (again / "TASK.md").read_text()
+    assert git(again, "rev-parse", "HEAD") == git(folder, "rev-parse", "HEAD"), "equal rows give equal repositories"
+
+
+@pytest.fixture
+def toy_dataset(toy_row: dict[str, Any], tmp_path: Path) -> Path:
+    write_dataset([toy_row], tmp_path / "toy", load_benchmark())
+    return tmp_path / "toy"
+
+
+def commit(folder: Path) -> None:
+    solve(folder)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-m", "solved")
+
+
+def hostile_git(folder: Path) -> None:
+    """A configuration that would run a program, and a history that is gone."""
+    solve(folder)
+    git(folder, "config", "core.fsmonitor", "touch /tmp/lmrbench-was-run")
+    git(folder, "config", "diff.external", "touch /tmp/lmrbench-was-run")
+    (folder / "repo" / ".gitattributes").write_text("*.py diff=evil filter=evil\n")
+    git(folder, "config", "filter.evil.clean", "touch /tmp/lmrbench-was-run")
+    git(folder, "update-ref", "-d", "HEAD")
+
+
+def no_git(folder: Path) -> None:
+    solve(folder)
+    subprocess.run(["rm", "-rf", str(folder / "repo" / ".git")], check=True)
+
+
+def leftovers(folder: Path) -> None:
+    """Beside the repository, and in it: a cache, a virtual environment with a link, a binary."""
+    solve(folder)
+    (folder / "notes.txt").write_text("mine")
+    cache = folder / "repo" / "__pycache__"
+    cache.mkdir()
+    (cache / "scale.cpython-311.pyc").write_bytes(b"\0\1")
+    (folder / "repo" / "model.bin").write_bytes(bytes(range(256)) * 50)
+
+
+def new_module(folder: Path) -> None:
+    (folder / "repo" / "more.py").write_text("def times(v, f):\n    return v * f\n")
+    path = folder / "repo" / GOAL
+    path.write_text(
+        "from more import times\n\n\ndef scale(values, factor):\n    return [times(v, factor) for v in values]\n"
+    )
+    git(folder, "mv", "helpers.py", "assistants.py")
+
+
+@pytest.mark.parametrize("work", [solve, commit, hostile_git, no_git, leftovers, new_module])
+def test_whatever_an_agent_leaves_its_answer_is_taken(
+    work: Callable[[Path], None],
+    toy_row: dict[str, Any],
+    tmp_path: Path,
+    local_sandbox: Sandbox,
+) -> None:
+    folder = write_workspace(toy_row, tmp_path / "w")
+    work(folder)
+    [row] = collect(toy_row, folder)
+    prediction = Prediction("toy-scale", "agent", "model_patch", row["model_patch"])
+    files = rebuild(toy_row, prediction)
+    assert not {name for name in files if "pycache" in name or name.endswith((".bin", ".txt"))}
+    image = local_sandbox.prepare(toy_row["docker_image"])
+    assert evaluate_prediction(toy_row, prediction, local_sandbox, image).status is Status.PASSED
+    assert not Path("/tmp/lmrbench-was-run").exists()
+
+
+@pytest.mark.slow
+def test_rows_are_collected(toy_row: dict[str, Any], tmp_path: Path, toy_dataset: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        line = [LMRBENCH, "agent", *arguments, "--dataset", str(toy_dataset)]
+        return warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    for name in ("one", "two"):
+        assert run("workspace", "toy-scale", name, "--track", "contract").returncode == 0
+    solve(tmp_path / "one")
+    done = run("collect", "one", "two", "--model", "me", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"out": "predictions.jsonl", "rows": 2, "replaced": 0, "empty": 1}
+    assert "two: nothing was changed" in done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
+    assert [(row["track"], row["setting"], row["sample"]) for row in rows] == [
+        ("contract", "agent", 0),
+        ("contract", "agent", 1),
+    ]
+    assert "raise NotImplementedError" in rows[0]["model_patch"]
+    assert rows[1]["model_patch"] == ""
+    (tmp_path / "none").mkdir()
+    failed = run("collect", "none", "--model", "me")
+    assert (failed.returncode, failed.stderr.count("\n")) == (1, 1)
+    assert "none: no workspace of `lmrbench agent workspace`" in failed.stderr
+    unknown = run("workspace", "toy-scales", "x")
+    assert "toy-scales" in unknown.stderr
+    assert unknown.returncode == 1
+
+
+def test_the_task_says_what_git_there_is(toy_row: Any, tmp_path: Path) -> None:
+    """On the user's disk a repository with one commit, in the container none; docs/agents.md says the same.
+
+    That the container has neither git nor a repository is seen in test_agents.py.
+    """
+    page = " ".join((Path(__file__).parents[1] / "docs" / "agents.md").read_text().split())
+    assert "In the container `repo/` is plain files, and there is no git" in page
+    assert "on your disk](#by-hand) it is a git repository with one commit" in page
+    folder = write_workspace(toy_row, tmp_path / "w")
+    assert "a git repository with one commit" in (folder / "TASK.md").read_text()
+    assert git(folder, "rev-list", "--count", "--all") == "1\n"
+    assert not list((folder / "repo" / ".git").rglob("*.sample")), "no hooks of this machine's template"
+    files = workspace_files(toy_row)
+    task = files["TASK.md"].data.decode()
+    assert "There is no git here" in task
+    assert "commit" not in task.replace("nothing has to be committed", "")
+    assert not [name for name in files if ".git" in name]
+    assert {name for name in files if name.startswith("repo/")} == {
+        f"repo/{name}" for name in read_archive(toy_row["repo_archive"])
+    }
+
+
+def test_a_later_answer_replaces_an_earlier_one_or_is_refused(toy_row: Any, toy_dataset: Path, tmp_path: Path) -> None:
+    """The numbers of samples start again in each call; the stale answer must not be the one that is evaluated."""
+    folder = write_workspace(toy_row, tmp_path / "w")
+
+    def run(*more: str) -> tuple[int, str, list[dict[str, Any]]]:
+        line = [LMRBENCH, "agent", "collect", "w", "--model", "me", "--dataset", str(toy_dataset), *more]
+        done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        rows = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
+        return done.returncode, done.stderr, rows
+
+    (folder / "repo" / GOAL).write_text("def scale(values, factor):\n    return 'stale'\n")
+    assert run()[0] == 0
+    solve(folder)
+    (folder / "repo" / GOAL).write_text("def scale(values, factor):\n    return [factor * v for v in values]\n")
+    status, said, rows = run()
+    assert (status, len(rows)) == (1, 1)
+    assert said.startswith("error: --out: predictions.jsonl has sample 0 of 'me' for toy-scale; replace it")
+    status, _, rows = run("--sample", "1")
+    assert [(row["sample"], "stale" in row["model_patch"]) for row in rows] == [(0, True), (1, False)]
+    status, _, rows = run("--replace")
+    assert [(row["sample"], "stale" in row["model_patch"]) for row in rows] == [(1, False), (0, False)]
+    assert status == 0
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless", "folder", "large", "gone"])
+def test_a_marker_that_is_no_file_is_one_line(kind: str, toy_row: Any, tmp_path: Path) -> None:
+    folder = write_workspace(toy_row, tmp_path / "w")
+    assert read_marker(folder) == ("toy-scale", "paper")
+    (folder / MARKER).unlink()
+    if kind == "pipe":
+        os.mkfifo(folder / MARKER)
+    elif kind == "endless":
+        (folder / MARKER).symlink_to("/dev/zero")
+    elif kind == "folder":
+        (folder / MARKER).mkdir()
+    elif kind == "large":
+        (folder / MARKER).write_text("[" * 100_000)
+    with pytest.raises(InputError, match=r"w: no workspace of `lmrbench agent workspace`"):
+        read_marker(folder)

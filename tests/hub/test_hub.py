@@ -1,0 +1,173 @@
+"""`org/name[@revision]` over real HTTP with the real Hub client: the rows asked for, verified, or one clear line."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.loader import DATA_FILE, row_sha256
+from lmrbench_data.tasks.manifest import Benchmark
+from support import warm_cli
+from support.hub_server import Files, Hub
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+REPO = "org/lmr-bench"
+Outcome = dict[str, str]
+
+CLIENT = """
+import json, sys
+from lmrbench_data.loader import LoadError, load_rows
+answers = {}
+for spec in sys.argv[1:]:
+    try:
+        answers[spec] = " ".join(f"{row['benchmark_version']} {row['instruction']}" for row in load_rows(spec))
+    except LoadError as error:
+        answers[spec] = f"error: {error}"
+print(json.dumps(answers))
+"""
+
+LOAD_DATASET = """
+import json, sys
+from datasets import load_dataset
+rows = [load_dataset(sys.argv[1], revision=revision, split="test")[0] for revision in sys.argv[2:]]
+print(json.dumps({row["benchmark_version"]: row["row_sha256"] for row in rows}))
+"""
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    with Hub() as server:
+        yield server
+
+
+@pytest.fixture
+def built(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[..., Files]:
+    """The files of a dataset of a version, as they are pushed."""
+
+    def build(version: str, instruction: str = "first") -> Files:
+        row = {**toy_row, "benchmark_version": version, "instruction": instruction}
+        folder = tmp_path / f"{version}-{instruction}"
+        write_dataset(
+            [{**row, "row_sha256": row_sha256(row)}], folder, Benchmark("lmr-bench", "T", version, "c", "2026-01-31")
+        )
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    return build
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Callable[..., Any]:
+    """Run a client program in a fresh process, all with one cache; what it prints is JSON."""
+
+    def run(hub: Hub, *arguments: str, program: str = CLIENT, offline: bool = False) -> Any:
+        environment = {**os.environ, **hub.environment(tmp_path / "cache"), "HF_HUB_OFFLINE": str(int(offline))}
+        command = [sys.executable, "-c", program, *arguments]
+        done = warm_cli.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.mark.slow
+def test_each_revision_gives_its_own_rows(hub: Hub, built: Callable[..., Files], client: Callable[..., Any]) -> None:
+    first = hub.commit(REPO, built("1.0.0"), "main", "v1.0.0")
+    assert client(hub, REPO) == {REPO: "1.0.0 first"}
+    hub.commit(REPO, built("1.1.0", "second"), "main", "v1.1.0")
+    hub.commit(REPO, built("1.2.0", "third"), "refs/pr/1")
+    assert client(hub, REPO, *(f"{REPO}@{name}" for name in ("main", "v1.0.0", "v1.1.0", "refs/pr/1", first))) == {
+        REPO: "1.1.0 second",
+        f"{REPO}@main": "1.1.0 second",
+        f"{REPO}@v1.0.0": "1.0.0 first",
+        f"{REPO}@v1.1.0": "1.1.0 second",
+        f"{REPO}@refs/pr/1": "1.2.0 third",
+        f"{REPO}@{first}": "1.0.0 first",
+    }
+    hashes = client(hub, REPO, "v1.0.0", "v1.1.0", "main", program=LOAD_DATASET)
+    assert hashes.keys() == {"1.0.0", "1.1.0"}
+    assert len(set(hashes.values())) == 2
+
+
+def test_a_local_folder_does_not_stand_in_for_a_revision(
+    hub: Hub, built: Callable[..., Files], client: Callable[..., Any], tmp_path: Path
+) -> None:
+    hub.commit(REPO, built("1.0.0"), "main", "v1.0.0")
+    for name, content in built("2.0.0", "local").items():
+        (tmp_path / REPO / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / REPO / name).write_bytes(content)
+    assert client(hub, REPO, f"{REPO}@v1.0.0") == {REPO: "2.0.0 local", f"{REPO}@v1.0.0": "1.0.0 first"}
+
+
+def test_what_does_not_fit_together_is_refused(
+    hub: Hub, built: Callable[..., Files], client: Callable[..., Any]
+) -> None:
+    old, new = built("1.0.0"), built("1.0.0", "changed")
+    hub.commit(REPO, built("1.0.1"), "v1.0.0", "main")
+    hub.commit("org/old-rows", {**new, DATA_FILE: old[DATA_FILE]}, "v1.0.0")
+    hub.commit("org/old-version", {**built("1.0.1"), DATA_FILE: old[DATA_FILE]}, "main")
+    hub.commit("org/no-stamp", {**old, "README.md": b"# Something else\n"}, "main")
+    hub.commit("org/no-rows", {"README.md": old["README.md"]}, "main")
+    hub.commit("org/damaged", {**old, DATA_FILE: old[DATA_FILE][:-50]}, "main")
+    expected = {
+        f"{REPO}@v1.0.0": "the card says version 1.0.1; the tag was moved",
+        f"{REPO}@v9.9.9": "cannot be downloaded (RevisionNotFoundError",
+        f"{REPO}@branch": "cannot be downloaded (RevisionNotFoundError",
+        "org/nothing": "cannot be downloaded (RepositoryNotFoundError",
+        "org/old-rows@v1.0.0": "the rows are not those of the card",
+        "org/old-version": "rows of version 1.0.0, where the card says 1.0.1",
+        "org/no-stamp": "no `lmrbench` entry in its header: not an LMR-Bench dataset",
+        "org/no-rows": "cannot be downloaded (RemoteEntryNotFoundError",
+        "org/damaged": f"{DATA_FILE} cannot be read",
+    }
+    found = client(hub, *expected)
+    for spec, message in expected.items():
+        assert found[spec].startswith(f"error: {spec}: "), found[spec]
+        assert message in found[spec]
+        assert "\n" not in found[spec]
+
+
+@pytest.mark.slow
+def test_a_dead_endpoint_is_one_clear_line_and_only_what_cannot_change_comes_from_the_cache(
+    hub: Hub, built: Callable[..., Files], client: Callable[..., Any], tmp_path: Path
+) -> None:
+    first = hub.commit(REPO, built("1.0.0"), "v1.0.0")
+    hub.commit(REPO, built("1.1.0", "second"), "main", "v1.1.0")
+    client(hub, REPO, f"{REPO}@main", f"{REPO}@v1.0.0", f"{REPO}@{first}")
+    moving = [REPO, f"{REPO}@main"]
+    hub.drops = True
+    assert client(hub, REPO)[REPO].startswith(f"error: {REPO}: not a folder here, and cannot be downloaded (RemotePro")
+    hub.stop()
+    dead = client(hub, *moving, f"{REPO}@{first}")
+    offline = client(hub, *moving, f"{REPO}@{first}", f"{REPO}@v1.0.0", f"{REPO}@v1.1.0", offline=True)
+    assert dead[f"{REPO}@{first}"] == offline[f"{REPO}@{first}"] == offline[f"{REPO}@v1.0.0"] == "1.0.0 first"
+    for answers, specs in ((dead, moving), (offline, [*moving, f"{REPO}@v1.1.0"])):
+        for spec in specs:
+            assert answers[spec].startswith(f"error: {spec}: not a folder here, and cannot be downloaded (")
+            assert "\n" not in answers[spec]
+    environment = {**os.environ, **hub.environment(tmp_path / "cache")}
+    command = [LMRBENCH, "dataset", "diff", REPO, f"{REPO}@v1.0.0"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "the Hub does not answer, try again later" in done.stderr) == (3, True)
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Connection refused" in done.stderr
+
+
+def test_a_cached_download_that_was_changed_is_refused(
+    hub: Hub, built: Callable[..., Files], client: Callable[..., Any], tmp_path: Path
+) -> None:
+    hub.commit(REPO, built("1.0.0"), "v1.0.0")
+    hub.commit("org/other", built("1.0.0", "other"), "v1.0.0")
+    spec = f"{REPO}@v1.0.0"
+    assert client(hub, spec, "org/other@v1.0.0")[spec] == "1.0.0 first"
+    cached, other = (
+        next((tmp_path / "cache").rglob(f"*{name}/snapshots/*/{DATA_FILE}")) for name in ("bench", "other")
+    )
+    cached.resolve().write_bytes(other.read_bytes())
+    assert "the rows are not those of the card" in client(hub, spec)[spec]

@@ -1,0 +1,358 @@
+"""Submit and verify with the real clients over HTTP and real containers: nothing doubled, nothing believed."""
+
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.hub.submitted_rows import submission_schema
+from support.hub_server import Fault, Hub, Meanwhile
+from support.hub_world import DATASET, MODEL, PASS_FOR_CHECKED, RESULTS, World, published_rows
+from support.toy import TOY_ANSWER, write_toy_benchmark
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
+
+
+def test_a_run_is_submitted_verified_and_published(world: World) -> None:
+    hub = world.hub
+    done = world.submit("--to", "org/absent", "--dry-run")
+    assert "no such dataset, or this token may not see it; a maintainer creates it" in done.stderr
+    done = world.submit("--to", RESULTS, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "dataset org/lmr-bench@v0.1.0, 3 rows" in done.stdout
+    assert hub.repo(RESULTS).pull_requests == {}
+
+    done = world.submit("--to", RESULTS)
+    assert done.returncode == 0, done.stderr
+    assert f"opened: {hub.endpoint}/datasets/{RESULTS}/discussions/1" in done.stderr
+    again = world.submit("--to", RESULTS)
+    assert (again.returncode, "is already open" in again.stderr) == (0, True)
+    assert list(hub.repo(RESULTS).pull_requests) == [1]
+    assert not [name for name in hub.files(RESULTS) if name.startswith("data/")], "nothing counts before it is verified"
+
+    done = world.verify(1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 differences in 3 rows" in done.stdout
+    item = hub.repo(RESULTS).pull_requests[1]
+    published = hub.repo(RESULTS).resolve("main").sha
+    assert (item.status, len(item.comments)) == ("closed", 1)
+    assert item.title.startswith("bad, good on LMR-Bench 0.1.0: ")
+    assert "# LMR-Bench results\n" in hub.files(RESULTS)["README.md"].decode()
+    assert item.comments[0][0] == "ann"
+    assert f"/datasets/{RESULTS}/commit/{published}" in item.comments[0][1]
+    rows = published_rows(hub)
+    assert [name for name in rows[0] if name.startswith("judge")] == []
+    assert {row["claimed_status"] for row in rows} == {"passed", "failed"}
+    assert {row["claimed_core_status"] for row in rows} == {"passed", "failed"}
+    assert {(row["track"], row["paper_title"]) for row in rows} == {("paper", "A Toy")}
+    assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
+    found = {(row["model_name_or_path"], row["sample"]): row["status"] for row in rows}
+    assert found == {("good", 0): "passed", ("bad", 0): "failed", ("good", 1): "failed"}
+    assert {row["submitted_by"] for row in rows} == {"bob"}
+    run_id = rows[0]["run_id"]
+    record = json.loads(hub.files(RESULTS)[f"verified/{run_id}.json"])
+    assert (record["verified_by"], record["submitted_by"], record["agreed"]) == ("ann", "bob", 3)
+    assert {seed for row in rows for seed in (case["seed"] for case in row["cases"])} - {0, 1} == set(
+        record["fresh_seeds"]
+    )
+    assert (record["pull_request"], record["memorised"], record["models"]) == (1, [], ["bad", "good"])
+    data = hub.files(RESULTS)[f"data/{run_id}.parquet"]
+    assert record["parquet_sha256"] == hashlib.sha256(data).hexdigest()
+    assert not list((world.folder / "lmrbench-cache" / "verify").iterdir()), "seeds that are known are not used again"
+    code = f"from datasets import load_dataset; print(len(load_dataset({RESULTS!r}, split='test')))"
+    environment = {**os.environ, **hub.environment(world.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
+    loaded = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert loaded.stdout.strip() == "3", loaded.stderr
+
+    assert "exists already" in world.submit("--to", RESULTS).stderr
+    done = world.verify(1)
+    assert (done.returncode, "was verified and published before" in done.stderr) == (0, True)
+    assert len(item.comments) == 1
+
+
+def test_scores_for_a_model_repository(world: World) -> None:
+    def ask(*options: str, token: str = "bob", run: str = "runs/models") -> tuple[int, str]:
+        done = world.submit("--to", RESULTS, "--model-repo", MODEL, *options, token=token, run=run)
+        return done.returncode, done.stderr
+
+    assert world.submit("--model-repo", MODEL).returncode == 1
+    code, said = ask("--model", "good")
+    assert (code, "is not verified; submit it to" in said) == (1, True), said
+    assert world.submit("--to", RESULTS).returncode == 0
+    assert ask("--model", "good")[0] == 1, "a pull request is no verification"
+    assert world.verify(1).returncode == 0
+
+    code, said = ask()
+    assert (code, "one of this run's models is needed: bad, good" in said) == (1, True)
+    code, said = ask("--model", "good", token="ann")
+    assert (code, "was submitted by bob, not ann" in said) == (1, True)
+    assert ask("--model", "good", "--dry-run")[0] == 0
+    assert world.hub.repo(MODEL, "models").pull_requests == {}
+    world.hub.faults = [Fault(r"POST .*/commit/main\?create_pr", "lose")]
+    assert ask("--model", "good")[0] == 0
+    world.hub.commit(RESULTS, {**world.hub.files(RESULTS), "notes.txt": b"."}, "main")
+    code, said = ask("--model", "good")
+    assert (code, "is already open" in said) == (0, True), "the same scores, read at another commit"
+    code, said = ask("--model", "bad")
+    assert (code, "PR 1 has other scores for the same file; close or merge it first" in said) == (1, True)
+    assert list(world.hub.repo(MODEL, "models").pull_requests) == [1]
+    files = world.hub.files(MODEL, "refs/pr/1", kind="models")
+    entries = yaml.safe_load(files[".eval_results/lmr-bench.yaml"])
+    assert {entry["dataset"]["id"] for entry in entries} == {DATASET}
+    assert {entry["dataset"]["revision"] for entry in entries} == {world.hub.repo(DATASET).resolve("v0.1.0").sha}
+    found = {entry["dataset"]["task_id"]: entry["value"] for entry in entries}
+    assert found == {"paper_reproduced": 50.0, "paper_robust": 50.0}
+    assert all("/blob/" in entry["source"]["url"] and "/verified/" in entry["source"]["url"] for entry in entries)
+    registered = [task["id"] for task in yaml.safe_load(world.hub.files(DATASET)["eval.yaml"])["tasks"]]
+    assert registered == ["paper_reproduced", "paper_robust", "contract_robust", "contract_reproduced"]
+
+
+def test_a_private_benchmark_goes_by_its_own_name(tmp_path: Path) -> None:
+    """From `hf repos create` to a model's scores, as the page on private benchmarks goes: nowhere as LMR-Bench."""
+    with Hub() as hub:
+        world = World(tmp_path, hub)
+        benchmark = write_toy_benchmark(tmp_path / "benchmark")
+        facts = load_benchmark(benchmark)
+        stored = benchmark / "benchmark.yaml"
+        text = stored.read_text().replace(facts.canary, facts.canary.replace("lmr-bench", "my-bench"))
+        stored.write_text(text.replace("name: lmr-bench", "name: my-bench").replace(facts.title, "My Bench"))
+        world.ok("dataset", "record", "--benchmark", "benchmark", "--sandbox", "local")
+        world.ok("dataset", "build", "--benchmark", "benchmark", "--out", "lmr-bench")
+        assert world._start([sys.executable, "-c", PASS_FOR_CHECKED]).returncode == 0
+        world.ok("dataset", "push", "org/my-bench", "--benchmark", "benchmark", "--folder", "lmr-bench", "--yes")
+        world.write_predictions()
+        dataset = "org/my-bench@v0.1.0"
+        world.ok("evaluate", "predictions.jsonl", "--dataset", dataset, "--out", "runs/models")
+
+        done = world.lmrbench(
+            "submit", "runs/models", "--dataset", "org/my-bench", "--to", RESULTS, "--yes", token="bob"
+        )
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        make = re.search(r"`(hf repos create .*)`", done.stderr)
+        assert make is not None, done.stderr
+        hf = str(Path(sys.executable).with_name("hf"))
+        made = world._start([hf, *make[1].split()[1:]], "ann")
+        assert made.returncode == 0, made.stderr
+
+        for target in ([], ["--model-repo", MODEL, "--model", "good"]):
+            line = ["submit", "runs/models", "--dataset", "org/my-bench", "--to", RESULTS, *target, "--yes"]
+            done = world.lmrbench(*line, token="bob")
+            assert done.returncode == 0, done.stderr
+            if not target:
+                done = world.lmrbench("verify", RESULTS, "1", "--dataset", dataset, "--yes")
+                assert done.returncode == 0, done.stderr
+                hub.commit(MODEL, {".gitattributes": b""}, "main", kind="models")
+        titles = [hub.repo(RESULTS).pull_requests[1].title, hub.repo(MODEL, "models").pull_requests[1].title]
+        assert titles[0].startswith("bad, good on my-bench 0.1.0: ")
+        assert titles[1].startswith("my-bench results [")
+        card = hub.files(RESULTS)["README.md"].decode()
+        assert "pretty_name: my-bench results\n" in card
+        assert "# my-bench results\n" in card
+        assert ".eval_results/my-bench.yaml" in hub.files(MODEL, "refs/pr/1", kind="models")
+        assert not re.search("LMR-Bench", card + "".join(titles))
+
+
+#: Changes to a run folder, and why it is then refused.
+REFUSED_RUNS: dict[str, tuple[dict[str, Any], str]] = {
+    "incomplete": ({"complete": False}, "it is not complete; run the same `lmrbench evaluate` again"),
+    "not isolated": ({"sandbox": "local", "official_sandbox": False}, "evaluate in docker"),
+    "more time": ({"timeout_scale": 2.0}, "its time limits were scaled by 2.0"),
+    "other dataset": ({"dataset_sha256": "0" * 64}, "no tag has the dataset of this run (000000000000)"),
+    "own files": ({"predictions": "gold"}, "not a model"),
+    "a part": ({"scope": {"another": "Evaluation Metrics"}}, "1 of 1 instances are not in its scope (toy-scale)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_RUNS)
+def test_runs_that_cannot_be_published(name: str, world: World) -> None:
+    changes, reason = REFUSED_RUNS[name]
+    stored = world.folder / "runs" / "models" / "run.json"
+    before = stored.read_text()
+    try:
+        stored.write_text(json.dumps({**json.loads(before), **changes}))
+        done = world.submit("--to", RESULTS)
+    finally:
+        stored.write_text(before)
+    assert done.returncode == 1
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert world.hub.repo(RESULTS).pull_requests == {}
+
+
+def test_rows_without_a_track_are_named_and_refused(world: World) -> None:
+    run = world.evaluate(
+        "trackless",
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": None},
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": "contract"},
+        {"model_name_or_path": "m", "function": TOY_ANSWER, "track": "unstated", "sample": 1},
+    )
+    done = world.submit("--to", RESULTS, run=run)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    said = "2 of 3 rows name no track (toy-scale, m, sample 0 and 1 more); set `track` to paper or contract"
+    assert said in done.stderr
+    assert world.hub.repo(RESULTS).pull_requests == {}
+
+
+FAULTS: dict[str, tuple[list[Fault], int, str]] = {
+    "lost answer to the pull request": ([Fault(r"POST .*/commit/main\?create_pr", "lose")], 0, "is already open"),
+    "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 0, "opened"),
+    "rate limit": ([Fault(r"POST .*/commit/main", 429, headers={"Retry-After": "1"})], 0, "opened"),
+    "failed upload": ([Fault("POST .*/preupload/", 503)], 0, "opened"),
+    "conflict": ([Fault(r"POST .*/commit/main", 409)], 1, "the repository has changed meanwhile"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.sampled(2)
+def test_a_retry_never_submits_twice(name: str, world: World) -> None:
+    world.hub.faults, code, said = FAULTS[name]
+    done = world.submit("--to", RESULTS)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    world.hub.faults = []
+    assert world.submit("--to", RESULTS).returncode == 0
+    assert list(world.hub.repo(RESULTS).pull_requests) == [1]
+
+
+def test_an_answer_whose_outcome_nobody_tells_is_reported_and_not_repeated(world: World) -> None:
+    hub = world.hub
+    hub.faults = [Fault(r"POST .*/commit/main\?create_pr", "lose")]
+    silence = Fault("GET .*/discussions", 502, times=99)
+    hub.meanwhile = [Meanwhile(r"POST .*/commit/main\?create_pr", lambda: hub.faults.append(silence))]
+    done = world.submit("--to", RESULTS)
+    said = "it may have happened all the same: the same command finds out before it tries again"
+    assert (done.returncode, said in done.stderr) == (3, True), done.stderr
+    assert world.submit("--to", RESULTS).returncode == 3, "as long as nobody tells, nothing is sent"
+    hub.faults = []
+    done = world.submit("--to", RESULTS)
+    assert (done.returncode, "is already open" in done.stderr) == (0, True), done.stderr
+    assert list(hub.repo(RESULTS).pull_requests) == [1]
+
+
+@pytest.mark.parametrize(("token", "reason"), [("old", "token is missing or expired"), ("reader", "`write` role")])
+def test_tokens_that_may_not_submit(token: str, reason: str, world: World) -> None:
+    for option in ("--dry-run", "--yes"):
+        done = world.submit("--to", RESULTS, option, token=token)
+        assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
+
+
+def test_verify_looks_at_its_rights_before_it_works(world: World) -> None:
+    assert world.submit("--to", RESULTS).returncode == 0
+    world.hub.requests = []
+    done = world.verify(1, token="bob")
+    assert (done.returncode, "needs the `write` role" in done.stderr, done.stdout) == (1, True, "")
+    assert not [line for line in world.hub.requests if "/resolve/" in line], "nothing was fetched"
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [Fault("POST .*/commit/main", "lose")],
+        [Fault("POST .*/discussions/1/status", "lose")],
+        [Fault("POST .*/discussions/1/status", "drop"), Fault("POST .*/commit/main", "drop")],
+        [Fault("POST .*/commit/main", "lose"), Fault("GET .*/commits/main", 500, times=3)],
+        [Fault("POST .*/commit/main", 412, times=2)],
+        [Fault("GET .*/discussions/1", 500)],
+        [Fault("POST .*/discussions/1/status", 500, times=9)],
+        [Fault("POST .*/discussions/1/status", 429, headers={"Retry-After": "nan"})],
+    ],
+    ids=[
+        *("lost commit", "lost closing", "dropped both", "lost commit, broken look", "busy main", "broken look"),
+        *("no closing for long", "no number to wait for"),
+    ],
+)
+@pytest.mark.sampled(3)
+def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> None:
+    """Whatever is lost, the same command brings it to the end, and every row and record is there once."""
+    assert world.submit("--to", RESULTS).returncode == 0
+    world.hub.faults = faults
+    done = world.verify(1)
+    world.hub.faults = []
+    if done.returncode != 0:
+        assert done.returncode == 3, done.stderr
+        assert world.verify(1).returncode == 0
+    item = world.hub.repo(RESULTS).pull_requests[1]
+    assert (item.status, len(item.comments)) == ("closed", 1)
+    assert len(published_rows(world.hub)) == 3
+    assert not [line for line in world.hub.requests if "/merge" in line]
+    titles = [commit.title for commit in world.hub.repo(RESULTS).commits.values()]
+    assert sum(title.startswith("Verified") for title in titles) == 1
+
+
+def change_pull_request(hub: Hub, **files: bytes | None) -> None:
+    """What a submitter might commit to the pull request."""
+    now = {name: data for name, data in hub.files(RESULTS, "refs/pr/1").items() if files.get(name, b"") is not None}
+    hub.commit(RESULTS, {**now, **{name: data for name, data in files.items() if data is not None}}, "refs/pr/1")
+
+
+def test_claimed_scores_are_not_believed(world: World) -> None:
+    assert world.submit("--to", RESULTS).returncode == 0
+    [name] = [name for name in world.hub.files(RESULTS, "refs/pr/1") if name.startswith("data/")]
+    table = pq.read_table(io.BytesIO(world.hub.files(RESULTS, "refs/pr/1")[name]))
+    changes = {"status": "passed", "core_status": "oom", "benchmark_version": "99.0.0", "submitted_by": "ann"}
+    rows = [{**row, **changes} for row in table.to_pylist()]
+    sink = io.BytesIO()
+    pq.write_table(type(table).from_pylist(rows, schema=table.schema), sink)
+    change_pull_request(world.hub, **{name: sink.getvalue()})
+    done = world.verify(1)
+    assert done.returncode == 1
+    assert "differs: toy-scale, bad, paper track, sample 0: claimed passed, is failed" in done.stdout
+    assert "differs: toy-scale, good, paper track, sample 0: claimed core_status oom, is passed" in done.stdout
+    assert "differs: benchmark_version: claimed 99.0.0, is 0.1.0" in done.stdout
+    assert "differs: submitted_by: claimed ann, is bob" in done.stdout
+    assert world.verify(1).returncode == 1
+    item = world.hub.repo(RESULTS).pull_requests[1]
+    assert (item.status, len(item.comments)) == ("open", 1), "the same differences are said once"
+    assert "claimed passed, is failed" in item.comments[0][1]
+
+
+def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
+    """Files of a pull request, and why it is refused."""
+    yield {f"verified/{run_id}.json": b"{}"}, f"adds verified/{run_id}.json, which does not belong to run"
+    yield {"README.md": b"<script>"}, "adds README.md"
+    yield {".gitattributes": b"changed"}, "changes or deletes .gitattributes"
+    yield {".gitattributes": None}, "changes or deletes .gitattributes"
+    yield {"data/other.parquet": b""}, "adds 2 files data/<run id>.parquet"
+    yield {f"data/{run_id}.parquet": None}, "adds 0 files data/<run id>.parquet"
+    yield {f"data/{run_id}.parquet": None, "data/<img src=x>.parquet": b""}, "with a plain name"
+    yield {f"data/{run_id}.parquet": b"PAR1" + b"\xff" * 100 + b"PAR1"}, "not readable as Parquet"
+    yield {f"runs/{run_id}/run.json": b"[" * 50_000}, "run.json: not a JSON object"
+    yield {f"runs/{run_id}/run.json": b'{"run_id": 1}'}, "run.json: run_id is not text"
+    yield {f"runs/{run_id}/predictions.jsonl": b"{}\n" * 9}, "claims 3 rows for 9 predictions"
+    yield {f"runs/{run_id}/run.json": b" " * (2**20 + 1)}, "run.json is larger than 1 MiB"
+    yield {f"runs/{run_id}/predictions.jsonl": None}, "lacks runs/"
+    sink = io.BytesIO()
+    import pyarrow as pa
+
+    pq.write_table(pa.table({"status": ["passed"]}), sink)
+    yield {f"data/{run_id}.parquet": sink.getvalue()}, "column run_id is missing or of another type"
+    # One long text, which forty thousand rows share: a small file that would be a table of forty gigabytes.
+    shared = pa.DictionaryArray.from_arrays(pa.array([0] * 40_000, pa.int32()), ["x" * 2**20])
+    columns = [shared if field.type == pa.string() else pa.nulls(40_000, field.type) for field in submission_schema()]
+    bomb = io.BytesIO()
+    pq.write_table(pa.table(columns, names=submission_schema().names), bomb, store_schema=False)
+    yield {f"data/{run_id}.parquet": bomb.getvalue()}, "run_id is longer than 1000 bytes in a row"
+
+
+def test_hostile_submissions_are_refused_before_anything_runs(world: World) -> None:
+    assert world.submit("--to", RESULTS).returncode == 0
+    hub = world.hub
+    clean = hub.files(RESULTS, "refs/pr/1")
+    [run_id] = [name[5:-8] for name in clean if name.startswith("data/")]
+    for files, reason in hostile(run_id):
+        hub.commit(RESULTS, clean, "refs/pr/1")
+        change_pull_request(hub, **files)
+        done = world.verify(1)
+        assert (done.returncode, done.stdout) == (1, ""), reason
+        assert reason in done.stderr
+        assert done.stderr.count("\n") == 1

@@ -1,0 +1,297 @@
+"""PDFs: fetched from a server with faults, added by hand, and read: columns, hyphens, formulas, what cannot be read."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pymupdf
+import pytest
+
+from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.generation.paper_texts import paper_text
+from lmrbench_data.loader import row_sha256
+from lmrbench_data.papers.fetch import TRIES, fetch_pdf
+from lmrbench_data.papers.paper_cache import PaperStore, paper_key, pdf_url
+from lmrbench_data.papers.parse import in_reading_order, parse_pdf, whole_words
+from lmrbench_data.tasks.manifest import load_benchmark
+from support import warm_cli
+from support.loopback import LoopbackServer
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+LEFT = "The left column comes first and has a word that is bro-\nken by its end. It says what the method does."
+RIGHT = "The right column follows. Its eﬃcient ﬁrst ligatures are letters again, once they were read from the page."
+
+
+def paper_pdf(pages: int = 1, **save: Any) -> bytes:
+    """Two columns under a title, a formula, a footnote, a figure."""
+    document = pymupdf.open()
+    for number in range(pages):
+        page = document.new_page()
+        page.insert_text((60, 60), f"A Method, Part {number + 1}", fontsize=20)
+        page.insert_textbox((60, 90, 290, 300), LEFT, fontsize=10)
+        page.insert_htmlbox((310, 90, 540, 300), RIGHT)
+        page.insert_text((60, 320), "L(x) = -log s(b (u - v))    (1)", fontsize=11)
+        page.draw_rect((310, 320, 400, 400))
+        page.insert_text((60, 780), "1 A footnote in small letters.", fontsize=7)
+    document.set_metadata({"title": "A Method"})
+    return bytes(document.tobytes(**save))
+
+
+def scan() -> bytes:
+    document = pymupdf.open()
+    document.new_page().draw_rect((50, 50, 200, 200))
+    return bytes(document.tobytes())
+
+
+def lines_of(text: str) -> list[str]:
+    return [line["text"] for page in json.loads(text)["pages"] for block in page["blocks"] for line in block["lines"]]
+
+
+@pytest.fixture
+def pdf(tmp_path: Path) -> Path:
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(paper_pdf(3))
+    return path
+
+
+def test_columns_hyphens_and_sizes(pdf: Path) -> None:
+    parsed = json.loads(parse_pdf(pdf, "pdf-json", "1"))
+    assert parsed["title"] == "A Method"
+    [page] = parsed["pages"]
+    lines = [line for block in page["blocks"] for line in block["lines"]]
+    text = " ".join(line["text"] for line in lines)
+    assert "broken by its end" in text
+    assert "efficient first ligatures" in text
+    assert text.index("A Method, Part 1") < text.index("left column") < text.index("right column")
+    assert "L(x) = -log s(b (u - v)) (1)" in " ".join(text.split())
+    sizes = {line["text"]: line["size"] for line in lines}
+    assert sizes["A Method, Part 1"] == 20.0
+    assert sizes["1 A footnote in small letters."] == 7.0
+
+
+def test_pages_are_chosen_and_markdown_has_headings(pdf: Path) -> None:
+    text = " ".join(lines_of(parse_pdf(pdf, "pdf-json", "2-3")))
+    assert "Part 1" not in text
+    assert "Part 2" in text
+    markdown = parse_pdf(pdf, "pdf-markdown", "1")
+    assert any(line.startswith("#") and "A Method, Part 1" in line for line in markdown.splitlines())
+    for pages in ("0", "3-2", "1-", "x", "1;2"):
+        with pytest.raises(InputError, match="give numbers and ranges"):
+            parse_pdf(pdf, "pdf-json", pages)
+    with pytest.raises(InputError, match="has 3 pages"):
+        parse_pdf(pdf, "pdf-json", "2-9")
+
+
+BAD = {
+    "encrypted": (lambda: paper_pdf(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="x"), "is encrypted"),
+    "damaged": (lambda: b"%PDF-1.7\n" + b"\x00garbage" * 100, "is damaged, or no PDF|has no text|has 0 pages"),
+    "a scan": (scan, "has no text: a scan"),
+    "no PDF": (lambda: b"<html>Please log in</html>", "is damaged, or no PDF"),
+    "empty": (lambda: b"", "is damaged, or no PDF"),
+}
+
+
+@pytest.mark.parametrize("form", ["pdf-json", "pdf-markdown"])
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_read_is_one_line(name: str, form: str, tmp_path: Path) -> None:
+    make, message = BAD[name]
+    path = tmp_path / "bad.pdf"
+    path.write_bytes(make())
+    with pytest.raises(InputError, match=message) as caught:
+        parse_pdf(path, form)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_three_hundred_pages(tmp_path: Path) -> None:
+    path = tmp_path / "long.pdf"
+    path.write_bytes(paper_pdf(300))
+    assert sum("left column" in line for line in lines_of(parse_pdf(path, "pdf-json"))) == 300
+
+
+def test_reading_order_has_bands_between_what_spans_the_page() -> None:
+    boxes = {
+        "title": (50, 10, 550, 30),
+        "right 1": (310, 40, 550, 200),
+        "left 1": (50, 40, 290, 100),
+        "left 2": (50, 110, 290, 200),
+        "figure": (60, 210, 540, 300),
+        "right 2": (310, 310, 550, 400),
+        "left 3": (50, 320, 290, 400),
+    }
+    order = in_reading_order([(box, name) for name, box in boxes.items()])
+    assert order == ["title", "left 1", "left 2", "right 1", "figure", "left 3", "right 2"]
+
+
+def test_words_are_whole_and_compounds_keep_their_hyphen() -> None:
+    lines = [{"text": text} for text in ("a recur-", "rent net, GPT-", "2 and a log-", "Normal")]
+    assert [line["text"] for line in whole_words(lines)] == ["a recurrent", "net, GPT-", "2 and a log-", "Normal"]
+
+
+# --- fetching ---------------------------------------------------------------------------------------------------------
+
+
+class PdfServer(LoopbackServer):
+    """Serves one PDF; `script` holds what goes wrong first: a status, `cut`, `html`, or `slow`."""
+
+    def __init__(self) -> None:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                server.asked.append(self.headers.get("Range", ""))
+                fault = server.script.pop(0) if server.script else ""
+                if fault.isdigit():
+                    self.send_response(int(fault))
+                    self.send_header("Retry-After", "0")
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                body = b"<html>Please wait</html>" if fault == "html" else server.pdf
+                start = 0
+                if server.ranges and (wanted := self.headers.get("Range")):
+                    start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+                self.send_response(206 if start else 200)
+                if start:
+                    self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+                self.send_header("Content-Length", str(len(body) - start))
+                self.end_headers()
+                self.wfile.write(body[start : len(body) // 2] if fault == "cut" else body[start:])
+                self.close_connection = fault == "cut"
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Nothing on stderr."""
+
+        super().__init__(Handler)
+        self.pdf, self.ranges = paper_pdf(), True
+        self.script: list[str] = []
+        self.asked: list[str] = []
+        self.url = f"{self.endpoint}/paper.pdf"
+
+
+def anywhere(url: str) -> bool:
+    return True
+
+
+@pytest.fixture
+def server() -> Iterator[PdfServer]:
+    with PdfServer() as running:
+        yield running
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_faults_are_lived_through(ranges: bool, server: PdfServer, tmp_path: Path) -> None:
+    server.script, server.ranges = ["429", "503", "cut"], ranges
+    said: list[str] = []
+    assert fetch_pdf(server.url, tmp_path / "p.part", said.append, anywhere) == server.pdf
+    assert len(said) == 3
+    assert server.asked[-1] == f"bytes={len(server.pdf) // 2}-", "a download goes on where it was cut"
+    assert not (tmp_path / "p.part").exists()
+
+
+def test_what_is_no_pdf_and_what_never_comes(server: PdfServer, tmp_path: Path) -> None:
+    server.script = ["html"]
+    with pytest.raises(InputError, match="gives a web page, no PDF; `lmrbench papers add"):
+        fetch_pdf(server.url, tmp_path / "p.part", is_allowed=anywhere)
+    server.script = ["404"]
+    with pytest.raises(InputError, match="HTTP 404"):
+        fetch_pdf(server.url, tmp_path / "p.part", is_allowed=anywhere)
+    server.script = ["500"] * TRIES
+    with pytest.raises(InfraError, match=f"HTTP 500, after {TRIES} tries"):
+        fetch_pdf(server.url, tmp_path / "p.part", is_allowed=anywhere)
+
+
+def test_a_dead_network_is_named_at_once(
+    server: PdfServer, toy_row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each server that nothing can be sent to is asked once; what others have is fetched all the same."""
+    with PdfServer() as gone:
+        pass
+    urls = [f"{gone.endpoint}/{number}.pdf" for number in range(20)] + [f"{server.endpoint}/last.pdf"]
+    rows = [
+        {**toy_row, "instance_id": f"toy-{number}", "arxiv_id": "", "paper_url": url} for number, url in enumerate(urls)
+    ]
+    rows = [{**row, "row_sha256": row_sha256(row)} for row in rows]
+    write_dataset(rows, tmp_path / "toy", load_benchmark())
+    monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("LMRBENCH_BACKOFF_SCALE", "1")
+    line = [LMRBENCH, "papers", "fetch", "--dataset", str(tmp_path / "toy")]
+    done = warm_cli.run(line, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert done.stdout.startswith("1 of 21 papers are in")
+    first, second = done.stderr.splitlines()[-2:]
+    assert first.startswith(f"error: {gone.endpoint.removeprefix('http://')} cannot be reached (")
+    assert first.endswith("; 20 papers not fetched")
+    assert "lmrbench papers add ID FILE" in second
+    assert "trying again" not in done.stderr
+    assert server.asked == [""]
+
+
+def test_another_pdf_than_before_is_refused(tmp_path: Path) -> None:
+    store = PaperStore(tmp_path)
+    first = store.put("key", b"%PDF-1", "somewhere")
+    assert store.facts("key") == first
+    with pytest.raises(InputError, match="is not the PDF that was stored for key before"):
+        store.put("key", b"%PDF-2", "elsewhere")
+    store.path("key").write_bytes(b"%PDF-3")
+    with pytest.raises(InputError, match="changed since it was stored"):
+        store.facts("key")
+    store.path("key").unlink()
+    assert store.facts("key") is None
+    assert store.put("key", b"%PDF-1", "somewhere").sha256 == hashlib.sha256(b"%PDF-1").hexdigest()
+
+
+def test_addresses_of_the_benchmark_are_pinned() -> None:
+    from lmrbench_data.loader import load_rows
+
+    urls = {paper_key(row): pdf_url(row) for row in load_rows()}
+    assert len(urls) == 23
+    for url in urls.values():
+        assert url.endswith((".pdf", "v1")) or "openreview.net/pdf?id=" in url
+
+
+def test_a_pdf_goes_from_a_file_into_a_prompt(
+    pdf: Path, toy_row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(InputError, match="toy-scale: its PDF is not here; `lmrbench papers fetch toy-scale`"):
+        paper_text(toy_row, "pdf-json")
+    PaperStore().put(paper_key(toy_row), pdf.read_bytes(), "a test")
+    text = paper_text(toy_row, "pdf-markdown", "1")
+    assert "A Method, Part 1" in text
+    PaperStore().path(paper_key(toy_row)).chmod(0o444)
+    assert paper_text(toy_row, "pdf-markdown", "1") == text, "from the cache"
+    assert "Part 2" in paper_text(toy_row, "pdf-json")
+
+
+@pytest.mark.slow
+def test_the_commands(pdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return warm_cli.run([LMRBENCH, "papers", *arguments], capture_output=True, text=True, timeout=120)
+
+    assert run("add", "dpo-preference-loss", str(pdf)).returncode == 0
+    listed = {row["paper"]: row["state"] for row in json.loads(run("list", "--json").stdout)}
+    assert listed["2305.18290"].endswith("MB")
+    assert listed["2405.14734"] == "missing"
+    shown = run("show", "2305.18290", "--pages", "2")
+    assert "A Method, Part 2" in shown.stdout
+    bad = tmp_path / "bad.pdf"
+    bad.write_bytes(b"nothing")
+    for arguments, message in (
+        (("add", "simpo-loss", str(bad)), "is damaged, or no PDF"),
+        (("show", "simpo-loss"), "its PDF is not here"),
+        (("fetch", "nothing"), "'nothing' is unknown"),
+    ):
+        done = run(*arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert message in done.stderr

@@ -1,0 +1,290 @@
+"""Other people's predictions load as they are: columns of other names, pipes, compressed files, saved datasets."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmrbench_data import api
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.predictions import standard_input
+from lmrbench_evaluate.predictions.columns import KEYS
+from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.predictions.sources import BadRow
+from support import warm_cli
+from support.toy import TOY_ANSWER
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+ROWS: dict[str, Any] = {"toy-scale": {}, "toy-shift": {}}
+CODE = "def scale(values, factor):\n    return values\n"
+#: As another benchmark's files have it: `function` is a name there, and some answers have no epoch.
+THEIRS = [
+    {"task_id": "toy-scale", "completion": CODE, "function": "scale", "llm": "m", "epoch": 0, "info": {"cost": 0.5}},
+    {"task_id": "toy-scale", "completion": "x = 1", "function": "scale", "llm": "m", "epoch": 3, "info": {"cost": 0.1}},
+    {"task_id": "toy-shift", "completion": "x = 2", "function": "shift", "llm": "m", "epoch": None, "info": None},
+]
+MAP = {
+    "task_id": "instance_id",
+    "completion": "function",
+    "llm": "model_name_or_path",
+    "epoch": "sample",
+    "info": "metadata",
+}
+OURS = [
+    Prediction("toy-scale", "m", "function", CODE, 0, metadata={"cost": 0.5}),
+    Prediction("toy-scale", "m", "function", "x = 1", 3, metadata={"cost": 0.1}),
+    Prediction("toy-shift", "m", "function", "x = 2", 0),
+]
+LINES = b"".join(json.dumps(row).encode() + b"\n" for row in THEIRS)
+
+
+def read(source: Any, columns: Mapping[str, str] | None = None) -> list[Prediction | BadRow]:
+    return list(read_predictions(source, ROWS, columns))
+
+
+def said(done: subprocess.CompletedProcess[Any]) -> str:
+    """The one line that a command said, beside what the local sandbox always says."""
+    text = done.stderr if isinstance(done.stderr, str) else done.stderr.decode()
+    [line] = [line for line in text.splitlines() if not line.startswith("warning: the `local` sandbox")]
+    return str(line)
+
+
+def _write(name: str, content: bytes) -> Callable[[Path], Any]:
+    def make(folder: Path) -> Path:
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    return make
+
+
+def _parquet(folder: Path) -> Path:
+    pd.DataFrame(THEIRS).to_parquet(folder / "theirs.parquet")
+    return folder / "theirs.parquet"
+
+
+def _saved(folder: Path) -> Path:
+    datasets.Dataset.from_list(THEIRS).save_to_disk(folder / "theirs", num_shards=2)
+    return folder / "theirs"
+
+
+def _saved_splits(folder: Path) -> Path:
+    whole = datasets.Dataset.from_list(THEIRS)
+    splits = datasets.DatasetDict(train=whole.select([0]), test=whole.select([1, 2]))
+    splits.save_to_disk(folder / "theirs")
+    return folder / "theirs"
+
+
+SOURCES: dict[str, Callable[[Path], Any]] = {
+    "lines": _write("theirs.jsonl", LINES),
+    "lines, gzipped": _write("theirs.jsonl.gz", gzip.compress(LINES)),
+    "a list": _write("theirs.json", json.dumps(THEIRS).encode()),
+    "a list, gzipped": _write("theirs.json.gz", gzip.compress(json.dumps(THEIRS).encode())),
+    "by instance": _write("theirs.json", json.dumps({str(number): row for number, row in enumerate(THEIRS)}).encode()),
+    "Parquet of pandas": _parquet,
+    "saved dataset": _saved,
+    "saved splits": _saved_splits,
+    "rows": lambda folder: THEIRS,
+    "data frame": lambda folder: pd.DataFrame(THEIRS),
+    "dataset": lambda folder: datasets.Dataset.from_list(THEIRS),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_columns_of_other_names_are_read_from_every_kind_of_source(kind: str, tmp_path: Path) -> None:
+    assert read(SOURCES[kind](tmp_path), MAP) == OURS
+
+
+def shuffled_names() -> st.SearchStrategy[dict[str, str]]:
+    """Other names for some keys, those of other keys among them: a column `function` may hold our `setting`."""
+    names = st.sampled_from([*KEYS, "completion", "a=b", "", " ", "\N{SNOWMAN}"])
+    return st.lists(names, min_size=len(KEYS), max_size=len(KEYS), unique=True).map(
+        lambda theirs: dict(zip(theirs, KEYS, strict=True))
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(shuffled_names(), st.sampled_from(["function", "goal_file", "model_patch"]))
+def test_whatever_the_columns_are_called_the_prediction_is_the_same(theirs: dict[str, str], form: str) -> None:
+    row: dict[str, Any] = {"instance_id": "toy-scale", "model_name_or_path": "m", form: CODE, "sample": 2}
+    row |= {"setting": "s", "track": "paper", "metadata": {"a": [1]}}
+    columns = {their: ours for their, ours in theirs.items() if ours in row}
+    renamed = {their: row[ours] for their, ours in columns.items()}
+    [expected] = read([row])
+    assert isinstance(expected, Prediction)
+    assert expected.content == CODE
+    assert read([renamed], columns) == [expected]
+
+
+BAD_MAPS: dict[str, tuple[list[str], str]] = {
+    "not a pair": (["completion"], "'completion' is not THEIRS=OURS, such as completion=function"),
+    "nothing of theirs": (["=function"], "'=function' is not THEIRS=OURS"),
+    "nothing of ours": (["completion="], "'completion=' is not THEIRS=OURS"),
+    "no key of ours": (
+        ["completion=functon"],
+        "no key 'functon' (did you mean 'function'?); its keys are instance_id, ",
+    ),
+    "two to one": (["completion=function", "function=function"], "'completion' and 'function' are both mapped"),
+    "one to two": (["completion=function", "completion=goal_file"], "'completion' is given twice, for 'function' and"),
+    "no such column": (["complete=function"], "theirs.jsonl has a column 'complete' (did you mean 'completion'?)"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_MAPS)
+def test_a_bad_map_is_one_clear_line(name: str, tmp_path: Path) -> None:
+    pairs, problem = BAD_MAPS[name]
+    (tmp_path / "theirs.jsonl").write_bytes(LINES)
+    flags = [flag for pair in pairs for flag in ("--map", pair)]
+    line = [LMRBENCH, "evaluate", "theirs.jsonl", "--sandbox", "local", *flags]
+    done = warm_cli.run(line, cwd=tmp_path, text=True)
+    assert done.returncode == 1
+    told = said(done)
+    assert told.startswith("error: --map: ")
+    assert problem in told
+
+
+def test_gold_has_no_columns_to_map(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="map: `gold` has no columns"):
+        api.evaluate("gold", tmp_path / "run", map={"completion": "function"})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_of_other_columns_is_told_how_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "theirs.jsonl").write_bytes(LINES)
+    line = [LMRBENCH, "evaluate", "theirs.jsonl", "--sandbox", "local"]
+    done = warm_cli.run(line, cwd=tmp_path, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("rename columns with --map THEIRS=OURS")
+
+
+@pytest.fixture(scope="module")
+def toy(toy_row: DatasetRow, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dataset") / "toy"
+    write_dataset([toy_row], folder, load_benchmark())
+    return folder
+
+
+@pytest.mark.slow
+def test_piped_rows_are_a_run_like_any_other(toy: Path, tmp_path: Path) -> None:
+    """The same rows go on in their folder, also gzipped ones; others have another folder, or take one over."""
+    row = {"task": "toy-scale", "answer": TOY_ANSWER, "model": "m", "try": 0}
+    first = json.dumps(row).encode() + b"\n{\n"
+    second = json.dumps(row).encode() + b"\n" + json.dumps({**row, "answer": "x", "try": 1}).encode()
+    names = ("task=instance_id", "answer=function", "model=model_name_or_path", "try=sample")
+    flags = ["--dataset", str(toy), "--sandbox", "local", *(flag for name in names for flag in ("--map", name))]
+
+    def pipe(data: bytes, *more: str) -> subprocess.CompletedProcess[bytes]:
+        line = [LMRBENCH, "evaluate", "-", *flags, *more]
+        return subprocess.run(line, input=data, cwd=tmp_path, capture_output=True, timeout=120)
+
+    done = pipe(first)
+    assert done.returncode == 1
+    assert b"warning: bad row: stdin:2: not JSON" in done.stderr
+    [run] = (tmp_path / "runs").iterdir()
+    assert run.name.startswith("stdin-")
+    facts = json.loads((run / "run.json").read_text())
+    assert (facts["predictions"], facts["map"]["answer"]) == ("stdin", "function")
+    assert [json.loads(line)["status"] for line in (run / "results.jsonl").read_text().splitlines()] == ["passed"]
+    again = pipe(first)
+    assert b"1 of 1 predictions were evaluated before; resuming" in again.stderr
+    assert len((run / "results.jsonl").read_text().splitlines()) == 1
+    other = pipe(gzip.compress(second))
+    assert other.returncode == 0, other.stderr
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+    taken = pipe(second, "--out", str(run))
+    assert b"1 of 2 predictions were evaluated before; resuming" in taken.stderr
+    statuses = [json.loads(line)["status"] for line in (run / "results.jsonl").read_text().splitlines()]
+    assert sorted(statuses) == ["malformed", "passed"]
+
+
+@pytest.mark.slow
+def test_a_pipe_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def evaluate(data: bytes) -> str:
+        line = [LMRBENCH, "evaluate", "-", "--sandbox", "local"]
+        done = subprocess.run(line, input=data, cwd=tmp_path, capture_output=True, timeout=120)
+        assert done.returncode == 1
+        return said(done)
+
+    assert "predictions 'stdin': no rows" in evaluate(b"")
+    assert "standard input is Parquet; save it to a .parquet file" in evaluate(_parquet(tmp_path).read_bytes())
+    assert "stdin: is a zip archive" in evaluate(b"PK\x03\x04and so on")
+    assert "stdin: damaged after line 0" in evaluate(gzip.compress(LINES)[:40])
+    closed = subprocess.run(f"{LMRBENCH} evaluate - <&-", shell=True, cwd=tmp_path, capture_output=True, timeout=120)
+    assert "standard input is closed" in said(closed)
+    monkeypatch.setattr(standard_input, "MAX_BYTES", 100)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bytes(200))))
+    with pytest.raises(InputError, match="predictions '-': more than 0 GiB"):
+        api.evaluate("-", tmp_path / "run")
+
+
+# --- saved datasets of strangers --------------------------------------------------------------------------------------
+
+
+def test_rows_of_saved_datasets_have_their_place(tmp_path: Path) -> None:
+    row = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": CODE}
+    rows = [{**row, "sample": sample} for sample in (0, 1, -1)]
+    rows[2]["sample"] = -1
+    datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "one", num_shards=3)
+    assert str(read(tmp_path / "one")[2]).startswith(f"{tmp_path / 'one'} row 3: sample must be")
+    whole = datasets.Dataset.from_list(rows)
+    datasets.DatasetDict(train=whole.select([0, 1]), test=whole.select([1])).save_to_disk(tmp_path / "many")
+    told = str(read(tmp_path / "many")[2])
+    assert told.startswith(f"{tmp_path / 'many' / 'test'} row 1: duplicate of {tmp_path / 'many' / 'train'} row 2")
+
+
+STATES: dict[str, bytes] = {
+    "no JSON": b"{",
+    "nested without end": b"[" * 100_000,
+    "a list": b"[]",
+    "nothing in it": b"{}",
+    "files of another type": b'{"_data_files": 7}',
+    "a file of another type": b'{"_data_files": [7]}',
+    "a file elsewhere": b'{"_data_files": [{"filename": "../secret.arrow"}]}',
+    "a file anywhere": b'{"_data_files": [{"filename": "/etc/passwd"}]}',
+    "a file that is not there": b'{"_data_files": [{"filename": "data-1.arrow"}]}',
+    "a folder": b'{"_data_files": [{"filename": "folder"}]}',
+    "a file that is no Arrow": b'{"_data_files": [{"filename": "state.json"}]}',
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_damaged_folder_is_one_line(name: str, tmp_path: Path) -> None:
+    folder = _saved(tmp_path)
+    (folder / "folder").mkdir()
+    (folder / "state.json").write_bytes(STATES[name])
+    with pytest.raises(InputError) as error:
+        read(folder)
+    assert str(folder) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 300 + len(str(folder))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_a_damaged_arrow_file_costs_one_line_at_most(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    """Whatever bytes are changed: some rows, or a line, and never the end of the process."""
+    folder = tmp_path_factory.mktemp("damaged")
+    source = _saved(folder)
+    file = source / "data-00000-of-00002.arrow"
+    content = bytearray(file.read_bytes())
+    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=8)):
+        content[place] = data.draw(st.integers(0, 255))
+    file.write_bytes(content[: data.draw(st.integers(0, len(content)) | st.just(len(content)))])
+    told: InputError | None = None
+    try:
+        assert all(isinstance(item, Prediction | BadRow) for item in read(source))
+    except InputError as error:
+        told = error
+    assert told is None or (str(told).startswith(f"{file}: ") and "\n" not in str(told))

@@ -1,0 +1,480 @@
+"""Every kind of bad prediction row gives one clear line with its place, and every good row around it is still read."""
+
+import gzip
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.source import MalformedAnswerError
+from lmrbench_data.loader import read_archive
+from lmrbench_evaluate.predictions import sources as prediction_files
+from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile, read_predictions
+from lmrbench_evaluate.predictions.sources import BadRow
+from lmrbench_evaluate.rebuild.workspace import rebuild
+from support.hub_server import Hub
+
+ROWS: dict[str, dict[str, Any]] = {"toy-scale": {}, "toy-shift": {}}
+CODE = "def scale(values, factor):\n    return values\n"
+GOOD = {"instance_id": "toy-scale", "model_name_or_path": "org/model", "function": CODE}
+
+
+def read(path: Path) -> list[Prediction | BadRow]:
+    return list(read_predictions(str(path), ROWS))
+
+
+def bad(**changes: Any) -> bytes:
+    """A good row with some keys changed (None drops the key)."""
+    row = {key: value for key, value in {**GOOD, **changes}.items() if value is not ...}
+    return json.dumps(row).encode()
+
+
+BAD_LINES: dict[str, tuple[bytes, str]] = {
+    "not JSON": (b"def scale(): pass", "not JSON"),
+    "cut short": (bad()[:-5], "not JSON"),
+    "two rows on a line": (bad() + bad(), "not JSON"),
+    "too large a number": (b'{"sample": ' + b"9" * 5000 + b"}", "not JSON"),
+    "not UTF-8": (bad().replace(b"org", b"\xff\xfe"), r"not UTF-8 \(byte \d+"),
+    "UTF-16": (bad().decode().encode("utf-16"), "not UTF-8"),
+    "nested without end": (b'{"a":' * 100_000, "not JSON"),
+    "brackets without end": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
+    "a list": (b"[1, 2]", "a row must be a JSON object, not a list"),
+    "null": (b"null", "a row must be a JSON object, not null"),
+    "a number": (b"7", "a row must be a JSON object, not a number"),
+    "empty object": (b"{}", "missing key 'instance_id'"),
+    "no instance": (bad(instance_id=...), "missing key 'instance_id'"),
+    "no model": (bad(model_name_or_path=...), "missing key 'model_name_or_path'"),
+    "null model": (bad(model_name_or_path=None), "missing key 'model_name_or_path'"),
+    "empty model": (bad(model_name_or_path=" "), "printable text of 1 to 200"),
+    "model of another type": (bad(model_name_or_path=["a"]), "printable text of 1 to 200"),
+    "model with an escape sequence": (bad(model_name_or_path="\x1b[2Jmodel"), "printable text of 1 to 200"),
+    "model with line endings": (bad(model_name_or_path="a\nb"), "printable text of 1 to 200"),
+    "model with half a surrogate pair": (bad(model_name_or_path="\ud800"), "printable text of 1 to 200"),
+    "model that never ends": (bad(model_name_or_path="m" * 201), "printable text of 1 to 200"),
+    "unknown instance": (bad(instance_id="toy-skale"), "unknown instance 'toy-skale'; did you mean 'toy-scale'?"),
+    "instance of another type": (bad(instance_id=7), "instance_id must be"),
+    "sample of another type": (bad(sample="1"), "sample must be a whole number"),
+    "sample that is true": (bad(sample=True), "sample must be a whole number"),
+    "fractional sample": (bad(sample=0.5), "sample must be a whole number"),
+    "negative sample": (bad(sample=-1), "sample must be a whole number"),
+    "huge sample": (bad(sample=10**30), "sample must be a whole number from 0 to 1000000"),
+    "setting of another type": (bad(setting=1), "setting must be printable text"),
+    "track that is none": (bad(track="papers"), "track must be paper or contract, not 'papers'"),
+    "track of another type": (bad(track=["paper"]), "track must be paper or contract"),
+    "setting with an escape sequence": (bad(setting="\x1b]0;x\x07"), "setting must be printable text"),
+    "metadata of another type": (bad(metadata="cost: 3"), "metadata must be a JSON object .*, not text"),
+    "metadata nested deeply": (bad(metadata={"a": json.loads("[" * 200 + "]" * 200)}), "metadata must be"),
+    "duplicate": (bad(function="def scale(): another answer", sample=0), r"duplicate of .*:1 \(same instance, model"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+def test_a_bad_line_is_told_with_its_place_and_the_rest_is_read(name: str, tmp_path: Path) -> None:
+    line, reason = BAD_LINES[name]
+    path = tmp_path / "predictions.jsonl"
+    # UTF-16 holds bytes of line endings: none of them may reach the good rows.
+    path.write_bytes(b"\n".join([bad(), b"", line, bad(sample=1, track="paper"), b"  ", bad(instance_id="toy-shift")]))
+    first, *found = read(path)
+    assert isinstance(first, Prediction)
+    wrong = [item for item in found if isinstance(item, BadRow)]
+    assert [item.key for item in found if isinstance(item, Prediction)] == [
+        ("toy-scale", "org/model", "", "paper", 1),
+        ("toy-shift", "org/model", "", "unstated", 0),
+    ]
+    assert wrong[0].place == f"{path}:3"
+    assert re.search(reason, str(wrong[0]))
+    for item in wrong:
+        assert "\n" not in str(item)
+        assert str(item).isprintable()
+        assert len(str(item)) < 400 + len(str(path))
+
+
+UNUSABLE: dict[str, tuple[bytes, str]] = {
+    "two forms": (bad(model_patch="diff"), "exactly one of .*, found function and model_patch"),
+    "three forms": (bad(model_patch="diff", goal_file="x"), "found function and goal_file and model_patch"),
+    "no form": (bad(function=...), "exactly one of .*, found none"),
+    "null form": (bad(function=None), "function is null"),
+    "empty form": (bad(function=""), "function is empty"),
+    "blank form": (bad(function=" \n\t"), "function is empty"),
+    "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),
+    "form that is an object": (bad(function=..., model_patch={"a": 1}), "model_patch must be text, not an object"),
+    "half a surrogate pair": (bad(function="'\ud800'"), "half a surrogate pair"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_an_answer_that_cannot_be_used_is_an_answer_and_malformed(
+    name: str, tmp_path: Path, toy_row: dict[str, Any]
+) -> None:
+    line, reason = UNUSABLE[name]
+    path, copy = tmp_path / "predictions.jsonl", tmp_path / "copy.jsonl"
+    path.write_bytes(line)
+    [item] = read(path)
+    assert isinstance(item, Prediction)
+    assert re.search(reason, item.problem)
+    with pytest.raises(MalformedAnswerError, match=reason):
+        rebuild(toy_row, item)  # type: ignore[arg-type]
+    # A run's own copy keeps the reason and the identity, and is a file of predictions like any other.
+    with copy.open("wb") as file:
+        PredictionFile.append(file, item)
+    for kept in (*PredictionFile(copy), *read(copy)):
+        assert kept == item
+        assert kept.sha256 == item.sha256 != Prediction("toy-scale", "org/model", "function", "").sha256
+
+
+def test_good_rows_in_all_their_forms(tmp_path: Path) -> None:
+    rows = [
+        GOOD,
+        {**GOOD, "sample": 3, "setting": "agent", "track": "contract", "metadata": {"cost": 0.5, "steps": [1, None]}},
+        {**GOOD, "function": None, "goal_file": "# whole file é 数\n", "sample": 0, "setting": "file"},
+        {"instance_id": "toy-shift", "model_name_or_path": "m | <b>", "model_patch": "--- a\n+++ b\n", "extra": [1]},
+    ]
+    path = tmp_path / "rows.jsonl"
+    text = "\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())  # as Windows editors save it
+    found = read(path)
+    assert found == [
+        Prediction("toy-scale", "org/model", "function", CODE),
+        Prediction(
+            "toy-scale", "org/model", "function", CODE, 3, "agent", "contract", {"cost": 0.5, "steps": [1, None]}
+        ),
+        Prediction("toy-scale", "org/model", "goal_file", "# whole file é 数\n", 0, "file"),
+        Prediction("toy-shift", "m | <b>", "model_patch", "--- a\n+++ b\n"),
+    ]
+
+
+def test_a_line_of_100_mb_is_skipped_without_being_held(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    with path.open("wb") as file:
+        file.write(bad() + b"\n" + b'{"function": "')
+        for _ in range(100):
+            file.write(b"x" * 2**20)
+        file.write(b'"}\n' + bad(sample=1) + b"\n" + b"y" * (9 * 2**20))
+    tracemalloc.start()
+    found = read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [type(item) for item in found] == [Prediction, BadRow, Prediction, BadRow]
+    assert str(found[1]) == f"{path}:2: line longer than 8 MiB"
+    assert peak < 30 * 2**20
+
+
+# --- files of other kinds ---------------------------------------------------------------------------------------------
+
+SWE = {"instance_id": "toy-scale", "model_name_or_path": "swe", "model_patch": "diff --git a/x b/x\n"}
+
+
+@pytest.mark.parametrize("form", ["list", "mapping", "one row", "lines"])
+def test_files_of_swe_bench_load_as_they_are(form: str, tmp_path: Path) -> None:
+    other = {**SWE, "instance_id": "toy-shift"}
+    content = {
+        "list": json.dumps([SWE, other], indent=2),
+        "mapping": json.dumps({"toy-scale": SWE, "toy-shift": {k: v for k, v in other.items() if k != "instance_id"}}),
+        "one row": json.dumps(SWE),
+        "lines": f"{json.dumps(SWE)}\n{json.dumps(other)}\n",
+    }[form]
+    path = tmp_path / ("all_preds.jsonl" if form == "lines" else "preds.json")
+    path.write_text(content, encoding="utf-8")
+    found = read(path)
+    assert found[0] == Prediction("toy-scale", "swe", "model_patch", SWE["model_patch"])
+    assert len(found) == (1 if form == "one row" else 2)
+    assert all(isinstance(item, Prediction) for item in found)
+
+
+def test_bad_rows_of_json_files_have_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "preds.json"
+    path.write_text(json.dumps([SWE, 7, {**SWE, "instance_id": None}, {**SWE, "sample": 0}]))
+    assert [str(item) for item in read(path)[1:]] == [
+        f"{path}[1]: a row must be a JSON object, not a number",
+        f"{path}[2]: missing key 'instance_id'",
+        f"{path}[3]: duplicate of {path}[0] (same instance, model, setting, track and sample)",
+    ]
+    path.write_text(json.dumps({"toy-scale": SWE, "nope": {"model_name_or_path": "m", "function": CODE}, "x": 1}))
+    assert [str(item) for item in read(path)[1:]] == [
+        f"{path}['nope']: unknown instance 'nope'",
+        f"{path}['x']: a row must be a JSON object, not a number",
+    ]
+
+
+def test_parquet_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    rows = [
+        {**GOOD, "sample": index, "setting": None, "metadata": {"cost": 1.5, "note": None}, "model_patch": None}
+        for index in range(40)
+    ]
+    rows[20]["function"] = None
+    rows[25]["sample"] = -1
+    rows[30]["sample"] = 29
+    table = pa.Table.from_pylist(rows)
+    pq.write_table(table, path)
+    found = read(path)
+    assert len(found) == 40
+    assert isinstance(found[20], Prediction)
+    assert "found none" in found[20].problem
+    assert found[0] == Prediction(
+        "toy-scale", "org/model", "function", CODE, 0, "", "unstated", {"cost": 1.5, "note": None}
+    )
+    wrong = {index: str(item) for index, item in enumerate(found) if isinstance(item, BadRow)}
+    assert wrong == {
+        25: f"{path} row 26: sample must be a whole number from 0 to 1000000, not -1",
+        30: f"{path} row 31: duplicate of {path} row 30 (same instance, model, setting, track and sample)",
+    }
+
+
+def test_parquet_values_that_json_does_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    length = [0, 5, 10]
+    offsets, data = (
+        pa.py_buffer(b"".join(n.to_bytes(4, "little") for n in length)),
+        pa.py_buffer(b"good!\xff\xfe\xff\xfe\xff"),
+    )
+    function = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
+    columns = {
+        "instance_id": ["toy-scale", "toy-scale"],
+        "model_name_or_path": ["m", "m"],
+        "function": function,
+        "sample": pa.array([0, 1], pa.int8()),
+    }
+    pq.write_table(pa.table(columns), path)
+    first, second = read(path)
+    assert isinstance(first, Prediction)
+    assert str(second) == f"{path} row 2: holds text that is not UTF-8"
+
+    columns["function"] = pa.array([b"def f(): 1", b"def f(): 2"], pa.binary())
+    pq.write_table(pa.table(columns), path)
+    [first, second] = read(path)
+    assert isinstance(first, Prediction)
+    assert first.problem == "function must be text, not bytes"
+
+    columns["function"] = pa.array([CODE, CODE])
+    columns["metadata"] = pa.array([{"when": 1}, {"when": None}], pa.struct([("when", pa.timestamp("s"))]))
+    pq.write_table(pa.table(columns), path)
+    first, second = read(path)
+    assert "metadata must be a JSON object" in str(first)
+    assert isinstance(second, Prediction)
+
+
+# --- the Hub ----------------------------------------------------------------------------------------------------------
+
+CLIENT = """
+import json, sys
+from lmrbench_data.base.errors import InputError
+from lmrbench_evaluate.predictions.prediction import read_predictions
+from lmrbench_evaluate.predictions.sources import BadRow
+for source in sys.argv[1:]:
+    try:
+        items = list(read_predictions(source, {"toy-scale": {}}))
+        print(json.dumps([str(item) if isinstance(item, BadRow) else item.content for item in items]))
+    except InputError as error:
+        print(json.dumps(str(error)))
+"""
+
+
+def test_a_hub_dataset_of_predictions_is_read_at_the_revision_asked_for(tmp_path: Path) -> None:
+    """Over real HTTP with the real client. Files of all kinds in it, good and bad rows with their places."""
+
+    def parquet(*rows: dict[str, Any]) -> bytes:
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(list(rows)), sink)
+        return bytes(sink.getvalue())
+
+    old = {"predictions.jsonl": bad(function="old")}
+    new = {
+        "README.md": b"# Predictions",
+        "a/rows.jsonl": bad(function="first") + b"\n{\n" + bad(function="again", sample=0),
+        "data/test.parquet": parquet({**GOOD, "sample": 1, "function": "second"}, {**GOOD, "sample": -1}),
+    }
+    with Hub() as hub:
+        hub.commit("org/preds", old, "v1")
+        sha = hub.commit("org/preds", new, "main")
+        hub.commit("org/none", {"README.md": b"# Empty"}, "main")
+        environment = {**os.environ, **hub.environment(tmp_path / "cache"), "HF_HUB_OFFLINE": "0"}
+        specs = ["org/preds", f"org/preds@{sha}", "org/preds@v1", "org/preds@v2", "org/none", "org/absent"]
+        done = subprocess.run([sys.executable, "-c", CLIENT, *specs], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    newest, pinned, first, *errors = map(json.loads, done.stdout.splitlines())
+    assert first == ["old"]
+    assert newest == [
+        "first",
+        "org/preds/a/rows.jsonl:2: not JSON: Expecting property name enclosed in double quotes (column 2)",
+        "org/preds/a/rows.jsonl:3: duplicate of org/preds/a/rows.jsonl:1 "
+        "(same instance, model, setting, track and sample)",
+        "second",
+        "org/preds/data/test.parquet row 2: sample must be a whole number from 0 to 1000000, not -1",
+    ]
+    assert pinned == [item.replace("org/preds", f"org/preds@{sha}") for item in newest]
+    reasons = ["RevisionNotFoundError", "holds no .jsonl or .parquet file", "RepositoryNotFoundError"]
+    for error, spec, reason in zip(errors, specs[3:], reasons, strict=True):
+        assert error.startswith(f"predictions '{spec}': ")
+        assert reason in error
+        assert "\n" not in error
+
+
+# --- sources that cannot be read --------------------------------------------------------------------------------------
+
+
+def test_sources_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
+    def source(name: str, content: bytes) -> str:
+        (tmp_path / name).write_bytes(content)
+        return str(tmp_path / name)
+
+    parquet = source("cut.parquet", b"")
+    pq.write_table(pa.Table.from_pylist([GOOD] * 5000), parquet)
+    whole = Path(parquet).read_bytes()
+    reasons = {
+        str(tmp_path / "absent.jsonl"): "no such file",
+        "absent/absent.jsonl": "no such file",
+        "absent": "no such file",
+        "nul\0.jsonl": "no such file",
+        str(tmp_path): "is a folder",
+        "/dev/null": "not a regular file",
+        source("broken.json", b"[1, 2"): "not JSON.*a file of one row a line is named .jsonl",
+        source("lines.json", b"{}\n{}\n"): "a file of one row a line is named .jsonl",
+        source("deep.json", b"[" * 100_000): "not JSON",
+        source("text.json", b'"text"'): "neither a list of rows nor a mapping",
+        source("latin.json", b"\xff"): "not UTF-8",
+        source("empty.parquet", b""): "not readable as Parquet",
+        source("zeros.parquet", bytes(1000)): "not readable as Parquet",
+        source("half.parquet", whole[: len(whole) // 2]): "not readable as Parquet",
+        source("garbage.parquet", whole[:4] + b"\xff" * 400 + whole[404:]): "not readable as Parquet",
+    }
+    for path, reason in reasons.items():
+        with pytest.raises(InputError, match=reason) as error:
+            list(read_predictions(path, ROWS))
+        assert "\n" not in str(error.value)
+
+
+def test_compressed_files_are_read_and_wrong_names_are_told(tmp_path: Path) -> None:
+    rows = [GOOD, {**GOOD, "sample": 1}]
+    lines, whole = b"\n".join(json.dumps(row).encode() for row in rows), json.dumps(rows).encode()
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows), sink)
+    parquet = bytes(sink.getvalue())
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("rows.jsonl", lines)
+
+    def source(name: str, content: bytes) -> Path:
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    for path in (
+        source("rows.jsonl.gz", gzip.compress(lines)),
+        source("two.jsonl.gz", gzip.compress(lines[:100]) + gzip.compress(lines[100:])),
+        source("rows.json.gz", gzip.compress(whole)),
+        source("rows.txt", lines),
+    ):
+        assert read(path) == read(source("rows.json", whole)), path
+    for path, reason in {
+        source("a.jsonl", gzip.compress(lines)): "is gzip, which its name does not say; name it .jsonl.gz or .json.gz",
+        source("a.parquet", gzip.compress(lines)): "is gzip",
+        source("b.jsonl", parquet): "is Parquet, which its name does not say; name it .parquet",
+        source("b.json.gz", parquet): "is Parquet",
+        source("c.jsonl", archive.getvalue()): "is a zip archive; unpack it",
+        source("c.json", archive.getvalue()): "is a zip archive; unpack it",
+        source("d.jsonl.gz", lines): "is text, which its name does not say; take .gz off its name",
+        source("e.jsonl.gz", gzip.compress(lines)[:-20]): "damaged after line [01]",
+        source("f.json.gz", gzip.compress(whole)[:-20]): "damaged",
+        source("g.jsonl.gz", gzip.compress(lines)[:30] + bytes(40)): "damaged after line 0",
+        tmp_path / "absent.jsonl.gz": "no such file",
+    }.items():
+        with pytest.raises(InputError, match=reason) as error:
+            read(path)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.slow
+def test_a_compressed_bomb_is_refused_under_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction_files, "MAX_UNPACKED_BYTES", 64 * 2**20)
+    stream = zlib.compressobj(wbits=31)
+    zeros = b"".join([*(stream.compress(bytes(2**20)) for _ in range(300)), stream.flush()])
+    lines = gzip.compress(b'{"a": "' + b"x" * 10_000 + b'"}\n', compresslevel=1) * 10_000  # one stream after the other
+    for name, content, reason in (
+        ("a.jsonl.gz", zeros, "unpacks to more than"),
+        ("b.jsonl.gz", lines, "unpacks to more than"),
+        ("a.json.gz", zeros, "larger than 256 MiB"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=reason):
+            for _ in read_predictions(str(tmp_path / name), ROWS):
+                pass
+
+
+def test_a_json_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(2**40)  # sparse: takes no disk
+    with pytest.raises(InputError, match=r"larger than 256 MiB; give one row a line in a \.jsonl file"):
+        read(path)
+
+
+# --- the words --------------------------------------------------------------------------------------------------------
+
+
+def test_gold_and_masked_are_the_goal_files_themselves(toy_row: dict[str, Any]) -> None:
+    [gold] = read_predictions("gold", {"toy-scale": toy_row})
+    [masked] = read_predictions("masked", {"toy-scale": toy_row})
+    assert gold == Prediction("toy-scale", "gold", "goal_file", toy_row["golden_file"])
+    assert isinstance(masked, Prediction)
+    assert masked.content.encode() == read_archive(toy_row["repo_archive"])["scale.py"].data
+    assert "NotImplementedError" in masked.content
+
+
+# --- anything at all --------------------------------------------------------------------------------------------------
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["toy-scale", CODE]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+keys = [
+    "instance_id",
+    "model_name_or_path",
+    "function",
+    "goal_file",
+    "model_patch",
+    "sample",
+    "setting",
+    "track",
+    "metadata",
+]
+near_rows = st.builds(
+    lambda changes, dropped: {k: v for k, v in {**GOOD, **changes}.items() if k not in dropped},
+    st.dictionaries(st.sampled_from(keys), anything, max_size=3),
+    st.sets(st.sampled_from(keys), max_size=1),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(near_rows | anything, min_size=1, max_size=4))
+def test_whatever_a_row_holds_it_is_read_or_told(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    path = folder / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = read(path)
+    assert len(found) == len(rows)
+    for item in found:
+        if isinstance(item, BadRow):
+            assert str(item).startswith(f"{path}:")
+            assert "\n" not in str(item)
+    good = [item for item in found if isinstance(item, Prediction)]
+    stored = PredictionFile(folder / "predictions.jsonl")
+    with stored.path.open("wb") as file:
+        positions = [PredictionFile.append(file, item) for item in good]
+    for position, item in zip(positions, good, strict=True):
+        assert json.dumps(stored.read(position).as_row()) == json.dumps(item.as_row())
+    assert [item.sha256 for item in stored] == [item.sha256 for item in good]

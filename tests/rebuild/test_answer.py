@@ -1,0 +1,481 @@
+"""A model's answer goes into the goal file in every form models use, means one thing, or is refused with a reason."""
+
+import ast
+import contextlib
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmrbench_data.base.source import MalformedAnswerError, find_function
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.rebuild.answer import splice_function
+from lmrbench_evaluate.rebuild.extract import MAX_ANSWER_BYTES
+from lmrbench_evaluate.rebuild.workspace import rebuild
+
+MASKED = '''"""Scale numbers."""
+
+import math
+
+OFFSET = 0.0
+
+
+@some.decorator
+def scale(values, factor):
+    """Each of `values` times `factor`."""
+    raise NotImplementedError
+
+
+def after(values):
+    return scale(values, OFFSET)
+'''
+METHOD = '''import torch
+
+
+class Base:
+    pass
+
+
+class Outer(Base):
+    """Holds things."""
+
+    size = 3
+
+    def __init__(self):
+        self.size = 3
+
+    class Inner:
+        @property
+        def area(self):
+            """The area."""
+            raise NotImplementedError
+
+    def forward(self, x):
+        """Forward."""
+        raise NotImplementedError
+
+    def other(self, x):
+        return x
+
+
+model = Outer()
+'''
+BODY = "def scale(values, factor):\n    return [value * factor for value in values]\n"
+
+
+def run(source: str, **names: Any) -> dict[str, Any]:
+    """What executing a spliced file leaves behind."""
+
+    class Some:
+        @staticmethod
+        def decorator(function: Any) -> Any:
+            function.decorated = getattr(function, "decorated", 0) + 1
+            return function
+
+    scope: dict[str, Any] = {"some": Some, "__name__": "goal", **names}
+    exec(compile(source, "goal.py", "exec"), scope)
+    return scope
+
+
+# --- what is understood -----------------------------------------------------------------------------------------------
+
+PLAIN_FORMS = {
+    "plain": BODY,
+    "fence": f"```python\n{BODY}```",
+    "fence with CRLF": f"```python\n{BODY}```\n".replace("\n", "\r\n"),
+    "fence with prose around": f"Sure! Here's the code:\n\n```py\n{BODY}```\n\nIt doesn't (ever) fail.\n",
+    "tildes": f"~~~\n{BODY}~~~",
+    "long fence": f"`````python title=x\n{BODY}`````",
+    "indented fence in a list": "1. The code:\n\n    ```python\n"
+    + BODY.replace("def", "    def").replace("    ret", "        ret")
+    + "    ```\n",
+    "fence never closed": f"The answer:\n```python\n{BODY}",
+    "the task quoted first": f"Given:\n```python\ndef scale(values, factor):\n    ...\n```\nMine:\n```\n{BODY}```\n",
+    "another fence last": f"```python\n{BODY}```\nUse it so:\n```\nscale([1], 2)\n```\n",
+    "prose without fences": f"From the paper it's clear (see Eq. 1):\n\n{BODY}\nThis doesn't (really) matter.\nDone.\n",
+    "prose like code": f"from the paper it follows\nimport is not needed\n\n{BODY}\nimport nothing, that's it\n",
+    "prose below a body with a blank line": BODY.replace(":\n", ":\n\n", 1) + "\nThat's all.\n",
+    "byte order mark": "\ufeff" + BODY,
+    "indented": "    def scale(values, factor):\n        return [value * factor for value in values]\n",
+    "indented with tabs": "\tdef scale(values, factor):\n\t\treturn [value * factor for value in values]\n",
+    "demonstration below": f'{BODY}\nif __name__ == "__main__":\n    1 / 0\n',
+    "call below": f"{BODY}\nprint(undefined(scale))\n",
+    "fence inside its docstring": "```python\n"
+    + BODY.replace(":\n", ':\n    """Doc.\n\n    ```\n    scale()\n    ```\n    """\n', 1)
+    + "```\n",
+    "no line ending": BODY.rstrip(),
+    "one line": "def scale(values, factor): return [value * factor for value in values]",
+    "old Mac line endings": BODY.replace("\n", "\r"),
+}
+
+
+@pytest.mark.parametrize("form", PLAIN_FORMS)
+def test_forms_that_models_answer_in(form: str) -> None:
+    spliced = splice_function(MASKED, "scale", PLAIN_FORMS[form])
+    scope = run(spliced)
+    assert scope["scale"]([1.0, -2.0], 3.0) == [3.0, -6.0]
+    assert scope["scale"].decorated == 1
+    assert scope["after"]([1.0]) == [0.0]
+    before, _, rest = MASKED.partition("def scale")
+    assert spliced.startswith(before), "nothing above the function changes"
+    assert spliced.endswith(rest.partition("NotImplementedError\n")[2]), "nor below"
+
+
+def test_imports_helpers_and_constants_come_along() -> None:
+    answer = '''
+"""A module docstring for show."""
+from __future__ import annotations
+import functools, operator
+from collections.abc import Iterable
+
+TABLE = {"one": 1}; TWO = 2
+HELP: dict[str, int] = {
+    "a": 1,
+}
+
+
+@functools.cache
+def helper(x):
+    """Multi
+line."""
+    return x
+
+
+class Pair:
+    first = 1
+
+
+def scale(values: Iterable[Undefined], factor):
+    return [operator.mul(helper(v), factor) * TABLE["one"] * Pair.first * TWO * HELP["a"] for v in values] + [LATER]
+
+
+LATER = 7
+scale.note = "kept below"
+'''
+    spliced = splice_function(MASKED, "scale", answer)
+    scope = run(spliced)
+    assert scope["scale"]([1.0], 3.0) == [6.0, 7]
+    assert scope["scale"].note == "kept below"
+    assert ast.get_docstring(ast.parse(spliced)) == "Scale numbers."
+    assert spliced.index("def helper") < spliced.index("@some.decorator")
+    assert "__name__" not in spliced
+    assert spliced.count("TABLE = ") == 1, "two statements on a line are taken once"
+
+
+def test_decorators_stay_unless_the_answer_has_its_own() -> None:
+    assert run(splice_function(MASKED, "scale", BODY))["scale"].decorated == 1
+    twice = run(splice_function(MASKED, "scale", f"@some.decorator\n@some.decorator\n{BODY}"))
+    assert twice["scale"].decorated == 2
+
+
+METHOD_FORMS = {
+    "not indented": "def forward(self, x):\n    return x + helper(x)\n",
+    "indented": "    def forward(self, x):\n        return x + helper(x)\n",
+    "first line stripped": "def forward(self, x):\n        return x + helper(x)\n",
+    "tabs": "\tdef forward(self, x):\n\t\treturn x + helper(x)\n",
+    "in its class": "class Outer(Base):\n    size = 99\n\n    def __init__(self):\n        self.size = 99\n\n"
+    "    def forward(self, x):\n        return x + helper(x)\n",
+    "in its class, fenced": "Here:\n```\nclass Outer:\n    def forward(self, x):\n        return x + helper(x)\n```\n",
+    "imports above, method indented": "import math\n\n    def forward(self, x):\n        return x + helper(x)\n",
+    "decorator stripped": "@plain\n    def forward(self, x):\n        return x + helper(x)\n",
+    "two spaces": "class Outer:\n  def forward(self, x):\n    return x + helper(x)\n",
+}
+
+
+@pytest.mark.parametrize("form", METHOD_FORMS)
+def test_methods_are_put_into_their_class(form: str) -> None:
+    spliced = splice_function(METHOD, "Outer.forward", METHOD_FORMS[form])
+    modules = {"helper": lambda x: 10 * x, "plain": lambda function: function}
+    model = run(spliced.replace("import torch\n", ""), **modules)["model"]
+    assert model.forward(1) == 11
+    assert model.size == 3, "what the answer says about other members of the class is context"
+    assert model.other(5) == 5
+
+
+@pytest.mark.parametrize("indent", ["    ", ""])
+def test_new_members_of_a_class_come_along(indent: str) -> None:
+    answer = f"""{indent}import math
+{indent}LIMIT = 5
+
+{indent}def _double(self, x):
+{indent}    return self.LIMIT + math.floor(2 * x)
+
+{indent}def other(self, x):
+{indent}    return "changed"
+
+{indent}def forward(self, x):
+{indent}    return self._double(x)
+"""
+    if not indent:
+        answer = "class Outer(Base):\n" + "".join(f"  {line}\n" for line in answer.splitlines())
+    model = run(splice_function(METHOD, "Outer.forward", answer).replace("import torch\n", ""))["model"]
+    assert model.forward(1.0) == 7
+    assert model.other(5) == 5, "a member that the class has stays"
+
+
+def test_nested_classes_and_multi_line_strings() -> None:
+    text = '"""\n  ragged\n\tlines\n"""'
+    answer = f"class Inner:\n\t@property\n\tdef area(self):\n\t\ttext = {text}\n\t\treturn text, f'''\n{{1}}'''\n"
+    for form in (
+        answer,
+        f"class Outer:\n\tpass\n\t{answer.replace(chr(10) + chr(9), chr(10) + chr(9) * 2)}".replace(
+            "pass\n", "size = 3\n"
+        ),
+    ):
+        if "ragged" in form and "\n\t\tlines" in form:
+            continue  # re-indented by this test inside the string
+        spliced = splice_function(METHOD, "Outer.Inner.area", form).replace("import torch\n", "")
+        assert run(spliced)["Outer"].Inner().area == ("\n  ragged\n\tlines\n", "\n1")
+
+
+def test_async_functions_and_files_with_other_line_endings() -> None:
+    masked = MASKED.replace("def scale", "async def scale").replace("\n", "\r\n")
+    spliced = splice_function(
+        masked, "scale", "import math\nasync def scale(a, b):\n    x = '''1\n2'''\n    return x\n"
+    )
+    assert "\r" not in spliced.replace("\r\n", "")
+    assert "\n" not in spliced.replace("\r\n", "")
+    assert isinstance(find_function(spliced, "scale").node, ast.AsyncFunctionDef)
+    with pytest.raises(StopIteration) as stopped:
+        run(spliced)["scale"](1, 2).send(None)
+    assert stopped.value.value == "1\n2"
+
+
+def test_future_imports_go_to_the_top_once() -> None:
+    for head in ("", "#!/usr/bin/env python\n# comment\n", '"""Doc."""\n', "from __future__ import annotations\n"):
+        masked = f"{head}import math\n\n\ndef scale(values, factor):\n    raise NotImplementedError"
+        answer = f"from  __future__ import (\n    annotations,\n    division,\n)\nimport math\n{BODY}"
+        spliced = splice_function(masked, "scale", answer)
+        assert run(spliced)["scale"]([1], 2) == [2]
+        assert spliced.count("annotations") == 1
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+RETURN = "def scale(values, factor):\n    return "
+MALFORMED = {
+    "nothing": "",
+    "prose": "I cannot do this.",
+    "another function": "def scaled(values, factor):\n    return values\n",
+    "only a call": "result = scale([1], 2)\n",
+    "two definitions": BODY + "\n" + BODY,
+    "one in a branch": "if True:\n    def scale(values, factor):\n        return values\n",
+    "one at the top and one in a branch": BODY + "\nif True:\n    def scale(values, factor):\n        return values\n",
+    "inside a function": "def outer():\n    def scale(values, factor):\n        return values\n",
+    "in a class that is not asked for": "class Scaler:\n    def scale(self, values, factor):\n        return values\n",
+    "a lambda": "scale = lambda values, factor: values\n",
+    "a class": "class scale:\n    pass\n",
+    "syntax error": RETURN + "[value * factor for value in\n",
+    "syntax error behind a blank line": "def scale(values, factor):\n    x = 1\n\n    return ((x\n",
+    "syntax error in the last fence": f"```python\n{BODY}```\n```python\n{RETURN}((\n```\n",
+    "unfinished body": "def scale(values, factor):\n",
+    "wrong indentation": "def scale(values, factor):\n        x = 1\n    return x\n",
+    "tabs and spaces": "def scale(values, factor):\n    x = 1\n\treturn x\n",
+    "Python 2": "def scale(values, factor):\n    print values\n",
+    "null byte": RETURN + "'\0'\n",
+    "half a surrogate pair": RETURN + "'\ud800'\n",
+    "in a comment": "# def scale(values, factor): return values\n",
+    "in a string": "'''\ndef scale(values, factor):\n    return values\n'''\n",
+    "too many parentheses": RETURN + "(" * 100_000 + ")" * 100_000,
+    "too many unary minuses": RETURN + "-" * 100_000 + "1",
+    "too long a sum": RETURN + "1+" * 100_000 + "1",
+    "too long a chain of attributes": RETURN + "a" + ".a" * 100_000,
+    "too many calls": RETURN + "f" + "()" * 100_000,
+    "too many lambdas": RETURN + "lambda:" * 30_000 + "1",
+    "too many branches": "def scale(values, factor):\n    if x: pass\n" + "    elif x: pass\n" * 5000,
+    "too long a dotted import": "def scale(values, factor):\n    import " + "a." * 100_000 + "a\n",
+    "too long a name in a goal file": "if x: pass\n" + "elif x: pass\n" * 2000 + RETURN + "x.\\\n" * 1500 + "x\n",
+    "5 MB": "#" * 5_000_000 + "\n" + BODY,
+    "1 MB and one byte of text": "é" * (MAX_ANSWER_BYTES // 2) + "\n" + BODY,
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_answers_are_refused_with_one_line(name: str) -> None:
+    with pytest.raises(MalformedAnswerError) as refusal:
+        splice_function(MASKED, "scale", MALFORMED[name])
+    message = str(refusal.value)
+    assert 10 < len(message) < 300
+    assert "\n" not in message
+
+
+def test_the_line_of_a_syntax_error_is_that_of_the_answer() -> None:
+    with pytest.raises(MalformedAnswerError, match="line 3"):
+        splice_function(MASKED, "scale", "def scale(values, factor):\n    x = 1\n    return 1 +\n")
+    with pytest.raises(MalformedAnswerError, match="line 3"):
+        splice_function(METHOD, "Outer.forward", "    def forward(self, x):\n        x = 1\n        return 1 +\n")
+
+
+DRAFT = "def scale(values, factor):\n    return values\n"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"<think>\nFirst try:\n{DRAFT}\nNo, it scales.\n</think>\n{BODY}",
+        f"<think>Let me see.\n{DRAFT}Wrong.</think>{BODY}",
+        f"  <Thinking>\n{DRAFT}\n</THINKING>\n\nHere it is:\n\n{BODY}\nDone.",
+        f"<reasoning>\n```python\n{DRAFT}```\n</reasoning>\n{BODY}",
+        f"<think>\n{DRAFT}</think>\n<reasoning>\n{DRAFT}</reasoning>\n```python\n{BODY}```\n",
+        f"<think>\n{DRAFT}\n<think>\nagain\n{DRAFT}</think>\nand\n</think>\n{BODY}",
+        f"My draft:\n{DRAFT}\nIt should scale.\n</think>\n\n{BODY}",  # the template of the model opened it
+        f"{BODY}\n<think>\nIs this right?\n</think>\n",
+        f"<think>\n{BODY}",  # never closed: all there is
+    ],
+)
+def test_drafts_in_reasoning_do_not_count(answer: str) -> None:
+    assert run(splice_function(MASKED, "scale", answer))["scale"]([1.0], 2.0) == [2.0]
+
+
+def test_code_about_reasoning_tags_is_left_alone() -> None:
+    code = (
+        "import re\n\ndef scale(values, factor):\n"
+        "    text = re.sub(r'<think>.*?</think>', '', values)\n"
+        '    return text.split("</think>")[-1], factor\n'
+    )
+    for answer in (code, f"Strip it:\n\n```python\n{code}```\nThat removes <think>...</think>.", f"Sure.\n\n{code}"):
+        result = run(splice_function(MASKED, "scale", answer))["scale"]
+        assert result("<think>a</think>b</think>c", 1) == ("c", 1)
+
+
+HUNGRY = {
+    "thoughts that never end": "<think>\n" * 120_000 + BODY,
+    "thoughts that only end": "</think>\n" * 110_000 + BODY,
+    "thoughts of two kinds": "<think>\n" * 50_000 + "</reasoning>\n" * 35_000 + BODY,
+    "blanks before tags": (" " * 900 + "</think> x\n") * 1000 + BODY,
+    "fences that never close": "~~~a\n" * 190_000 + BODY,
+    "fences of every length": "\n".join("`" * n for n in range(3, 1200)) + "\n" + BODY,
+    "prose that looks like code": "from x\n" * 140_000 + BODY,
+    "prose below": BODY + "Isn't it (nice?\n" * 60_000,
+    "words": BODY + "word\n" * 45_000,
+    "statements": "x=1\n" * 60_000 + BODY,
+    "comparisons": RETURN + "1<" * 120_000 + "1",
+    "odd literals": RETURN + "1if 1else " * 5000 + "1",
+    "odd escapes": RETURN + "'\\d'," * 40_000,
+    "white space": (" " * 500 + "\n") * 1900 + BODY,
+    "parts of an f-string": RETURN + "f'" + "x" * 180_000 + "{a}" * 10_000 + "'",
+    "more parts of an f-string": RETURN + "f'" + "{a}" * 80_000 + "'",
+    "dots": RETURN + "a." * 120_000 + "a",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::Warning:.*parsed")
+@pytest.mark.parametrize("name", HUNGRY)
+@pytest.mark.sampled(8)
+def test_no_answer_keeps_the_harness_busy(name: str) -> None:
+    started = time.process_time()
+    with contextlib.suppress(MalformedAnswerError):
+        splice_function(MASKED, "scale", HUNGRY[name])
+    assert time.process_time() - started < 20
+
+
+def test_odd_literals_do_not_fill_the_terminal() -> None:
+    program = (
+        "import sys; from lmrbench_evaluate.rebuild.answer import splice_function\n"
+        f"print(len(splice_function({MASKED!r}, 'scale', sys.stdin.read())))"
+    )
+    for answer in (RETURN + "[1if 1else 2, '\\d', 1is 2]\n", RETURN + "1if 1else " * 50 + "1"):
+        done = subprocess.run(
+            [sys.executable, "-W", "default", "-c", program], input=answer, capture_output=True, text=True
+        )
+        assert done.returncode == 0
+        assert done.stderr == ""
+
+
+@pytest.mark.filterwarnings("ignore::Warning:.*parsed")
+def test_forms_other_than_functions_are_bounded_too() -> None:
+    from lmrbench_data.base.archive import pack
+    from lmrbench_data.loader import File
+
+    row = {"repo_archive": pack({"goal.py": File(MASKED.encode())}), "goal_file": "goal.py", "goal_function": "scale"}
+    for content in (*MALFORMED.values(), *HUNGRY.values()):
+        with contextlib.suppress(MalformedAnswerError):
+            files = rebuild(row, Prediction("toy", "m", "goal_file", content))
+            assert files["goal.py"].data.decode() == content
+
+
+# --- any answer at all ------------------------------------------------------------------------------------------------
+
+PIECES = [
+    *(
+        "def scale(values, factor):",
+        "    def scale(self):",
+        "\tasync def scale(x):",
+        "def forward(self, x):",
+        "class Outer:",
+    ),
+    *(
+        "    def forward(self, x): return 1",
+        "  class Inner:",
+        "    @property",
+        "@decorator",
+        "    def area(self): pass",
+    ),
+    *(
+        "    return values",
+        "        return 1",
+        "    pass",
+        "\tpass",
+        "",
+        "```",
+        "```python",
+        "~~~",
+        "# note",
+        "x = 1; y = 2",
+    ),
+    *(
+        "from __future__ import annotations",
+        "import os",
+        "    import os",
+        "Some prose, isn't it?",
+        "from the paper",
+        "word",
+    ),
+    *('    """Doc', '    """', "'''", "(", ")", "\\", "\f", "\x00", "é数🎉", "\u2028", "if True:", "else:", "x = ("),
+    *("    def helper(self): pass", "    LIMIT = 3", "print(1)", "if __name__ == '__main__':", "lambda: 0", "\ufeff"),
+]
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
+def test_any_answer_is_spliced_or_refused(pieces: list[str], newline: str, trailing: bool) -> None:
+    answer = newline.join(pieces) + (newline if trailing else "")
+    for masked, goal in (
+        (MASKED, "scale"),
+        (METHOD, "Outer.forward"),
+        (METHOD.replace("\n", "\r\n"), "Outer.Inner.area"),
+    ):
+        try:
+            spliced = splice_function(masked, goal, answer)
+        except MalformedAnswerError:
+            continue
+        target = find_function(spliced, goal)
+        assert "NotImplementedError" not in ast.unparse(target.node), "the masked body is gone"
+        kept = {node.name for node in ast.walk(ast.parse(masked)) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        found = {node.name for node in ast.walk(ast.parse(spliced)) if hasattr(node, "name")}
+        assert kept <= found, "everything else of the file is there"
+
+
+def test_answers_are_read_in_threads_too() -> None:
+    """Worker threads have smaller stacks."""
+    outcomes: list[str] = []
+
+    def splice(answer: str) -> None:
+        try:
+            splice_function(MASKED, "scale", answer)
+        except MalformedAnswerError as error:
+            outcomes.append(str(error))
+
+    deep = [answer for name, answer in MALFORMED.items() if name.startswith("too ")]
+    threads = [threading.Thread(target=splice, args=(answer,)) for answer in deep]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == len(deep)

@@ -1,0 +1,218 @@
+"""People and the judge: annotations are read with a place for each fault, and agreement is what its definitions say."""
+
+import csv
+import dataclasses
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_evaluate.judge.category import BEST_FIRST
+from lmrbench_evaluate.reports.agreement import measure_agreement
+from lmrbench_evaluate.reports.annotations import Annotation, read_annotations
+from lmrbench_evaluate.reports.scores import ModelScore, ScoredAnswer
+from support.kappa import cohen
+from support.runs import command, result, write_run
+
+ANSWERS = [f"task-{number}" for number in range(6)]
+labels = st.dictionaries(st.sampled_from(ANSWERS), st.sampled_from(BEST_FIRST))
+
+
+def score(judged: dict[str, str]) -> ModelScore:
+    """A run in which every instance has an answer of model m, and the judge has spoken on some."""
+    answers = {name: [ScoredAnswer(0, "passed", "passed", "x", judged.get(name))] for name in ANSWERS}
+    return ModelScore("run", Path("run"), "m", "", "unstated", dict.fromkeys(ANSWERS, "Alpha"), answers, True)
+
+
+def notes(annotator: str, given: dict[str, str]) -> list[Annotation]:
+    return [Annotation(annotator, name, "m", "", "", 0, label, "") for name, label in given.items()]
+
+
+def fleiss(rows: list[list[Any]]) -> float | None:
+    """Fleiss 1971, Eqs. 1 to 5."""
+    every = Counter(label for row in rows for label in row)
+    if len(every) < 2:
+        return None
+    raters = len(rows[0])
+    observed = sum((sum(n * n for n in Counter(row).values()) - raters) / (raters * (raters - 1)) for row in rows)
+    chance = sum((n / (raters * len(rows))) ** 2 for n in every.values())
+    return (observed / len(rows) - chance) / (1 - chance)
+
+
+@settings(deadline=None)
+@given(labels, labels, labels)
+def test_agreement_is_what_its_definitions_say(a: dict[str, str], b: dict[str, str], judge: dict[str, str]) -> None:
+    found = measure_agreement([*notes("ann", a), *notes("bob", b)], [score(judge)])
+    raters = {name: given for name, given in (("ann", a), ("bob", b)) if given}
+    assert found.annotators == list(raters)
+    raters["judge"] = judge
+    for pair in found.pairs:
+        if "people" in pair.first:
+            continue
+        both = raters[pair.first].keys() & raters[pair.second].keys()
+        pairs = [(raters[pair.first][name], raters[pair.second][name]) for name in both]
+        binary = [(x == "CC", y == "CC") for x, y in pairs]
+        assert pair.answers == len(pairs)
+        assert pair.share == (pytest.approx(sum(x == y for x, y in pairs) / len(pairs)) if pairs else None)
+        assert pair.kappa == (None if cohen(pairs) is None else pytest.approx(cohen(pairs)))
+        assert pair.binary_kappa == (None if cohen(binary) is None else pytest.approx(cohen(binary)))
+        assert pair.conflicts == sum({x, y} == {"CC", "LI"} for x, y in pairs)
+    if a and b:
+        rows = [[a[name], b[name]] for name in a.keys() & b.keys()]
+        assert found.fleiss_answers == len(rows)
+        assert found.fleiss_kappa == (None if fleiss(rows) is None else pytest.approx(fleiss(rows)))
+        split = {name for name in a.keys() & b.keys() if a[name] != b[name]}
+        assert found.without_majority == len(split)
+        people = {name: label for name, label in {**a, **b}.items() if name not in split}
+        assert found.confusion == Counter((people[name], judge[name]) for name in people.keys() & judge.keys())
+
+
+def test_annotations_are_read_with_a_place_for_each_fault(tmp_path: Path) -> None:
+    good = {"annotator": "ann", "instance": "a-one", "model": "m", "category": "CC"}
+    rows: list[tuple[Any, str]] = [
+        (good, ""),
+        (good, "duplicate of"),
+        ({**good, "annotator": "bob", "category": "incorrect  Logic", "comment": "sign", "sample": "3"}, ""),
+        ({**good, "annotator": ""}, "annotator: a text of 1 to 200 characters is needed"),
+        ({**good, "category": "fine"}, "category: CC, LC or LI is needed"),
+        ({**good, "sample": -1}, "sample: a number from 0 on"),
+        ({**good, "model": 3}, "model_name_or_path: a text"),
+        ([], "not an object"),
+        ({**good, "annotator": "cy", "comment": 3}, "texts are needed"),
+        ({**good, "annotator": "cy", "track": "papers"}, "track: paper, contract or unstated is needed"),
+    ]
+    path = tmp_path / "labels.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row, _ in rows) + "{\n")
+    found, bad = read_annotations(path)
+    assert [(item.annotator, item.category, item.sample) for item in found] == [("ann", "CC", 0), ("bob", "LI", 3)]
+    expected = [(number, reason) for number, (_, reason) in enumerate(rows, start=1) if reason]
+    for item, (number, reason) in zip(bad, [*expected, (len(rows) + 1, "not JSON")], strict=True):
+        assert item.place == f"{path}:{number}"
+        assert reason in item.reason
+
+    table = tmp_path / "labels.csv"
+    with table.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["\ufeffAnnotator", "Instance", "model", "category", "comment"])
+        writer.writerow(["ann", "a-one", "m", "lc", 'two\nlines, "quoted"'])
+        writer.writerow(["bob", "a-one", "m", "cc", "", "one too many"])
+    [item], [fault] = read_annotations(table)
+    assert (item.category, item.comment) == ("LC", 'two\nlines, "quoted"')
+    assert "more cells" in fault.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("labels.xlsx", b"", r"give a \.csv or \.jsonl"),
+        ("absent.csv", None, "No such file"),
+        ("labels.csv", b"annotator\n\xff\n", "not UTF-8"),
+        ("labels.csv", b'annotator,model\n"open', "not CSV"),
+    ],
+)
+def test_files_that_are_no_annotations(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=reason):
+        read_annotations(tmp_path / name)
+
+
+def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> None:
+    """README's columns name no setting, and answers may have one."""
+
+    def scored(model: str, setting: str, track: str = "unstated") -> ModelScore:
+        return dataclasses.replace(score({"task-0": "CC", "task-1": "LI"}), model=model, setting=setting, track=track)
+
+    def label(annotator: str, instance: str, model: str, category: str, setting: str = "", track: str = "") -> Any:
+        return Annotation(annotator, instance, model, setting, track, 0, category, "")  # type: ignore[arg-type]
+
+    scores = [scored("one", "agent"), scored("two", "agent"), scored("two", "standard"), scored("three", "")]
+    scores += [scored("three", "agent"), scored("four", "", "paper"), scored("four", "", "contract")]
+    found = measure_agreement(
+        [
+            label("ann", "task-0", "one", "CC"),
+            label("ann", "task-1", "one", "CC"),
+            label("ann", "task-0", "two", "CC"),  # in two settings: nobody knows which
+            label("ann", "task-0", "three", "CC"),  # the setting without a name is meant
+            label("ann", "task-9", "one", "CC"),
+            label("ann", "task-0", "nobody", "CC"),
+            label("bob", "task-0", "two", "CC", "standard"),
+            label("bob", "task-0", "one", "LI"),
+            label("bob", "task-0", "one", "CC", "agent"),  # says more than the row above
+            label("ann", "task-0", "four", "CC"),  # in two tracks: nobody knows which
+            label("ann", "task-0", "four", "CC", track="paper"),
+            label("ann", "task-0", "four", "CC", track="unstated"),
+        ],
+        scores,
+    )
+    assert (len(found.unknown), found.ambiguous) == (3, 2)
+    by_pair = {(pair.first, pair.second): pair for pair in found.pairs}
+    assert (by_pair["ann", "judge"].answers, by_pair["ann", "judge"].conflicts) == (4, 1)
+    assert (by_pair["ann", "bob"].answers, by_pair["ann", "bob"].share) == (1, 1.0)
+
+
+@pytest.mark.slow
+def test_report_with_people_and_judge(tmp_path: Path) -> None:
+    """Through the command line: tables, JSON, exit status for a bad row; a judge error is no category."""
+    run = write_run(tmp_path / "run", [result(name, "passed") for name in ("a-one", "a-two", "b-one")])
+    judged = {"a-one": "CC", "a-two": "LI", "b-one": None}
+    with (run / "judgements.jsonl").open("w") as file:
+        for name, category in judged.items():
+            row = {"instance_id": name, "prediction_sha256": "x", "judge_model": "j", "prompt_version": "1", "vote": 0}
+            row |= {
+                "status": "judged" if category else "judge_error",
+                "category": category,
+                "error": "",
+                "rationale": [],
+            }
+            row |= {"algorithm": "", "implementation": "", "input_tokens": 1, "output_tokens": 1, "cost_usd": None}
+            row |= {"duration_s": 0.1, "judged_at": "2026-01-01T00:00:00+00:00"}
+            file.write(json.dumps(row) + "\n")
+            if category == "CC":  # a second vote, which could not be had
+                file.write(json.dumps({**row, "vote": 1, "status": "judge_error", "category": None}) + "\n")
+    labels = tmp_path / "labels.csv"
+    rows = [
+        "ann,a-one,m,CC",
+        "ann,a-two,m,CC",
+        "ann,b-one,m,LC",
+        "ann,b-one,other,LC",
+        "bob,a-one,m,CC",
+        "bob,a-two,m,?",
+    ]
+    labels.write_text("annotator,instance,model,category\n" + "\n".join(rows) + "\n")
+
+    done = command(run, "--human", labels, "--json")
+    assert done.returncode == 1
+    assert f'bad row: {labels}:7: category: CC, LC or LI is needed, found "?"' in done.stderr
+    made = json.loads(done.stdout)
+    [entry] = made["scores"]
+    assert entry["overall"]["judge"] == {
+        "CC": 1,
+        "LC": 0,
+        "LI": 1,
+        "judge_error": 1,
+        "not_judged": {},
+        "nothing_to_judge": 0,
+        "votes_lost": 1,
+        "unjudged": 0,
+        "shares": {"CC": 0.5, "LC": 0.0, "LI": 0.5},
+    }
+    agreement = made["agreement"]
+    assert (agreement["annotators"], agreement["without_majority"]) == (["ann", "bob"], 0)
+    assert agreement["unknown"] == [["b-one", "other", "", "", 0]]
+    by_pair = {(pair["first"], pair["second"]): pair for pair in agreement["pairs"]}
+    assert by_pair["ann", "judge"]["answers"] == 2
+    assert by_pair["ann", "judge"]["conflicts"] == 1
+    assert agreement["confusion"] == [{"people": "CC", "judge": c, "answers": 1} for c in ("CC", "LI")]
+    text = command(run, "--human", labels, "--format", "md").stdout
+    assert "## Agreement" in text
+    assert "| ann - judge | 2 | 50.0 % |" in text
+    assert "| a-two | robust LI |" in text
+    assert "1 label is for answers that these runs do not have: b-one by other." in text
+    assert "1 category rests on fewer votes than the judge was asked for" in text
+    assert "| m | robust | 1 | 0 | 1 | 1 |" in text, "tests and judge"

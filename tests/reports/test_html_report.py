@@ -1,0 +1,450 @@
+"""The HTML report in a real browser: filters, keyboard, themes; nothing that a model wrote runs."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.loader import dataset_sha256, load_rows, row_sha256
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile
+from lmrbench_evaluate.reports.answer_diff import diff_answer
+from lmrbench_evaluate.reports.html import render_html
+from lmrbench_evaluate.reports.html.markup import prose
+from lmrbench_evaluate.reports.report import make_report
+from support import warm_cli
+from support.runs import result, write_run
+from support.toy import TOY_ANSWER
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+
+#: Whoever gets this to run changes the title.
+ATTACK = "document.title='owned'"
+HOSTILE = [
+    f"<script>{ATTACK}</script>",
+    f"</script><script>{ATTACK}</script>",
+    f"<img src=x onerror={ATTACK}>",
+    f"</style><svg onload={ATTACK}>",
+    f'"><a href=javascript:{ATTACK}>x</a>',
+    "{{ 7 * 7 }}{% raw %}",
+    "$\\frac{1}{0}$ _hidden ]]>",
+    "\x1b[31mred\u202eleft\ud800",
+]
+WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+
+
+@pytest.fixture
+def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, Any]]], str]:
+    """Make a report on a dataset of three instances; the address of its page."""
+    rows = []
+    for name, category in (
+        ("toy-one", "Evaluation Metrics"),
+        ("toy-two", "Data Augmentation"),
+        ("toy-three", "Data Augmentation"),
+    ):
+        row = {**toy_row, "instance_id": name, "category": category, "instruction": f"About {name}. {HOSTILE[0]} " * 5}
+        rows.append({**row, "row_sha256": row_sha256(row)})
+    write_dataset(rows, tmp_path / "lmr-bench", load_benchmark())
+    rows = load_rows(tmp_path / "lmr-bench")
+    facts = {
+        "dataset": str(tmp_path / "lmr-bench"),
+        "dataset_sha256": dataset_sha256(rows),
+        "scope": {str(row["instance_id"]): str(row["category"]) for row in rows},
+    }
+
+    def make(answers: list[dict[str, Any]]) -> str:
+        """Each answer: instance, model, status, code; optional judge category, detail, log."""
+        run, results = tmp_path / "run", []
+        run.mkdir()
+        with (run / "predictions.jsonl").open("wb") as file, (run / "judgements.jsonl").open("w") as judgements:
+            for answer in answers:
+                code, instance, detail = answer["code"], answer["instance"], answer.get("detail", "output[0]: got 1")
+                named = {name: answer[name] for name in ("sample", "metadata") if name in answer}
+                prediction = Prediction(instance, answer["model"], "function", code, **named)
+                case = {"name": "random_values", "seed": 0, "status": answer["status"], "detail": detail}
+                row = result(instance, answer["status"], model=answer["model"], cases=[case], detail=detail)
+                results.append({**row, "sample": prediction.sample, "prediction_sha256": prediction.sha256})
+                try:
+                    PredictionFile.append(file, prediction)
+                except UnicodeEncodeError:
+                    continue
+                if answer.get("log"):
+                    log = run / "logs" / instance / f"{prediction.sha256[:16]}.log"
+                    log.parent.mkdir(parents=True, exist_ok=True)
+                    log.write_text(answer["log"])
+                if answer.get("judge"):
+                    said = {
+                        "algorithm": answer["said"],
+                        "implementation": answer["said"],
+                        "rationale": [answer["said"]] * 2,
+                    }
+                    about = {"instance_id": instance, "prediction_sha256": prediction.sha256, "judge_model": "j"}
+                    kind = {
+                        "prompt_version": "1",
+                        "vote": 0,
+                        "status": "judged",
+                        "category": answer["judge"],
+                        "error": "",
+                    }
+                    spent = {
+                        "input_tokens": 1,
+                        "output_tokens": 1,
+                        "cost_usd": None,
+                        "duration_s": 1.0,
+                        "judged_at": "",
+                    }
+                    judgements.write(json.dumps({**about, **kind, **said, **spent}) + "\n")
+        write_run(run, results, **facts)
+        path = tmp_path / "report.html"
+        path.write_text(render_html(make_report([run])), encoding="utf-8")
+        return path.as_uri()
+
+    return make
+
+
+ANSWERS = [
+    {
+        "instance": "toy-one",
+        "model": "good",
+        "status": "passed",
+        "code": TOY_ANSWER,
+        "judge": "CC",
+        "said": "It is right.",
+    },
+    {"instance": "toy-two", "model": "good", "status": "passed", "code": TOY_ANSWER},
+    {"instance": "toy-one", "model": "bad", "status": "failed", "code": WRONG, "judge": "LI", "said": "It adds."},
+    {"instance": "toy-two", "model": "bad", "status": "malformed", "code": "no code", "log": "a line of the log"},
+]
+
+
+def shown(browser: "Chrome", selector: str) -> list[str]:
+    return [element.text for element in browser.find_elements(By.CSS_SELECTOR, selector) if element.is_displayed()]
+
+
+def complaints(browser: "Chrome") -> list[str]:
+    return [entry["message"] for entry in browser.get_log("browser")]
+
+
+def requests(browser: "Chrome") -> set[str]:
+    """Addresses that were asked for, the page's own left out."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    urls = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
+    return {url for url in urls if not url.startswith(("data:", "file:"))}
+
+
+@pytest.mark.slow
+def test_a_reader_filters_and_opens(browser: "Chrome", page: Callable[..., str]) -> None:
+    browser.get(page(ANSWERS))
+    names = ["toy-one", "toy-three", "toy-two"]
+    assert shown(browser, "table.grid tbody th") == names
+    assert [text.split()[0] for text in shown(browser, "details.instance > summary")] == names
+    assert shown(browser, "table.grid td") == ["robust CC", "failed LI", "missing", "missing", "robust", "malformed"]
+    assert {"Unit-test accuracy", "Judge", "Tests and judge", "By category", "Paired comparison: robust"} <= set(
+        shown(browser, "h2")
+    )
+    assert {"Reproduced and robust", "Judge", "Data Augmentation"} <= {
+        element.get_attribute("aria-label") for element in browser.find_elements(By.TAG_NAME, "figure")
+    }
+    assert shown(browser, "section.answer") == [], "closed at first"
+
+    search = browser.find_element(By.ID, "filter-text")
+    search.send_keys("two")
+    assert shown(browser, "table.grid tbody th") == ["toy-two"]
+    assert shown(browser, "#count") == ["1 of 3 instances"]
+    browser.find_element(By.ID, "reset").click()
+    Select(browser.find_element(By.ID, "filter-category")).select_by_visible_text("Data Augmentation")
+    assert shown(browser, "table.grid tbody th") == ["toy-three", "toy-two"]
+    browser.find_element(By.ID, "reset").click()
+    Select(browser.find_element(By.ID, "filter-status")).select_by_value("LI")
+    assert shown(browser, "table.grid tbody th") == ["toy-one"]
+    browser.find_element(By.ID, "reset").click()
+
+    browser.find_element(By.LINK_TEXT, "failed LI").click()
+    text = "\n".join(shown(browser, "details.instance[open] .body"))
+    for expected in (
+        "About toy-one.",
+        "output[0]: got 1",
+        "It adds.",
+    ):
+        assert expected in text
+    assert "    return [value + factor for value in values]" in shown(browser, ".diff .add")
+    assert "    return scaled" in shown(browser, ".diff .del")
+    assert browser.switch_to.active_element.text == "bad"
+    Select(browser.find_element(By.ID, "filter-model")).select_by_visible_text("good")
+    assert shown(browser, "section.answer h4") == ["good"]
+    assert complaints(browser) == []
+    assert requests(browser) == set()
+
+
+def test_the_keyboard_is_enough(browser: "Chrome", page: Callable[..., str]) -> None:
+    browser.get(page(ANSWERS))
+    body = browser.find_element(By.TAG_NAME, "body")
+    body.send_keys("j")
+    browser.switch_to.active_element.send_keys("j")
+    browser.switch_to.active_element.send_keys("j")
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert [text.split()[0] for text in shown(browser, "details.instance[open] > summary")] == ["toy-two"]
+    [log] = [item for item in browser.find_elements(By.CSS_SELECTOR, ".more > summary") if item.text == "Log"]
+    log.send_keys(Keys.ENTER)
+    assert "a line of the log" in "\n".join(shown(browser, "details.instance[open] pre"))
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert shown(browser, "details.instance[open]") == []
+    browser.switch_to.active_element.send_keys("k", "/")
+    browser.switch_to.active_element.send_keys("one")
+    assert shown(browser, "#count") == ["1 of 3 instances"]
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert shown(browser, "#count") == ["3 of 3 instances"]
+    assert complaints(browser) == []
+
+
+def test_light_and_dark_have_contrast(browser: "Chrome", page: Callable[..., str]) -> None:
+    browser.get(page(ANSWERS))
+    backgrounds = set()
+    for _ in range(2):
+        browser.find_element(By.ID, "theme").click()
+        for selector in ("body", ".facts", "td .robust", "td .failed", "td .malformed", "td .missing", "a"):
+            ratio, background = browser.execute_script(CONTRAST, browser.find_element(By.CSS_SELECTOR, selector))
+            assert ratio >= 4.5, selector
+            backgrounds.add(background)
+    assert len(backgrounds) >= 4
+    assert complaints(browser) == []
+
+
+#: WCAG's contrast of an element's text with what is behind it.
+CONTRAST = """
+const parse = (colour) => (colour.match(/[\\d.]+/g) || []).map(Number);
+let place = arguments[0];
+while (parse(getComputedStyle(place).backgroundColor)[3] === 0) place = place.parentElement;
+const light = (colour) => parse(colour).slice(0, 3).map((c) => c / 255)
+  .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const back = getComputedStyle(place).backgroundColor;
+const [a, b] = [light(getComputedStyle(arguments[0]).color), light(back)].sort((x, y) => y - x);
+return [(a + 0.05) / (b + 0.05), back];
+"""
+
+
+@pytest.mark.slow
+def test_what_a_model_writes_is_text(browser: "Chrome", page: Callable[..., str]) -> None:
+    answers = [
+        {
+            "instance": "toy-one",
+            "model": text,
+            "status": "failed",
+            "code": WRONG.replace("return", f"# {text}\n    return"),
+            "detail": text,
+            "judge": "LI",
+            "said": text,
+            "log": text.encode("utf-8", "replace").decode(),
+        }
+        for text in HOSTILE[:-1]
+    ]
+    answers += [{"instance": "toy-two", "model": "m", "status": "failed", "code": WRONG, "detail": HOSTILE[-1]}]
+    browser.get(page(answers))
+    for summary in browser.find_elements(By.CSS_SELECTOR, "details.instance > summary"):
+        summary.click()
+    assert browser.title == "LMR-Bench report"
+    assert len(browser.find_elements(By.TAG_NAME, "script")) == 1
+    assert browser.find_elements(By.CSS_SELECTOR, "img, iframe, a[href^='javascript']") == []
+    headings, added, why = (shown(browser, where) for where in ("section.answer h4", ".diff .add", ".why td"))
+    points = shown(browser, ".rationale li")
+    for text in HOSTILE[:-1]:
+        assert text in headings
+        assert any(text in line for line in added), text
+        assert any(text in cell for cell in why), text
+        point = text if "$" not in text else "_hidden ]]>"  # the rest of it is a formula
+        assert any(point in shown_point for shown_point in points), text
+    assert browser.find_elements(By.CSS_SELECTOR, ".rationale math mfrac")
+    assert "\ufffd[31mred\ufffdleft\ufffd" in why
+    assert complaints(browser) == []
+    assert requests(browser) == set()
+
+
+def test_the_judge_that_was_chosen_is_the_one_shown(tmp_path: Path, page: Callable[..., str]) -> None:
+    """The last one asked is another: without the choice its words stand there."""
+    page(ANSWERS)
+    file = tmp_path / "run" / "judgements.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    later = [{**row, "judge_model": "k", "rationale": ["Words of k."] * 2} for row in rows]
+    file.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *later]))
+    assert "Words of k." in render_html(make_report([tmp_path / "run"]))
+    chosen = render_html(make_report([tmp_path / "run"], judge_model="j"))
+    assert "Words of k." not in chosen
+    assert "It adds." in chosen
+
+
+def test_a_dataset_that_is_gone_or_has_changed_is_said(tmp_path: Path, page: Callable[..., str]) -> None:
+    page(ANSWERS)
+    report = make_report([tmp_path / "run"])
+    report.runs[0]["dataset"] = str(tmp_path / "elsewhere")
+    text = render_html(report)
+    assert "the dataset cannot be loaded" in text
+    assert "output[0]: got 1" in text
+    assert "About toy-one" not in text
+    report.runs[0].update(complete=False, official_sandbox=False)
+    assert {"is incomplete: its numbers are not final", "isolates nothing"} <= {
+        part for part in ("is incomplete: its numbers are not final", "isolates nothing") if part in render_html(report)
+    }
+
+
+SAMPLES = [
+    {"instance": "toy-one", "model": "many", "status": "passed", "code": TOY_ANSWER, "metadata": {"cost_usd": 0.125}},
+    {"instance": "toy-one", "model": "many", "status": "failed", "code": WRONG, "sample": 1},
+    {"instance": "toy-one", "model": "many", "status": "failed", "code": WRONG, "sample": 2},
+    {"instance": "toy-two", "model": "many", "status": "failed", "code": WRONG},
+    {"instance": "toy-one", "model": "none", "status": "failed", "code": WRONG},
+    {"instance": "toy-two", "model": "none", "status": "failed", "code": WRONG.replace("+", "-")},
+    {"instance": "toy-three", "model": "none", "status": "passed", "code": TOY_ANSWER},
+]
+
+
+def test_every_sample_can_be_opened(browser: "Chrome", page: Callable[..., str]) -> None:
+    """Equal samples are one answer; the grid tells apart what is missing, what failed, and what passed now and then."""
+    browser.get(page(SAMPLES))
+    grid = browser.find_elements(By.CSS_SELECTOR, "table.grid td a")
+    kinds = {cell.text: cell.get_attribute("class") for cell in grid}
+    assert kinds["1/3"] == "cell partial"
+    assert kinds["0/1, 2 missing"] == "cell failed"
+    assert kinds["missing"] == "cell missing"
+    assert "1/3" in shown(browser, "details.instance .chip"), "on the collapsed row"
+    browser.find_element(By.LINK_TEXT, "1/3").click()
+    assert shown(browser, ".samples a") == ["sample 0: robust", "samples 1, 2: failed"]
+    assert shown(browser, "section.answer .verdict small") == ["0.1250 US dollars"]
+    browser.find_element(By.LINK_TEXT, "samples 1, 2: failed").click()
+    assert "    return [value + factor for value in values]" in shown(browser, ".diff .add")
+    address = browser.current_url
+    browser.get("about:blank")
+    browser.get(address)
+    assert shown(browser, ".samples a[aria-current]") == ["samples 1, 2: failed"]
+    assert complaints(browser) == []
+
+
+def test_filters_and_sorting_are_in_the_address(browser: "Chrome", page: Callable[..., str]) -> None:
+    browser.get(page(SAMPLES))
+    ranked = shown(browser, "table.sortable tbody th")[:2]
+    assert ranked == ["none", "many"], "the best first"
+    browser.find_element(By.CSS_SELECTOR, "table.grid thead th:nth-child(2) button").click()
+    first = shown(browser, "table.grid tbody th")[0]
+    assert first == "toy-three"
+    Select(browser.find_element(By.ID, "filter-status")).select_by_value("failed")
+    kept = shown(browser, "table.grid tbody th")
+    assert set(kept) == {"toy-one", "toy-two"}
+    address = browser.current_url
+    assert "outcome=failed" in address
+    browser.get("about:blank")
+    browser.get(address)
+    assert shown(browser, "table.grid tbody th") == kept
+    assert browser.find_element(By.ID, "filter-status").get_property("value") == "failed"
+    assert complaints(browser) == []
+
+
+@pytest.mark.parametrize("width", [1400, 420])
+def test_no_word_is_broken_and_the_page_is_as_wide_as_the_screen(
+    width: int, browser: "Chrome", page: Callable[..., str]
+) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    models = ["meta/llama-3-70b-instruct", "a-model", "anthropic/claude (agent:mini-swe-agent)"]
+    address = page([{**ANSWERS[0], "model": model} for model in models])
+    browser.get(address)
+    for summary in browser.find_elements(By.CSS_SELECTOR, "details.instance > summary"):
+        browser.execute_script("arguments[0].click()", summary)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script(BROKEN_WORDS) == []
+
+
+#: Words, up to a hyphen or slash, that stand on two lines.
+BROKEN_WORDS = """
+const broken = [];
+const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walk.nextNode()) {
+  const node = walk.currentNode;
+  if (!node.parentElement.checkVisibility() || node.parentElement.closest("pre, script, style, .facts")) continue;
+  for (const match of node.data.matchAll(/[A-Za-z0-9]+/g)) {
+    const range = document.createRange();
+    range.setStart(node, match.index);
+    range.setEnd(node, match.index + match[0].length);
+    if (new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1) broken.push(match[0]);
+  }
+}
+return broken;
+"""
+
+
+def test_prose_is_markdown_with_formulas_and_nothing_else() -> None:
+    text = prose("A *mean* of `x`:\n\n- $\\frac{1}{n}$\n\n$$\n\\sum_{i} x_i\n$$\n\nIt costs $5 and $6.")
+    for expected in ("<em>mean</em>", "<code>x</code>", "<li>", "<mfrac>", 'display="block"', "It costs $5 and $6."):
+        assert expected in text
+    hostile = [
+        "\\text{<img src=x onerror=alert(1)>}",
+        "\\text{<img src='x'/>}",
+        "\\href{javascript:alert(1)}{x}",
+        "\\style{background:url(http://example.org)}{x}",
+        "\\class{warning}{x}",
+        "</math><script>alert(1)</script>",
+        "\\left(" * 50,
+        "{" * 900,
+        "x" * 5000,
+    ]
+    for source in hostile:
+        made = prose(f"${source}$ [link](http://example.org) ![image](http://example.org/x.png) <b onclick=x>bold</b>")
+        assert not re.search(r"<(?!/?(p|span|math|m\w+|code|em|strong)\b)", made), made
+        assert not re.search(r"<[^>]*(href|style|onerror|onclick|src|class=\"warning)", made), made
+
+
+def test_the_change_comes_first_and_without_the_docstring(toy_row: Any) -> None:
+    answer = (
+        'import math\n\ndef scale(values, factor):\n    """Other words."""\n    return [v * factor for v in values]\n'
+    )
+    function, rest = diff_answer(toy_row, Prediction("toy-scale", "m", "function", answer))
+    assert (function.title, rest.title) == ("scale", "The rest of scale.py")
+    changed = [line.text for part in (function, rest) for line in part.lines if line.kind in ("add", "del")]
+    assert not [line for line in changed if '"""' in line]
+    assert "    return [v * factor for v in values]" in changed
+    assert "import math" in changed
+    [same] = diff_answer(toy_row, Prediction("toy-scale", "m", "goal_file", toy_row["golden_file"]))
+    assert [line.text for line in same.lines] == ["the same as the reference"]
+    [broken] = diff_answer(toy_row, Prediction("toy-scale", "m", "function", "no code"))
+    assert broken.lines[0].text.startswith("cannot be applied: ")
+    assert broken.lines[1].text == "no code"
+
+
+@pytest.mark.slow
+def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> None:
+    page([*SAMPLES, *ANSWERS])
+    run = str(tmp_path / "run")
+
+    def show(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "show", run, *arguments]
+        return warm_cli.run(program, capture_output=True, text=True)
+
+    done = show("toy-one", "--model", "many", "--sample", "2")
+    assert done.returncode == 0, done.stderr
+    for expected in ("samples 1, 2", "VERDICT  failed", "random_values (core, seed 0)", "output[0]: got 1"):
+        assert expected in done.stdout
+    assert "+     return [value + factor for value in values]" in done.stdout
+    judged = show("toy-one", "--model", "bad").stdout
+    assert "JUDGE  LI: Incorrect logic" in judged
+    assert "It adds." in judged
+    assert "took 0.1250 US dollars" in show("toy-one", "--model", "many").stdout
+    assert json.loads(show("toy-one", "--model", "many", "--json").stdout)["outcome"] == "robust"
+    for arguments, reason in (
+        (["toy-one"], "--model: one is needed to choose among the answers of this run: "),
+        (["toy-on", "--model", "many"], "'toy-on' is not in the scope of this run; did you mean 'toy-one'?"),
+        (["toy-one", "--model", "many", "--sample", "7"], "--sample: 7: no such answer; the samples of this"),
+        (["toy-one", "--model", "nobody"], "--model: one is needed"),
+    ):
+        done = show(*arguments)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert reason in done.stderr
+        assert done.stderr.count("\n") == 1

@@ -1,0 +1,492 @@
+"""Reports are recomputed from the result rows, give both rates, and show names as they are, whatever is in them."""
+
+import contextlib
+import csv
+import io
+import itertools
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import termios
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from lmrbench_data.api import open_run
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.tasks.overview import task_facts
+from lmrbench_data.tasks.task import load_tasks
+from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile
+from lmrbench_evaluate.reports.formats import MAX_REASONS
+from lmrbench_evaluate.reports.report import make_report
+from lmrbench_evaluate.reports.scores import ModelScore, score_runs
+from lmrbench_evaluate.verdict.verdict import Status
+from support.runs import SCOPE, command, result, two_levels, write_run
+
+
+def report_dict(paths: Sequence[Path]) -> dict[str, Any]:
+    return make_report(paths).to_dict()
+
+
+def render_markdown(paths: Sequence[Path]) -> str:
+    return make_report(paths).to_markdown()
+
+
+def score_run(path: Path) -> list[ModelScore]:
+    return score_runs([path])
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+statuses = st.sampled_from([str(status) for status in Status])
+some_rows = st.lists(
+    st.builds(
+        lambda instance_id, core, contract, model, sample, setting, track: two_levels(
+            instance_id, core, contract, model=model, sample=sample, setting=setting, track=track
+        ),
+        st.sampled_from([*SCOPE, "out-of-scope"]),
+        statuses,
+        statuses,
+        st.sampled_from(["m", "n"]),
+        st.integers(0, 2),
+        st.sampled_from(["", "agent"]),
+        st.sampled_from(["paper", "contract", "unstated"]),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(some_rows)
+def test_totals_are_those_of_the_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
+    """Against a second, simpler computation: the last row of each prediction, the same weight for each instance."""
+
+    def key(row: dict[str, Any]) -> tuple[str, ...]:
+        return row["model_name_or_path"], row["setting"], row["track"]
+
+    path = write_run(tmp_path_factory.mktemp("run"), rows)
+    last = {(key(row), row["instance_id"], row["sample"]): row for row in rows if row["instance_id"] in SCOPE}
+    scores = report_dict([path])["scores"]
+    assert {key(score) for score in scores} == {of for of, *_ in last}
+    for score in scores:
+        mine = {(name, sample): row for (of, name, sample), row in last.items() if of == key(score)}
+        samples = max(Counter(name for name, _ in mine).values())
+        overall = score["overall"]
+        graded = sum(row["status"] != "infra_error" for row in mine.values())
+        assert (overall["total"], overall["graded"]) == (samples * len(SCOPE), graded)
+        assert sum(overall["outcomes"].values()) == overall["total"]
+        assert overall["outcomes"].get("missing", 0) == samples * len(SCOPE) - len(mine)
+        assert score["complete"] == (graded == len(mine))
+        for level, column in (("reproduced", "core_status"), ("robust", "status")):
+            reached = {
+                at: row for at, row in mine.items() if row[column] == "passed" and row["status"] != "infra_error"
+            }
+            assert overall[level]["count"] == len(reached)
+            assert overall[level]["share"] == round(len(reached) / (samples * len(SCOPE)), 4)
+            assert overall[level]["share_of_graded"] == (round(len(reached) / graded, 4) if graded else None)
+            for category in ("Alpha", "Beta"):
+                members = [name for name, of in SCOPE.items() if of == category]
+                here = score["categories"][category]
+                assert here["total"] == samples * len(members)
+                assert here[level]["count"] == sum(name in members for name, _ in reached)
+        for name in SCOPE:
+            assert sum(score["instances"][name].values()) == samples
+
+
+def test_summary_of_a_small_run(tmp_path: Path) -> None:
+    """Once with all numbers written out, on rows without levels: one passed, one infra error, one not predicted."""
+    path = write_run(tmp_path / "run", [result("a-one", "passed"), result("a-two", "infra_error")], complete=False)
+    [score] = report_dict([path])["scores"]
+    level = {"count": 1, "share": 0.3333, "ci95": [0.0615, 0.7923], "share_of_graded": 1.0}
+    assert score["overall"] == {
+        "total": 3,
+        "graded": 1,
+        "reproduced": level,
+        "robust": level,
+        "outcomes": {"robust": 1, "infra_error": 1, "missing": 1},
+        "judge": None,
+    }
+    assert (score["track"], score["headline"], score["complete"]) == ("unstated", "robust", False)
+    text = render_markdown([path])
+    assert "**incomplete**" in text
+    numbers = "33.3 % (1/3) | 6 - 79"
+    assert f"| m \\[incomplete\\] | unstated | {numbers} | {numbers} |" in text
+    assert "| m | 1 | 0 | 1 | 1 |" in text
+    assert "| m | 1/3 | 100.0 % | 100.0 % |" in text
+    assert "No model answered 1 instance: b-one." in text
+    assert "| b-one |" not in text, "folded into one line"
+    assert "| a-two | m | INFRA | first, seed 0: why infra\\_error |" in text
+
+
+def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(tmp_path: Path) -> None:
+    """Model x reproduces more, y is more often robust: x leads the paper track, y the contract track."""
+
+    def answers(model: str, track: str, *pairs: tuple[str, str]) -> list[dict[str, Any]]:
+        return [two_levels(name, *pair, model=model, track=track) for name, pair in zip(SCOPE, pairs, strict=True)]
+
+    core_only, all_pass, wrong = ("passed", "failed"), ("passed", "passed"), ("error", "passed")
+    rows = [
+        row
+        for track in ("contract", "paper")
+        for model, each in (("x", (core_only, core_only, core_only)), ("y", (all_pass, all_pass, wrong)))
+        for row in answers(model, track, *each)
+    ]
+    path = write_run(tmp_path / "run", rows)
+    made = report_dict([path])
+    assert [(score["track"], score["model_name_or_path"]) for score in made["scores"]] == [
+        ("paper", "x"),
+        ("paper", "y"),
+        ("contract", "y"),
+        ("contract", "x"),
+    ]
+    text = render_markdown([path])
+    assert "| x | paper | 100.0 % (3/3) | 44 - 100 | 0.0 % (0/3) | 0 - 56 |" in text
+    assert "| y | contract | 66.7 % (2/3) | 21 - 94 | 66.7 % (2/3) | 21 - 94 |" in text
+    assert "| category | x, paper | y, paper | y, contract | x, contract |" in text
+    assert "| Alpha | 2/2 (0) | 2/2 | 2/2 | 2/2 (0) |" in text
+    assert "| b-one | core only | error | error | core only |" in text
+    assert "| a-one | x | core only | odd, seed 0: why |" in text, "the contract case that failed"
+    assert "| b-one | y | error | typical, seed 0: why |" in text, "the core case that failed"
+    assert "An answer reproduces the paper if every core case passes" in text
+    by_level = {
+        pair["level"]: (pair["first_better"], pair["second_better"], pair["equal"], pair["test"])
+        for pair in made["pairs"]
+        if (pair["first"], pair["second"]) == ("x, paper", "y, paper")
+    }
+    assert by_level == {"reproduced": (1, 0, 2, "McNemar"), "robust": (0, 2, 1, "McNemar")}
+    done = command(path)
+    assert "every case passes (including those of the contract)" in done.stdout
+    frame = open_run(path).to_pandas().groupby(["track", "model_name_or_path"])[["reproduced", "robust"]].sum()
+    assert frame.loc[("paper", "x")].tolist() == [3, 0]
+    assert frame.loc[("contract", "y")].tolist() == [2, 2]
+    table = list(csv.DictReader(io.StringIO(command(path, "--format", "csv").stdout)))
+    assert Counter((row["track"], row["reproduced"], row["robust"], row["core_status"]) for row in table) == Counter(
+        {
+            (track, *cell): 3 if cell[1] == "0" and cell[0] == "1" else n
+            for track in ("paper", "contract")
+            for cell, n in ((("1", "0", "passed"), 3), (("1", "1", "passed"), 2), (("0", "0", "error"), 1))
+        }
+    )
+
+
+def test_a_row_that_passes_all_cases_but_not_the_core_ones_is_damaged(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", [result("a-one", "passed", core_status="failed"), result("a-two", "passed")])
+    with pytest.raises(InputError, match=r"results\.jsonl:1: damaged"):
+        score_run(path)
+
+
+def test_rows_count_once_and_only_for_predictions_of_the_run(tmp_path: Path) -> None:
+    """A resumed run appends rows; predictions may have been changed or taken away since."""
+    old, new = Prediction("a-one", "m", "function", "old"), Prediction("a-one", "m", "function", "new")
+    gone = Prediction("a-two", "m", "function", "gone")
+    rows = [
+        result("a-one", "infra_error", prediction_sha256=new.sha256),
+        result("a-one", "passed", prediction_sha256=new.sha256),
+        result("a-one", "failed", prediction_sha256=old.sha256),
+        result("a-two", "passed", prediction_sha256=gone.sha256),
+    ]
+    path = write_run(tmp_path, rows)
+    with (path / "predictions.jsonl").open("wb") as file:
+        PredictionFile.append(file, new)
+    [score] = score_run(path)
+    assert dict(score.overall.outcomes) == {"robust": 1, "missing": 2}
+    (path / "predictions.jsonl").unlink()
+    [score] = score_run(path)
+    assert dict(score.overall.outcomes) == {"failed": 1, "robust": 1, "missing": 1}, "the last of each row then"
+
+
+def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "x" / "run", [result(name, "passed") for name in SCOPE])
+    second = write_run(tmp_path / "y" / "run", [result(name, "failed") for name in SCOPE], official_sandbox=False)
+    third = write_run(tmp_path / "other", [result("a-one", "passed", model="n", setting="agent")])
+    text = render_markdown([first, second, third])
+    runs = [f"{first}: m", "n (agent)", f"{second}: m"]
+    assert f"| category | {' | '.join(runs)} |".replace("_", "\\_") in text
+    assert "| Alpha | 2/2 | 1/2 | 0/2 |" in text
+    assert "| a-one | robust | robust | failed |" in text
+    assert "| b-one | robust | missing | failed |" in text
+    assert text.count("not for a leaderboard") == 1
+    assert [score["run"] for score in report_dict([first, second, third])["scores"]] == [
+        str(first),
+        "other",
+        str(second),
+    ]
+    done = command(first, third, "--out", tmp_path / "deep" / "report.md")
+    assert done.returncode == 0
+    assert (tmp_path / "deep" / "report.md").read_text() == render_markdown([first, third])
+    assert json.loads(command(first, third, "--json").stdout) == report_dict([first, third])
+
+
+def test_samples_and_pairs(tmp_path: Path) -> None:
+    """pass@k averages over instances; pairs take first samples, leave infra errors out and count missing as failed."""
+    verdicts = {"a-one": ["passed", "failed"], "a-two": ["failed", "passed"], "b-one": ["failed"]}
+    rows = [
+        result(name, status, sample=number) for name, each in verdicts.items() for number, status in enumerate(each)
+    ]
+    many = write_run(tmp_path / "many", rows)
+    other = [result("a-one", "failed", model="n"), result("a-two", "infra_error", model="n")]
+    made = report_dict([many, write_run(tmp_path / "single", other)])
+    first, second = made["scores"]
+    assert (first["samples"], first["pass_at_k"]["robust"]) == (2, {"1": 0.3333, "2": 0.6667})
+    assert made["pairs"] == report_dict([many, tmp_path / "single"])["pairs"]
+    assert first["overall"]["robust"]["ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
+    assert second["pass_at_k"] == {"reproduced": {}, "robust": {}}
+    numbers = {"first_better": 1, "second_better": 0, "equal": 1, "difference": 0.25, "p": 1.0, "p_holm": 1.0}
+    pair = {"first": "m", "second": "n", "instances": 2, **numbers, "test": "permutation"}
+    assert made["pairs"] == [{"level": level, **pair} for level in ("reproduced", "robust")]
+    text = render_markdown([many, tmp_path / "single"])
+    assert "| m | n | 2 | 1 | 0 | +25.0 | 1 | 1 |" in text
+    assert "permutation test on each instance's share of samples" in text
+    assert "| a-one | 1/2 | failed |" in text
+    assert "| b-one | 0/1, 1 missing | missing |" in text
+    assert "| m | robust | 33.3 % | 66.7 % |" in text
+
+
+def test_pass_at_k_goes_up_to_all_samples(tmp_path: Path) -> None:
+    rows = [result("a-one", "passed" if number == 0 else "failed", sample=number) for number in range(7)]
+    [score] = report_dict([write_run(tmp_path / "run", rows, scope={"a-one": "Alpha"})])["scores"]
+    assert score["pass_at_k"]["robust"] == {"1": 0.1429, "2": 0.2857, "5": 0.7143, "7": 1.0}
+
+
+def test_runs_on_two_datasets_are_refused(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "one", [result("a-one", "passed")])
+    other = write_run(tmp_path / "two", [result("a-one", "passed")], dataset_sha256="1" * 64, benchmark_version="2.0")
+    done = command(one, other)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"{one} is on embedded 1.0 (000000000000), {other} is on embedded 2.0 (111111111111)" in done.stderr
+
+
+def test_a_name_that_says_no_form_is_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [result("a-one", "passed")])
+    done = command(run, "--out", tmp_path / "x.txt")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "x.txt: give a name that ends in .md, .json, .csv or .html" in done.stderr
+    assert not (tmp_path / "x.txt").exists()
+
+
+def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp_path: Path) -> None:
+    """All that is spent counts, for wrong answers too; an answer that names no cost is no free success."""
+    passed, failed = "passed", "failed"
+    told: list[tuple[Any, str, str]] = [
+        ({"cost_usd": 0.5, "usage": {"prompt_tokens": 1000, "completion_tokens": 10}, "duration_s": 2}, passed, passed),
+        ({"cost": 0.25, "input_tokens": 3000}, passed, failed),
+        ({"cost_usd": 0.25}, failed, failed),
+        ({"cost_usd": -1, "input_tokens": True, "duration_s": "long", "usage": []}, passed, passed),
+        (None, passed, passed),
+    ]
+    run = write_run(tmp_path / "run", [])
+    rows = []
+    with (run / "predictions.jsonl").open("wb") as file:
+        for number, (metadata, core, contract) in enumerate(told):
+            prediction = Prediction("a-one", "m", "function", f"x = {number}", number, "", "paper", metadata)
+            PredictionFile.append(file, prediction)
+            changes = {"sample": number, "prediction_sha256": prediction.sha256}
+            rows.append(two_levels("a-one", core, contract, **changes))
+        free = Prediction("a-one", "free", "function", "x", metadata={"input_tokens": 5})
+        PredictionFile.append(file, free)
+        rows.append(result("a-one", "passed", model="free", prediction_sha256=free.sha256))
+    write_run(run, rows)
+    score, free_score = report_dict([run])["scores"]
+    assert score["spending"] == {
+        "cost_usd": {"sum": 1.0, "answers": 3, "per_reproduced": 0.5, "per_robust": 1.0},
+        "input_tokens": {"sum": 4000.0, "answers": 2, "per_reproduced": 2000.0, "per_robust": 4000.0},
+        "output_tokens": {"sum": 10.0, "answers": 1, "per_reproduced": 10.0, "per_robust": 10.0},
+        "duration_s": {"sum": 2.0, "answers": 1, "per_reproduced": 2.0, "per_robust": 2.0},
+    }
+    assert "cost_usd" not in free_score["spending"]
+    cells = ["0.3333", "2,000", "10", "2.0", "1.00 for 3 answers", "0.5000", "1.0000"]
+    text = render_markdown([run])
+    assert f"| m, paper | {' | '.join(cells)} |" in text
+    assert "| free, unstated | - | 5 | - | - | - | - | - |" in text
+    assert "dollars per reproduced | dollars per robust |" in text
+    shown, page = command(run), make_report([run]).to_html()
+    for cell in cells:
+        assert cell in shown.stdout
+        assert cell in page
+    assert "dollars per reproduced" in page
+    nothing = write_run(tmp_path / "nothing", [{**rows[2], "sample": 0}])
+    with (nothing / "predictions.jsonl").open("wb") as file:
+        lost = Prediction("a-one", "m", "function", "x = 2", 0, "", "paper", {"cost_usd": 0.25})
+        PredictionFile.append(file, lost)
+    [lost_score] = report_dict([nothing])["scores"]
+    assert lost_score["spending"]["cost_usd"]["per_reproduced"] is None
+    assert "| m | 0.2500 | 0.25 for 1 answer | - | - |" in render_markdown([nothing])
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_no_id_and_no_word_is_broken_in_a_terminal(width: int, tmp_path: Path) -> None:
+    """Five models with long names: numbers stand for them, and columns that do not fit come below."""
+    category = "Prompt Engineering & Instruction Tuning"
+    scope = {f"a-task-with-a-name-as-long-as-any-{number}": category for number in range(3)}
+    models = [f"a-family-of-models-{number}b-instruct" for number in range(5)]
+    rows = [two_levels(name, "passed", "failed", model=model) for name in scope for model in models]
+    run = write_run(tmp_path / "run", rows, scope=scope)
+    text = in_terminal(width, "report", str(run))
+    lines = text.splitlines()
+    tables = lines[: next(number for number, line in enumerate(lines) if line.startswith("An answer reproduces"))]
+    assert max(map(len, tables)) <= width
+    for word in (*scope, *models, "reproduced", category, "core only"):
+        assert word in text
+    assert [line.split()[0] for line in tables if "core only" in line and "a-task" in line][:3] == list(scope)
+    assert "#5" in text
+
+
+def in_terminal(width: int, *arguments: str) -> str:
+    """What a command shows in a terminal of this width, without colours."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (50, width))
+    program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(program, stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    output = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+        while chunk := os.read(master, 65536):
+            output += chunk
+    assert process.wait() == 0, output
+    return re.sub(r"\x1b\[[0-9;]*m", "", output.decode()).replace("\r", "")
+
+
+def test_tasks_take_one_line_each() -> None:
+    for width in (80, 140):
+        lines = in_terminal(width, "tasks", "list").splitlines()
+        assert len(lines) == 1 + len(task_facts(load_tasks()))
+        assert max(map(len, lines)) <= width
+        assert [line.split()[0] for line in lines[1:]] == [row["instance_id"] for row in task_facts(load_tasks())]
+
+
+def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
+    names = ["=cmd()", 'a,"b"\nc']
+    path = write_run(tmp_path / "run", [result("a-one", "passed", model=name) for name in names])
+    done = command(path, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert {row["model_name_or_path"] for row in rows} == {"'=cmd()", names[1]}, "no formula in a spreadsheet"
+    assert {(row["run"], row["instance_id"], row["category"], row["status"], row["judge"]) for row in rows} == {
+        ("run", "a-one", "Alpha", "passed", "")
+    }
+    for name in ("out.csv", "out.json", "out.md"):
+        assert command(path, "--out", tmp_path / name).returncode == 0
+    assert (tmp_path / "out.csv").read_text() == done.stdout
+    assert json.loads((tmp_path / "out.json").read_text()) == report_dict([path])
+
+
+def test_many_failures_are_counted_not_listed(tmp_path: Path) -> None:
+    rows = [result("a-one", "failed", sample=number) for number in range(MAX_REASONS + 7)]
+    text = render_markdown([write_run(tmp_path, rows)])
+    assert text.count("why failed") == MAX_REASONS
+    assert "7 more are in results.jsonl." in text
+
+
+def test_no_results_yet(tmp_path: Path) -> None:
+    path = write_run(tmp_path, [])
+    assert command(path).stdout == "no results yet\n"
+    (path / "results.jsonl").unlink()
+    assert report_dict([path])["scores"] == []
+    with pytest.raises(InputError, match=r"no run\.json"):
+        score_run(tmp_path / "nowhere")
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    "a|b",
+    "a\\|b",
+    "a\\",
+    "`code`",
+    "``|``",
+    "<script>alert(1)</script>",
+    "<!-- comment",
+    "[text](http://example.org)",
+    "![image](http://example.org/x.png)",
+    "**bold** _it_ ~~no~~ $x$",
+    "&lt;&#124;",
+    "a\nb\n\n# heading",
+    "a\r\n| x | y |",
+    "\x1b[2J\x1b]0;title\x07red",
+    "\x9b31m",
+    "right\u202eleft",
+    "half \ud800 pair",
+    "[bold red]markup[/]",
+    ":warning: 100 %",
+    "數模型 é 🎉",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=repr)
+def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
+    """Parsed as GitHub does: every table keeps its cells, and the name is text in them."""
+    row = result("a-one", "failed", model=name, setting=name)
+    row["cases"][0]["detail"] = name
+    path = write_run(tmp_path, [row], run_id=name, dataset=name)
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_markdown([path]))
+    kinds = {child.type for token in tokens for child in [token, *(token.children or ())]}
+    assert not kinds & {
+        "link_open",
+        "image",
+        "html_inline",
+        "html_block",
+        "code_inline",
+        "code_block",
+        "s_open",
+        "fence",
+    }
+    assert sum(token.type == "heading_open" for token in tokens) == 7
+    cells: list[list[str]] = []
+    for token, inside in itertools.pairwise(tokens):
+        if token.type == "tr_open":
+            cells.append([])
+        elif token.type in ("td_open", "th_open"):
+            cells[-1].append("".join(child.content for child in inside.children or ()))
+    shown, first_line = as_shown(name), as_shown(name.partition("\n")[0])
+    level = ["0.0 % (0/3)", "0 - 56"]
+    assert [f"{shown} ({shown})", "unstated", *level, *level] in cells
+    assert [f"{shown} ({shown})", "1/3", "0.0 %", "0.0 %"] in cells
+    assert ["category", f"{shown} ({shown})"] in cells
+    assert ["a-one", shown, "failed", f"first, seed 0: {first_line}"] in cells
+
+
+def as_shown(text: str) -> str:
+    """On one line, and without what no reader can see."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_names_cannot_reach_the_terminal(is_terminal: bool, tmp_path: Path) -> None:
+    rows = [result("a-one", "failed", model=name, setting=name) for name in HOSTILE]
+    path = write_run(tmp_path, rows, bad_rows=["\x1b[2J"])
+    program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", str(path)]
+    environment = {**os.environ, "COLUMNS": "200", "TERM": "xterm-256color"}
+    if is_terminal:
+        master, slave = pty.openpty()
+        process = subprocess.Popen(program, stdout=slave, stderr=slave, env=environment)
+        os.close(slave)
+        output = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+            while chunk := os.read(master, 65536):
+                output += chunk
+        assert process.wait() == 0
+    else:
+        output = subprocess.run(program, capture_output=True, env=environment, check=True).stdout
+    text = output.decode()
+    assert "[bold red]markup" in text
+    for forbidden in ("\x1b[2J", "\x1b]0;", "\x9b", "\u202e", "\x07"):
+        assert forbidden not in text
+    assert is_terminal or "\x1b" not in text
+
+
+def test_a_note_on_a_busy_machine_can_be_written_whatever_the_run_is_called(tmp_path: Path) -> None:
+    machine = {"cores": 2, "load_average": 9.0, "slowed_answers": 0, "overloaded": True}
+    run = write_run(tmp_path / "run", [result("a-one", "passed")], run_id="run-\udcff\n# A heading", machine=machine)
+    done = command(run, "--out", tmp_path / "report.md")
+    assert done.returncode == 0, done.stderr
+    assert "during run run-\N{REPLACEMENT CHARACTER} # A heading (load" in (tmp_path / "report.md").read_text()

@@ -1,0 +1,61 @@
+"""Statistics against second computations: enumeration, SciPy's binomial test, the definitions of the papers."""
+
+import gc
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from statsmodels.stats.multitest import multipletests
+
+from lmrbench_evaluate.reports.stats import holm, mcnemar, pass_at_k, permutation
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
+def test_pass_at_k_is_the_share_of_draws_with_a_pass(samples: list[bool], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(samples)))
+    draws = [any(draw) for draw in itertools.combinations(samples, k)]
+    assert pass_at_k(len(samples), sum(samples), k) == pytest.approx(sum(draws) / len(draws))
+
+
+def test_pass_at_k_needs_k_samples() -> None:
+    assert pass_at_k(10_000, 1, 1) == pytest.approx(1e-4)
+    for k in (0, 4):
+        with pytest.raises(ValueError, match="needs at least"):
+            pass_at_k(3, 1, k)
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_mcnemar_is_the_sign_test_of_the_discordant_pairs(first: int, second: int) -> None:
+    expected = binomtest(first, first + second).pvalue if first + second else 1.0
+    assert mcnemar(first, second) == pytest.approx(expected)
+
+
+@given(st.lists(st.integers(-4, 4), max_size=10))
+def test_permutation_counts_all_signs(differences: list[int]) -> None:
+    sums = [
+        sum(sign * d for sign, d in zip(signs, differences, strict=True))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    as_large = sum(abs(total) >= abs(sum(differences)) for total in sums)
+    assert permutation(differences) == pytest.approx(as_large / len(sums))
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 3))
+def test_permutation_of_single_samples_is_mcnemar(first: int, second: int, equal: int) -> None:
+    assert permutation([1] * first + [-1] * second + [0] * equal) == pytest.approx(mcnemar(first, second))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_agrees_with_statsmodels(values: list[float]) -> None:
+    gc.freeze()  # statsmodels collects garbage in each call, which takes long among so many modules
+    try:
+        _, expected, *_ = multipletests(values, method="holm")
+    finally:
+        gc.unfreeze()
+    assert holm(values) == pytest.approx(list(expected))
+
+
+def test_holm_of_no_comparison() -> None:
+    assert holm([]) == []

@@ -1,0 +1,605 @@
+"""Runs through the command line in real containers: resumed after a kill, emptied on Ctrl-C, nothing run twice."""
+
+import contextlib
+import gzip
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data.base.errors import ArgumentError, InputError, LoadError
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.reports.report import make_report
+from lmrbench_evaluate.reports.scores import score_runs
+from lmrbench_evaluate.runs.evaluation import evaluate
+from lmrbench_evaluate.runs.results import log_path, read_facts, read_results
+from lmrbench_evaluate.runs.settings import RunSettings
+from lmrbench_evaluate.sandbox.base import Limits, Outcome, Sandbox
+from lmrbench_evaluate.sandbox.docker import LABEL, connect
+from lmrbench_evaluate.sandbox.local import LocalSandbox
+from support import warm_cli
+from support.toy import TOY_ANSWER, recorded_rows, write_toy_benchmark
+
+pytestmark = pytest.mark.docker
+
+SLOW_ANSWER = (
+    "import time\n\ndef scale(values, factor):\n    time.sleep(0.3)\n    return [value * factor for value in values]\n"
+)
+
+
+@pytest.fixture(scope="module")
+def toy_dataset(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox, docker_sandbox: Sandbox) -> Path:
+    """A dataset folder with the toy instance; its image is here."""
+    folder = tmp_path_factory.mktemp("run")
+    benchmark = write_toy_benchmark(folder / "benchmark")
+    rows = recorded_rows(benchmark, local_sandbox)
+    docker_sandbox.prepare(rows[0]["docker_image"])
+    write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
+    return folder / "lmr-bench"
+
+
+@pytest.fixture(scope="module")
+def toy_pair(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> Path:
+    """A dataset folder with two instances of different categories."""
+    folder = tmp_path_factory.mktemp("pair")
+    benchmark = write_toy_benchmark(folder / "benchmark")
+    shutil.copytree(benchmark / "90-toy", benchmark / "91-toy")
+    shutil.move(benchmark / "91-toy/variants/toy-scale", benchmark / "91-toy/variants/toy-other")
+    task = benchmark / "91-toy" / "task.yaml"
+    text = task.read_text().replace("toy-scale", "toy-other")
+    task.write_text(text.replace("Evaluation Metrics", "Training Objectives & Optimization"))
+    rows = recorded_rows(benchmark, local_sandbox)
+    write_dataset(rows, folder / "lmr-bench", load_benchmark(benchmark))
+    return folder / "lmr-bench"
+
+
+class Bench:
+    """One user's working folder."""
+
+    def __init__(self, folder: Path, dataset: Path) -> None:
+        self.folder, self.dataset = folder, dataset
+        self.predictions = folder / "predictions.jsonl"
+        self.results = folder / "run" / "results.jsonl"
+
+    def write(self, *answers: str, samples: int = 1, mode: str = "w") -> None:
+        with self.predictions.open(mode) as file:
+            for number, answer in enumerate(answers):
+                for sample in range(samples):
+                    row = {
+                        "instance_id": "toy-scale",
+                        "model_name_or_path": f"model-{mode}{number}",
+                        "function": answer,
+                        "sample": sample,
+                    }
+                    file.write(json.dumps(row) + "\n")
+
+    def command(self, *options: str) -> list[str]:
+        evaluate = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "evaluate"]
+        place = ["--dataset", str(self.dataset), "--out", str(self.folder / "run"), "--sandbox", "docker"]
+        return [*evaluate, str(self.predictions), *place, *options]
+
+    def report(self) -> list[str]:
+        return [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", str(self.folder / "run")]
+
+    def run(self, *options: str) -> subprocess.CompletedProcess[str]:
+        return warm_cli.run(self.command(*options), capture_output=True, text=True, timeout=120)
+
+    def start(self, *options: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.command(*options), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.results.read_text().splitlines()]
+
+    def wait_for_rows(self, count: int) -> bytes:
+        """The content of results.jsonl as soon as it has so many rows."""
+        deadline = time.monotonic() + 60
+        while not self.results.exists() or self.results.read_bytes().count(b"\n") < count:
+            assert time.monotonic() < deadline, "no results in time"
+            time.sleep(0.02)
+        return self.results.read_bytes()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, toy_dataset: Path) -> Bench:
+    return Bench(tmp_path, toy_dataset)
+
+
+def run_id_of(process: subprocess.Popen[bytes]) -> str:
+    """The label of a running harness's containers: its reaper has it as its argument."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            parent = (path.parent / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == process.pid and b"lmrbench_evaluate.sandbox.reaper" in words:
+                return words[-2].decode()
+    raise AssertionError("the harness has no reaper")
+
+
+def assert_no_container(run_id: str) -> None:
+    """All containers of a harness are gone within a few seconds."""
+    api = connect()
+    deadline = time.monotonic() + 20
+    while left := api.containers(all=True, filters={"label": f"{LABEL}={run_id}"}):
+        assert time.monotonic() < deadline, f"containers left behind: {left}"
+        time.sleep(0.1)
+
+
+def test_resumes_after_kill(bench: Bench) -> None:
+    """SIGKILL in the middle: its containers go, finished rows stay as they were, the rest runs once."""
+    answers = [f"{SLOW_ANSWER}# {number}\n" for number in range(6)]
+    bench.write(*answers)
+    process = bench.start()
+    bench.wait_for_rows(2)
+    run_id = run_id_of(process)
+    process.kill()
+    process.wait()
+    assert_no_container(run_id)
+    finished = bench.results.read_bytes()
+    assert finished.count(b"\n") < 6
+
+    done = bench.run()
+    assert done.returncode == 0, done.stderr
+    assert bench.results.read_bytes().startswith(finished)
+    assert sorted(row["model_name_or_path"] for row in bench.rows()) == [f"model-w{n}" for n in range(6)]
+    assert {row["status"] for row in bench.rows()} == {"passed"}
+
+    again = bench.results.read_bytes()
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes() == again
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_no_container(number: signal.Signals, bench: Bench) -> None:
+    bench.write(*(f"{SLOW_ANSWER}# {copy}\n" for copy in range(6)))
+    process = bench.start()
+    bench.wait_for_rows(1)
+    run_id = run_id_of(process)
+    os.killpg(process.pid, number)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"re-run the command to resume" in stderr
+    assert b"Traceback" not in stderr
+    assert_no_container(run_id)
+    kept = bench.results.read_bytes()
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes().startswith(kept)
+    assert len(bench.rows()) == 6
+
+
+def test_a_row_cut_short_is_evaluated_again(bench: Bench) -> None:
+    bench.write(TOY_ANSWER, "def scale(values, factor):\n    return values\n")
+    assert bench.run().returncode == 0
+    whole = bench.results.read_bytes()
+    bench.results.write_bytes(whole[:-20])
+    assert bench.run().returncode == 0
+    assert [row["status"] for row in bench.rows()].count("passed") == 1
+    assert len(bench.rows()) == 2
+
+
+def test_equal_answers_run_once(bench: Bench) -> None:
+    """Forty samples of one answer are one job, also those that are added later; the log is written by one run."""
+    answer = TOY_ANSWER.replace("    return", "    import os\n    print(os.urandom(8).hex())\n    return")
+    bench.write(answer, samples=40)
+    assert bench.run("--workers", "4").returncode == 0
+    assert len(bench.rows()) == 40
+    assert len({row["duration_s"] for row in bench.rows()}) == 1
+    [log] = (bench.folder / "run" / "logs").rglob("*.log")
+    printed = log.read_text()
+
+    bench.write(answer, samples=10, mode="a")
+    assert bench.run().returncode == 0
+    assert len(bench.rows()) == 50
+    assert len({row["duration_s"] for row in bench.rows()}) == 1
+    assert log.read_text() == printed
+
+
+def test_only_new_predictions_are_evaluated(bench: Bench) -> None:
+    bench.write(TOY_ANSWER)
+    assert bench.run().returncode == 0
+    first = bench.results.read_bytes()
+    bench.write("def scale(values, factor):\n    return None\n", mode="a")
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes().startswith(first)
+    assert [row["status"] for row in bench.rows()] == ["passed", "failed"]
+
+
+def test_a_folder_takes_one_run_only(bench: Bench, tmp_path: Path) -> None:
+    """Other settings, or another process, are refused in one line; nothing of the first run is touched."""
+    bench.write(SLOW_ANSWER)
+    process = bench.start()
+    deadline = time.monotonic() + 30
+    while not (bench.folder / "run" / "run.json").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    second = bench.run()
+    assert (second.returncode, second.stderr.count("\n")) == (1, 1)
+    assert "another process" in second.stderr
+    assert process.wait(timeout=60) == 0
+
+    before = bench.results.read_bytes()
+    other = bench.run("--timeout-scale", "2")
+    assert other.returncode == 1
+    assert "another timeout_scale" in other.stderr
+    assert bench.results.read_bytes() == before
+
+
+def test_fresh_seeds_catch_memorised_outputs(bench: Bench) -> None:
+    """An answer that knows the published inputs passes on them and fails on seeds that nobody has seen."""
+    known = {}
+    for seed in (0, 1):
+        numbers = random.Random(seed)
+        values = tuple(numbers.uniform(-1, 1) for _ in range(5))
+        known[values, 3.0] = [value * 3.0 for value in values]
+    known[(), 2.0] = []
+    known[(1.0, 2.0), 0.5] = [0.5, 1.0]
+    memorised = f"KNOWN = {known!r}\n\ndef scale(values, factor):\n    return KNOWN[tuple(values), factor]\n"
+    bench.write(memorised, TOY_ANSWER)
+    assert bench.run().returncode == 0
+    assert [row["status"] for row in bench.rows()] == ["passed", "passed"]
+
+    bench.results = bench.folder / "fresh" / "results.jsonl"
+    assert bench.run("--fresh-seeds", "2", "--out", str(bench.folder / "fresh")).returncode == 0
+    assert {row["model_name_or_path"]: row["status"] for row in bench.rows()} == {
+        "model-w0": "error",
+        "model-w1": "passed",
+    }
+    assert Counter(case["name"] for case in bench.rows()[0]["cases"]) == {
+        "random_values": 2 + 2,
+        "empty": 1,
+        "input_unchanged": 1,
+    }
+
+
+def test_changed_and_removed_predictions_count_as_they_stand_now(bench: Bench) -> None:
+    """The report follows the prediction file, also back to an answer that was evaluated two runs ago."""
+
+    def counted() -> list[str]:
+        report = json.loads((bench.folder / "run" / "report.json").read_text())
+        return [f"{score['model_name_or_path']} {score['overall']['robust']['count']}" for score in report["scores"]]
+
+    bench.write(TOY_ANSWER, TOY_ANSWER + "# another model\n")
+    assert bench.run().returncode == 0
+    assert counted() == ["model-w0 1", "model-w1 1"]
+    bench.write("def scale(values, factor):\n    return values\n")
+    assert bench.run().returncode == 0
+    assert counted() == ["model-w0 0"]
+    # Whoever counts the rows of the file counts those of the run.
+    assert [row["status"] for row in bench.rows()] == ["failed"]
+    [folder_of_logs] = (bench.folder / "run").glob("results-removed.jsonl")
+    bench.write(TOY_ANSWER)
+    done = bench.run()
+    assert done.returncode == 0
+    assert "1 results that do not count any more moved to results-removed.jsonl" in done.stderr
+    assert counted() == ["model-w0 1"]
+    assert [row["status"] for row in bench.rows()] == ["passed"]
+    started = {row["duration_s"] for row in map(json.loads, folder_of_logs.read_text().splitlines())}
+    assert bench.rows()[0]["duration_s"] in started, "nothing is evaluated twice"
+
+
+def test_instances_and_categories_choose_the_scope(bench: Bench, toy_pair: Path) -> None:
+    bench.dataset = toy_pair
+    bench.write(TOY_ANSWER)
+    with bench.predictions.open("a") as file:
+        file.write(bench.predictions.read_text().replace("toy-scale", "toy-other"))
+
+    def scope(*options: str) -> tuple[set[str], dict[str, int]]:
+        out = bench.folder / "-".join(["run", *options])
+        done = bench.run(*options, "--out", str(out), "--json")
+        assert done.returncode == 0, done.stderr
+        [score] = json.loads(done.stdout)["scores"]
+        return set(score["instances"]), score["overall"]["outcomes"]
+
+    assert scope() == ({"toy-scale", "toy-other"}, {"robust": 2})
+    assert scope("--instance", "toy-other") == ({"toy-other"}, {"robust": 1})
+    assert scope("--category", "Evaluation Metrics") == ({"toy-scale"}, {"robust": 1})
+    for options, reason in {
+        ("--instance", "nope"): "--instance: 'nope' is unknown",
+        ("--category", "Nope"): "one of: Evaluation Metrics; Training Objectives & Optimization",
+        ("--instance", "toy-other", "--category", "Evaluation Metrics"): "none of them is in the chosen categories",
+    }.items():
+        done = bench.run(*options)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert reason in done.stderr
+    bench.write(TOY_ANSWER)
+    done = bench.run("--instance", "toy-other", "--out", str(bench.folder / "none"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "none for the chosen instances" in done.stderr
+
+
+def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> None:
+    bench.write(TOY_ANSWER)
+    assert bench.run().returncode == 0
+    before = {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
+    for options, what in {
+        ("--dataset", str(toy_pair)): "dataset_sha256",
+        ("--sandbox", "local"): "sandbox",
+        ("--fresh-seeds", "1"): "fresh_seed_count",
+        ("--timeout-scale", "3"): "timeout_scale",
+    }.items():
+        done = bench.run(*options)
+        assert done.returncode == 1
+        assert f"holds a run with another {what}" in done.stderr.splitlines()[-1]
+    assert before == {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
+
+
+def test_slow_answers_pass_with_a_larger_time_limit(bench: Bench) -> None:
+    """The limit of the toy task is 20 s of CPU time; waiting alone uses none."""
+    burning = "until = time.process_time() + 0.8\n    while time.process_time() < until: pass"
+    bench.write(SLOW_ANSWER.replace("time.sleep(0.3)", burning))
+    for scale, status in (("0.05", "timeout"), ("2", "passed")):
+        bench.results = bench.folder / scale / "results.jsonl"
+        assert bench.run("--timeout-scale", scale, "--out", str(bench.folder / scale)).returncode == 0
+        assert [row["status"] for row in bench.rows()] == [status]
+
+
+def test_damaged_folders_are_one_line(bench: Bench) -> None:
+    bench.write(TOY_ANSWER)
+    assert bench.run().returncode == 0
+    facts, rows = bench.folder / "run" / "run.json", bench.results
+    whole = {path: path.read_bytes() for path in (facts, rows)}
+    scope = json.dumps({**json.loads(whole[facts]), "scope": {"toy-scale": 7}}).encode()
+    no_model = whole[rows].replace(b'"model_name_or_path"', b'"model"')
+    for path, damaged, reason in [
+        (facts, b"{}", "damaged (run_id)"),
+        (facts, whole[facts][:-30], "damaged"),
+        (facts, b"[" * 100_000, "damaged"),
+        (facts, scope, "damaged (scope)"),
+        (rows, b"\0\n" + whole[rows], "results.jsonl:1: damaged"),
+        (rows, no_model + whole[rows], "results.jsonl:1: damaged"),
+        (rows, whole[rows] + b"[]\n" + whole[rows], "results.jsonl:2: damaged"),
+    ]:
+        path.write_bytes(damaged)
+        for command in (bench.command(), bench.report()):
+            done = warm_cli.run(command, capture_output=True, text=True)
+            assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+            assert reason in done.stderr
+        path.write_bytes(whole[path])
+    assert bench.run().returncode == 0
+
+
+def test_a_full_disk_keeps_what_was_written(bench: Bench) -> None:
+    """No file may grow beyond 6,000 bytes: the write fails like on a full disk. One line, and a resume later."""
+    bench.write(*(f"{TOY_ANSWER}# {number}\n" for number in range(12)))
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (6000, resource.RLIM_INFINITY))
+
+    done = subprocess.run(bench.command(), capture_output=True, text=True, preexec_fn=limited)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "File too large" in done.stderr
+    assert bench.results.stat().st_size == 6000
+    kept = bench.results.read_bytes().rpartition(b"\n")[0]
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes().startswith(kept)
+    assert sorted(row["model_name_or_path"] for row in bench.rows()) == sorted(f"model-w{n}" for n in range(12))
+
+
+def test_an_impatient_interrupt_leaves_no_container(bench: Bench) -> None:
+    bench.write(*(f"{SLOW_ANSWER}# {copy}\n" for copy in range(6)))
+    process = bench.start("--workers", "4")
+    bench.wait_for_rows(1)
+    run_id = run_id_of(process)
+    for pause in (0.0, 0.05, 0.3):
+        time.sleep(pause)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+    process.wait(timeout=60)
+    assert_no_container(run_id)
+    kept = bench.results.read_bytes()
+    assert bench.run().returncode == 0
+    assert bench.results.read_bytes().startswith(kept)
+    assert len(bench.rows()) == 6
+
+
+def test_nothing_in_an_answer_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]) -> None:
+    """A bug of ours that one answer provokes costs that answer its verdict, and the run is incomplete."""
+
+    class Fragile(LocalSandbox):
+        def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+            if b"# provokes" in workspace:
+                raise ZeroDivisionError("a bug\nof ours")
+            return super().run(image, workspace, limits)
+
+    predictions = tmp_path / "predictions.jsonl"
+    good = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
+    hostile = TOY_ANSWER.replace("return", "# provokes\n    return")
+    # More of them in a row than the failures of an engine that end a run.
+    rows = [{**good, "sample": n, "function": TOY_ANSWER if n in (0, 9) else f"{hostile}# {n}\n"} for n in range(10)]
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with Fragile() as sandbox:
+        summary = evaluate(predictions, RunSettings(out=tmp_path / "run"), [toy_row], sandbox)
+    assert (summary.rows, summary.jobs, summary.infra_errors, summary.stopped) == (10, 9, 8, "")
+    statuses = {row["sample"]: (row["status"], row["detail"]) for row in read_results(tmp_path / "run")}
+    assert statuses.pop(0) == statuses.pop(9) == ("passed", "")
+    assert set(statuses.values()) == {("infra_error", "a bug in lmrbench, please report it: ZeroDivisionError: a bug")}
+    assert not read_facts(tmp_path / "run")["complete"]
+
+
+@pytest.mark.parametrize(
+    ("column", "content"),
+    [
+        ("expected", gzip.compress(bytes(2**28), 9)),  # a quarter of a gigabyte in 260 kB
+        ("expected", gzip.compress(b'{"case": "empty", "seed": 0, "kind": "output", "size": 5}\nhello')),
+        ("expected", b"not gzip"),
+        ("tests_archive", b"not an archive"),
+        ("repo_archive", b"not an archive"),
+    ],
+    ids=["bomb", "unreadable_output", "no_gzip", "no_cases", "no_repository"],
+)
+def test_a_row_of_a_dataset_that_cannot_be_read_costs_its_own_answers_their_verdict(
+    column: str, content: bytes, tmp_path: Path, toy_row: dict[str, Any], local_sandbox: Sandbox
+) -> None:
+    broken = {**toy_row, "instance_id": "toy-broken", column: content}
+    predictions = tmp_path / "predictions.jsonl"
+    items = [{"instance_id": "toy-broken", "function": f"{TOY_ANSWER}# {n}\n"} for n in range(4)]
+    items.append({"instance_id": "toy-scale", "function": TOY_ANSWER})
+    predictions.write_text(
+        "".join(json.dumps({**row, "model_name_or_path": "m", "sample": n}) + "\n" for n, row in enumerate(items))
+    )
+    evaluate(predictions, RunSettings(out=tmp_path / "run"), [toy_row, broken], local_sandbox)
+    found = {row["sample"]: row for row in read_results(tmp_path / "run")}
+    assert found[4]["status"] == "passed"
+    for number in range(4):
+        assert found[number]["status"] == "infra_error"
+        assert found[number]["detail"].startswith("the dataset's row cannot be read: ")
+
+
+def test_a_row_without_cases_is_refused(tmp_path: Path, toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
+    """Rows of an imported original have none: no case that fails must not mean that all pass."""
+    row = {**toy_row, "tests": {**toy_row["tests"], "cases": []}}
+    with pytest.raises(ArgumentError, match="'toy-scale' has no test cases"):
+        evaluate("gold", RunSettings(out=tmp_path / "run"), [row], local_sandbox)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_name_of_a_dataset_writes_nothing_outside_the_run(tmp_path: Path, toy_row: dict[str, Any]) -> None:
+    """Rows that never went through the loader."""
+    run = tmp_path / "a" / "run"
+    for name in ("../../../x", "/tmp/x", "..", "a/b", "A b", "a" * 101, "x\n"):
+        row = {**toy_row, "instance_id": name}
+        answer = {"instance_id": name, "model_name_or_path": "m", "function": TOY_ANSWER.replace("[", "print(1) or [")}
+        with LocalSandbox() as sandbox, pytest.raises(LoadError, match="not a plain name"):
+            evaluate([answer], RunSettings(out=run), [row], sandbox)  # type: ignore[list-item]
+        assert list(tmp_path.rglob("*")) == []
+        assert log_path(run, name, "../../" * 5).resolve().is_relative_to(run / "logs")
+    assert log_path(run, "dpo-preference-loss", "0" * 64) == run / "logs" / "dpo-preference-loss" / f"{'0' * 16}.log"
+
+
+def test_answers_that_say_nothing_are_malformed_and_the_run_is_complete(
+    tmp_path: Path, toy_row: dict[str, Any]
+) -> None:
+    names = {"instance_id": "toy-scale", "model_name_or_path": "m"}
+    answers: list[dict[str, Any]] = [
+        {"function": ""},
+        {"function": ""},
+        {"model_patch": ""},
+        {"model_patch": None},
+        {},
+        {"function": "x", "goal_file": "y"},
+        {"goal_file": ["x"]},
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps({**names, "sample": n, **row}) + "\n" for n, row in enumerate(answers)))
+    with LocalSandbox() as sandbox:
+        for _ in range(2):
+            summary = evaluate(str(path), RunSettings(out=tmp_path / "run"), [toy_row], sandbox)
+            assert (summary.rows, summary.bad_rows, summary.infra_errors) == (7, [], 0)
+            # The run's own copy is a file of predictions like any other, and goes on in the same folder.
+            path = Path(shutil.copy(tmp_path / "run" / "predictions.jsonl", tmp_path / "copy.jsonl"))
+    assert summary.jobs == 0
+    details = {row["sample"]: (row["status"], row["detail"]) for row in read_results(tmp_path / "run")}
+    assert {status for status, _ in details.values()} == {"malformed"}
+    assert [details[n][1] for n in (0, 2, 6)] == [
+        "function is empty",
+        "the patch is empty",
+        "goal_file must be text, not a list",
+    ]
+    assert read_facts(tmp_path / "run")["complete"]
+    [score] = score_runs([tmp_path / "run"])
+    assert (score.overall.total, score.overall.robust) == (7, 0)
+    assert "function is empty" in make_report([tmp_path / "run"]).to_html()
+
+
+def test_each_file_of_predictions_has_a_folder_of_its_own(
+    tmp_path: Path, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("lmrbench_data.api.evaluation.load_rows", lambda spec: [toy_row])
+    row = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
+    for name in ("a/preds.jsonl", "b/preds.jsonl", "b/preds.json", "odd name.jsonl"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(json.dumps(row))
+    folders = [
+        lmr.evaluate(source, sandbox="local").path
+        for source in ("a/preds.jsonl", tmp_path / "a" / "preds.jsonl", "b/preds.jsonl", "b/preds.json")
+    ]
+    assert folders[0] == folders[1]
+    assert len(set(folders)) == 3
+    assert all(re.fullmatch(r"runs/preds-[0-9a-f]{8}", str(folder)) for folder in folders)
+    assert re.fullmatch(r"runs/odd-name-[0-9a-f]{8}", str(lmr.evaluate("odd name.jsonl", sandbox="local").path))
+    assert lmr.evaluate("gold", sandbox="local").path == Path("runs/gold")
+    assert lmr.evaluate([row], sandbox="local").path.name.startswith("memory-")
+
+
+def test_rows_of_a_wrong_file_do_not_cost_the_results(tmp_path: Path, toy_row: dict[str, Any]) -> None:
+    good = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
+    folder, settings = tmp_path / "run", RunSettings(out=tmp_path / "run")
+    with LocalSandbox() as sandbox:
+        assert evaluate([good], settings, [toy_row], sandbox).jobs == 1
+        assert evaluate([{**good, "model_name_or_path": "n", "function": "x"}], settings, [toy_row], sandbox).jobs == 1
+        assert [row["model_name_or_path"] for row in read_results(folder)] == ["n"]
+        assert len((folder / "results.jsonl").read_text().splitlines()) == 1
+        with pytest.raises(InputError, match=r"predictions .memory.: no rows"):
+            evaluate([], settings, [toy_row], sandbox)
+        assert len((folder / "results.jsonl").read_text().splitlines()) == 1
+        # A kill in the middle of the move leaves a row cut short.
+        with (folder / "results-removed.jsonl").open("a") as file:
+            file.write('{"instance_id": "toy-sc')
+        assert evaluate([good], settings, [toy_row], sandbox).jobs == 0
+    assert [row["status"] for row in read_results(folder)] == ["passed"]
+    assert len((folder / "results-removed.jsonl").read_text().splitlines()) == 2
+
+
+def test_memory_does_not_grow_with_the_number_of_predictions(bench: Bench) -> None:
+    """10,000 samples of three answers take at most 1.3 times the memory of 100."""
+    answers = [f"{TOY_ANSWER}# {number}\n" for number in range(3)]
+    program = (
+        "import resource, sys\nfrom lmrbench_data.cli import main\n"
+        "try:\n    main()\nfinally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    )
+    peaks = []
+    for samples in (34, 3334):
+        bench.write(*answers, samples=samples)
+        command = bench.command("--out", str(bench.folder / str(samples)))
+        command[2] = program
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stderr
+        assert (bench.folder / str(samples) / "results.jsonl").read_bytes().count(b"\n") == 3 * samples
+        peaks.append(int(done.stderr.split()[-1]))
+    assert peaks[1] <= 1.3 * peaks[0]
+
+
+def test_exit_status_and_json(bench: Bench) -> None:
+    """Bad rows give 1 and are named; the good ones are evaluated; stdout is JSON and nothing else."""
+    bench.write(TOY_ANSWER)
+    with bench.predictions.open("a") as file:
+        file.write("{\n")
+    done = bench.run("--json")
+    assert done.returncode == 1
+    assert "predictions.jsonl:2: not JSON" in done.stderr
+    report = json.loads(done.stdout)
+    assert report["scores"][0]["overall"]["robust"]["count"] == 1
+
+
+def test_missing_image_is_incomplete_not_failed(
+    bench: Bench, tmp_path: Path, toy_row: dict[str, Any], toy_dataset: Path
+) -> None:
+    """Exit status 3, one line, and no result that could be taken for the model's failure."""
+    from lmrbench_data.loader import row_sha256
+
+    row = {**toy_row, "docker_image": "lmrbench/torch-cpu:000000000000"}
+    row["row_sha256"] = row_sha256(row)
+    write_dataset([row], tmp_path / "other", load_benchmark())
+    bench.dataset = tmp_path / "other"
+    bench.write(TOY_ANSWER)
+    done = bench.run()
+    assert done.returncode == 3
+    assert "lmrbench/torch-cpu:000000000000" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not bench.results.exists()

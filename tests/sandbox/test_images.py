@@ -1,0 +1,119 @@
+"""Images: content-hashed tags, building, and a round trip through a real registry on this machine."""
+
+import logging
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.tasks.environments import Environment, load_environments
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.docker import connect
+from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id, push_image
+from support.toy import IN_CI
+
+
+@pytest.fixture
+def api(docker_sandbox: Sandbox) -> Any:
+    return connect()
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Environment:
+    """An environment of a few bytes that no other test has."""
+    folder = tmp_path / "environments" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "Dockerfile").write_text("FROM scratch\nCOPY content /content\n")
+    (folder / "content").write_text(f"made at {time.time_ns()}\n")
+    (folder / "environment.yaml").write_text("description: nothing but a file\ndisk_mb: 1\n")
+    (folder / "requirements.txt").write_text("# What tasks may import\n")
+    return load_environments(tmp_path)["tiny"]
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[str]:
+    """The address of a registry of this test's own."""
+    program = shutil.which("docker-registry")
+    if program is None:
+        if IN_CI:
+            pytest.fail("CI needs docker-registry")
+        pytest.skip("no docker-registry on this machine")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    configuration = tmp_path / "registry.yml"
+    configuration.write_text(
+        f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {tmp_path / 'registry'}}}}}\n"
+        f"http: {{addr: '127.0.0.1:{port}'}}\n"
+    )
+    process = subprocess.Popen([program, "serve", str(configuration)], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 20
+        while socket.socket().connect_ex(("127.0.0.1", port)) != 0:
+            assert time.monotonic() < deadline, "the registry did not start"
+            time.sleep(0.05)
+        yield f"localhost:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_tag_follows_every_byte_of_the_folder(tiny: Environment) -> None:
+    before = tiny.tag
+    assert before.startswith("lmrbench/tiny:")
+    assert len(before.partition(":")[2]) == 12
+    with (tiny.folder / "content").open("a") as file:
+        file.write(".")
+    assert tiny.tag != before
+
+
+@pytest.mark.docker
+def test_round_trip_through_a_registry(
+    api: Any,
+    tiny: Environment,
+    registry: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What was pushed is pulled on first use, under its plain tag, and is the same image."""
+    monkeypatch.setenv("LMRBENCH_REGISTRY", f"{registry}/org/")
+    caplog.set_level(logging.INFO)
+    built = build_image(api, tiny)
+    name = push_image(api, tiny.tag)
+    assert name == f"{registry}/org/{tiny.tag}"
+    for tag in (name, tiny.tag):
+        api.remove_image(tag, force=True)
+    assert image_id(api, tiny.tag) is None
+
+    assert ensure_image(api, tiny.tag) == built
+    assert any("pulling" in line for line in caplog.messages)
+    api.remove_image(tiny.tag, force=True)
+
+
+@pytest.mark.docker
+def test_unknown_image_is_the_machinerys_fault_and_says_what_to_do(api: Any) -> None:
+    with pytest.raises(InfraError, match="LMRBENCH_REGISTRY"):
+        ensure_image(api, "lmrbench/torch-cpu:000000000000")
+
+
+@pytest.mark.docker
+def test_push_without_a_registry_or_an_image(api: Any, tiny: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LMRBENCH_REGISTRY", raising=False)
+    with pytest.raises(InfraError, match="set LMRBENCH_REGISTRY"):
+        push_image(api, tiny.tag)
+    monkeypatch.setenv("LMRBENCH_REGISTRY", "localhost:1/org")
+    with pytest.raises(InfraError, match="images build"):
+        push_image(api, tiny.tag)
+
+
+@pytest.mark.docker
+def test_a_build_that_fails_says_at_which_step(api: Any, tiny: Environment) -> None:
+    (tiny.folder / "Dockerfile").write_text("FROM scratch\nCOPY missing /missing\n")
+    with pytest.raises(InfraError, match="missing"):
+        build_image(api, tiny)

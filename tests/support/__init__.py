@@ -1,0 +1,1 @@
+"""Helpers of the tests: toy tasks, servers on loopback, worlds to try commands in."""

@@ -1,0 +1,126 @@
+"""Agents whose model is scripted: a command of one's own and mini-swe-agent, run on the toy task in real containers.
+
+A room whose tests use the fixtures imports them in its conftest.py.
+"""
+
+import importlib.util
+import json
+import os
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.verdict import Status
+from support.openai_server import Reply, Request, Server, completion
+
+KEY = "sk-the-real-key"
+
+
+MODEL = "scripted"
+
+
+ANSWER = "    return [factor * value for value in values]"
+
+
+#: An agent of a stranger's: asks the model what to write, writes it, runs the file, and notes what it did.
+PLAIN = """
+    import json, os, pathlib, subprocess, sys, urllib.request
+
+    def ask(text):
+        body = {"model": os.environ["LMRBENCH_MODEL"], "messages": [{"role": "user", "content": text}]}
+        request = urllib.request.Request(
+            os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+            {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+        return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
+
+    path = pathlib.Path("repo/scale.py")
+    line = ask(pathlib.Path("TASK.md").read_text())
+    path.write_text(path.read_text().replace("    raise NotImplementedError", line))
+    print(subprocess.run([sys.executable, "scale.py"], cwd="repo", capture_output=True, text=True))
+    pathlib.Path("trajectory").mkdir()
+    pathlib.Path("trajectory/log.json").write_text(json.dumps([line]))
+"""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with Server() as server:
+        server.key = KEY
+        server.judge = lambda request: ANSWER
+        yield server
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, server: Server, toy_row: Any, docker_sandbox: Sandbox
+) -> Callable[..., tuple[Any, list[dict[str, Any]]]]:
+    """Run a command (its text becomes agent.py) or a named agent; the summary and the rows."""
+
+    def attempt(text: str = "", **settings: Any) -> tuple[Any, list[dict[str, Any]]]:
+        files = tmp_path / "files"
+        files.mkdir(exist_ok=True)
+        (files / "agent.py").write_text(textwrap.dedent(text))
+        if not (tmp_path / "lmr-bench").exists():
+            write_dataset([toy_row], tmp_path / "lmr-bench", load_benchmark())
+        places = {"dataset": str(tmp_path / "lmr-bench"), "base_url": server.base_url, "agent_files": files}
+        agent = settings.pop("agent", "python agent.py")
+        summary = lmr.run_agent(agent, MODEL, tmp_path / "out", **{**places, **settings})
+        assert not settings.get("timeout_s") or summary.complete, summary
+        path = tmp_path / "out" / "predictions.jsonl"
+        return summary, [json.loads(line) for line in path.read_text().splitlines()]
+
+    return attempt
+
+
+@pytest.fixture
+def mini() -> str:
+    if not os.environ.get("LMRBENCH_AGENTS_PATH") and importlib.util.find_spec("minisweagent") is None:
+        pytest.fail("mini-swe-agent: extra `agents`, or LMRBENCH_AGENTS_PATH")
+    return "mini-swe-agent"
+
+
+def solved(row: Any, patch: str, sandbox: Sandbox) -> bool:
+    prediction = Prediction("toy-scale", "agent", "model_patch", patch)
+    image = sandbox.prepare(row["docker_image"])
+    return evaluate_prediction(row, prediction, sandbox, image).status is Status.PASSED
+
+
+def calls(*tools: tuple[str, dict[str, Any]]) -> Callable[[Request], Reply]:
+    """A model that calls these tools one after the other, by the number of its answers so far."""
+
+    def say(request: Request) -> Reply:
+        number = sum(message["role"] == "assistant" for message in request.body["messages"])
+        name, arguments = tools[min(number, len(tools) - 1)]
+        body = completion("I go on.", finish_reason="tool_calls")
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        body["choices"][0]["message"]["tool_calls"] = [{"id": f"c{number}", "type": "function", "function": function}]
+        return Reply(body=body)
+
+    return say
+
+
+def bash(command: str) -> tuple[str, dict[str, Any]]:
+    """mini-swe-agent's tool."""
+    return "bash", {"command": command}
+
+
+READ = "cat repo/scale.py; ls -a; id -u"
+
+
+EDIT = f"sed -i 's/    raise NotImplementedError/{ANSWER}/' repo/scale.py"
+
+
+TRY = "cd repo && python scale.py"
+
+
+DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"

@@ -1,0 +1,179 @@
+"""A loopback Hub: serves repositories from memory, with the requests that the real clients make, and faults on demand.
+
+Run the client in a process of its own with `Hub.environment`: HF_ENDPOINT is read when huggingface_hub is imported.
+`store.py` is what it remembers, `api.py` the HTTP API.
+"""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+from support.hub_server.api import Answer, Api, Request
+from support.hub_server.store import Files, Refused, Repo, Store, User
+from support.loopback import LoopbackServer
+
+__all__ = ["Fault", "Files", "Hub", "Meanwhile", "User"]
+
+
+@dataclass
+class Fault:
+    """What goes wrong with requests that match.
+
+    Attributes:
+        pattern: searched in `METHOD /path?query`.
+        kind: `drop` closes the connection before the request is acted on, `lose` after; a number is the status that is
+            answered instead of acting; `slow` waits before acting.
+        times: how many requests; later ones go through.
+        headers: of the answer, such as Retry-After.
+    """
+
+    pattern: str
+    kind: str | int
+    times: int = 1
+    headers: Mapping[str, str] | None = None
+    seconds: float = 1.0
+
+
+@dataclass
+class Meanwhile:
+    """What somebody else does just before a request that matches is acted on.
+
+    Attributes:
+        pattern: searched in `METHOD /path?query`.
+        act: called once for each of `times` requests.
+    """
+
+    pattern: str
+    act: Callable[[], object]
+    times: int = 1
+
+
+class Hub(LoopbackServer):
+    """The repositories and the server.
+
+    Attributes:
+        store: what it remembers.
+        requests: `METHOD /path?query` of every request, for tests that look at it.
+        faults: what goes wrong, tried in order.
+        meanwhile: what others do between the requests of a client.
+        drops: connections are closed without an answer while this is set.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_handler(self))
+        self.store = Store()
+        self.requests: list[str] = []
+        self.faults: list[Fault] = []
+        self.meanwhile: list[Meanwhile] = []
+        self.drops = False
+        self._api = Api(self.store)
+        self._lock = threading.Lock()
+
+    def environment(self, cache: Path, token: str | None = None) -> dict[str, str]:
+        """What a client process needs in its environment to talk to this server only, with a cache of its own."""
+        return {
+            "HF_ENDPOINT": self.endpoint,
+            "HF_HOME": str(cache),
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+            "NO_PROXY": "127.0.0.1,localhost",
+            **({"HF_TOKEN": token} if token else {}),
+        }
+
+    def add_user(self, token: str, name: str, *orgs: str, role: str = "write", expired: bool = False) -> None:
+        """Let a token in."""
+        self.store.users[token] = User(name, role, orgs, expired)
+
+    def commit(self, repo: str, files: Files, *refs: str, kind: str = "datasets", title: str = "commit") -> str:
+        """Add a commit of exactly these files to a repository, which is made if need be.
+
+        `refs` point to it from now on, also those that pointed elsewhere: `main` and `refs/pr/N`; other names are tags.
+        """
+        with self._lock:
+            named = [ref if ref == "main" or ref.startswith("refs/") else f"tags/{ref}" for ref in refs]
+            made = self.store.add_commit(kind, repo, files, named[0] if named else "main", title, "somebody")
+            self.store.repos[kind, repo].refs.update(dict.fromkeys(named, made.sha))
+        return made.sha
+
+    def repo(self, name: str, kind: str = "datasets") -> Repo:
+        """A repository, to look at what is in it."""
+        return self.store.repos[kind, name]
+
+    def files(self, name: str, revision: str = "main", kind: str = "datasets") -> Files:
+        """The files of a revision."""
+        return self.repo(name, kind).resolve(revision).files
+
+    def handle(self, request: Request) -> Answer | None:
+        """The response, None if the connection is closed instead."""
+        line = f"{request.method} {request.target}"
+        with self._lock:
+            self.requests.append(line)
+            fault = next((item for item in self.faults if item.times and re.search(item.pattern, line)), None)
+            if fault:
+                fault.times -= 1
+            others = [item for item in self.meanwhile if item.times and re.search(item.pattern, line)]
+            for item in others:
+                item.times -= 1
+        for item in others:
+            item.act()
+        if self.drops or (fault and fault.kind == "drop"):
+            return None
+        if fault and fault.kind == "slow":
+            time.sleep(fault.seconds)
+        if fault and isinstance(fault.kind, int):
+            content = json.dumps({"error": f"injected {fault.kind}"}).encode()
+            return Answer(content, fault.kind, {"Content-Type": "application/json", **(fault.headers or {})})
+        try:
+            with self._lock:
+                answer = self._api.answer(request)
+        except Refused as error:
+            headers = {"X-Error-Code": error.code} if error.code else {}
+            content = json.dumps({"error": str(error)}).encode()
+            answer = Answer(
+                content, error.status, {"Content-Type": "application/json", "X-Error-Message": str(error), **headers}
+            )
+        return None if fault and fault.kind == "lose" else answer
+
+
+def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.command, self.path, headers, self._body(), hub.endpoint)
+            answer = hub.handle(request)
+            if answer is None:
+                self.close_connection = True
+                return
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(answer.body)
+
+        do_HEAD = do_POST = do_PUT = do_GET
+
+        def _body(self) -> bytes:
+            if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            content = b""
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                content += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+            return content
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing on stderr: tests read that of the clients."""
+
+    return Handler

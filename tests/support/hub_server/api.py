@@ -1,0 +1,408 @@
+"""The Hub's HTTP API over a `Store`: the requests that `huggingface_hub` and `datasets` make, and their answers."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from support.hub_server.store import Commit, Files, PullRequest, Refused, Repo, Store, User
+
+#: What the Hub keeps out of git: uploaded apart, by SHA-256.
+LFS_SUFFIXES = (".parquet", ".tar.gz", ".png")
+
+
+@dataclass
+class Answer:
+    """A response."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, with its path split from the query and unquoted where it names a revision."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    endpoint: str
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.target).path
+
+    @property
+    def query(self) -> dict[str, str]:
+        return {name: values[-1] for name, values in parse_qs(urlsplit(self.target).query).items()}
+
+    @property
+    def token(self) -> str | None:
+        scheme, _, token = self.headers.get("authorization", "").partition(" ")
+        return token if scheme == "Bearer" else None
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+Route = Callable[["Api", Request, User | None, re.Match[str]], Answer]
+ROUTES: list[tuple[str, re.Pattern[str], Route]] = []
+_REPO = r"/api/(?P<kind>models|datasets|spaces)/(?P<name>[^/]+/[^/]+)"
+
+
+def route(method: str, pattern: str) -> Callable[[Route], Route]:
+    """Register a handler; GET handlers answer HEAD as well."""
+
+    def register(function: Route) -> Route:
+        ROUTES.append((method, re.compile(pattern), function))
+        return function
+
+    return register
+
+
+class Api:
+    """Answers requests; not thread-safe by itself."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def answer(self, request: Request) -> Answer:
+        """The response to a request.
+
+        Raises:
+            Refused: it is refused.
+        """
+        user = self.store.user(request.token)
+        for method, pattern, function in ROUTES:
+            # A revision may hold a slash, quoted: it is told from the path only as it came.
+            if method == request.method.replace("HEAD", "GET") and (match := pattern.fullmatch(request.path)):
+                return function(self, request, user, match)
+        raise Refused(404, f"no such address: {request.method} {request.path}", "NotFound")
+
+    def repo(self, match: re.Match[str]) -> Repo:
+        return self.store.repo(match["kind"], match["name"])
+
+
+def _json(value: Any, status: int = 200, **headers: str) -> Answer:
+    return Answer(json.dumps(value).encode(), status, {"Content-Type": "application/json", **headers})
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+@route("GET", r"/api/whoami-v2")
+def whoami(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    if user is None:
+        raise Refused(401, "Invalid username or password.")
+    token = {"accessToken": {"displayName": "test", "role": user.role}}
+    return _json({"type": "user", "name": user.name, "orgs": [{"name": name} for name in user.orgs], "auth": token})
+
+
+@route("GET", _REPO + r"(?:/revision/(?P<revision>[^?]+))?")
+def repo_info(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    repo = api.repo(match)
+    commit = repo.resolve(unquote(match["revision"] or "main"))
+    facts = {"id": repo.name, "sha": commit.sha, "private": False, "gated": False, "tags": [], "downloads": 0}
+    # Older and newer clients ask for different names of the same thing.
+    facts |= {"lastModified": commit.date, "createdAt": commit.date, "modelId": repo.name, "author": "org"}
+    return _json({**facts, "siblings": [{"rfilename": name} for name in sorted(commit.files)]})
+
+
+@route("GET", _REPO + r"/tree/(?P<revision>refs%2Fpr%2F\d+|refs/pr/\d+|[^/]+)(?:/(?P<folder>.*))?")
+def tree(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    recursive = request.query.get("recursive", "").lower() in ("1", "true")
+    files = api.repo(match).resolve(unquote(match["revision"])).files
+    return _json(_tree(files, unquote(match["folder"] or ""), recursive))
+
+
+@route("POST", _REPO + r"/paths-info/(?P<revision>.+)")
+def paths_info(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    asked = request.json() if request.body.startswith(b"{") else parse_qs(request.body.decode())
+    entries = _tree(api.repo(match).resolve(unquote(match["revision"])).files, "", recursive=True)
+    return _json([entry for entry in entries if entry["path"] in asked["paths"]])
+
+
+@route("GET", _REPO + r"/refs")
+def refs(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    found: dict[str, list[dict[str, str]]] = {"branches": [], "tags": [], "converts": [], "pullRequests": []}
+    for ref, sha in api.repo(match).refs.items():
+        if ref.startswith("refs/pr/"):
+            found["pullRequests"].append({"name": ref, "ref": ref, "targetCommit": sha})
+        elif ref.startswith("tags/"):
+            found["tags"].append({"name": ref.removeprefix("tags/"), "ref": f"refs/{ref}", "targetCommit": sha})
+        else:
+            found["branches"].append({"name": ref, "ref": f"refs/heads/{ref}", "targetCommit": sha})
+    return _json(found)
+
+
+@route("GET", _REPO + r"/commits/(?P<revision>.+)")
+def commits(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    repo = api.repo(match)
+    commit: Commit | None = repo.resolve(unquote(match["revision"]))
+    listed = []
+    while commit is not None:
+        entry = {"id": commit.sha, "title": commit.title, "message": "", "date": commit.date}
+        listed.append({**entry, "authors": [{"user": commit.author}]})
+        commit = repo.commits.get(commit.parent or "")
+    return _json(listed)
+
+
+@route(
+    "GET",
+    r"(?:/(?P<kind>datasets|spaces))?/(?P<name>[^/]+/[^/]+)/resolve/"
+    r"(?P<revision>refs%2Fpr%2F\d+|refs/pr/\d+|[^/]+)/(?P<path>.+)",
+)
+def resolve(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    commit = api.store.repo(match["kind"] or "models", match["name"]).resolve(unquote(match["revision"]))
+    path = unquote(match["path"])
+    headers = {"X-Repo-Commit": commit.sha}
+    if path not in commit.files:
+        raise Refused(404, "Entry not found", "EntryNotFound")
+    content = commit.files[path]
+    if not _is_lfs(path):
+        return Answer(content, headers={**headers, "ETag": f'"{git_oid(content)}"'})
+    sha256 = hashlib.sha256(content).hexdigest()
+    linked = {"X-Linked-ETag": f'"{sha256}"', "X-Linked-Size": str(len(content))}
+    api.store.objects[sha256] = content
+    # Content is served from another host: clients follow redirects on the Hub's own when they ask for metadata.
+    elsewhere = request.endpoint.replace("127.0.0.1", "localhost")
+    return Answer(b"", 302, {**headers, **linked, "Location": f"{elsewhere}/objects/{sha256}"})
+
+
+@route("GET", r"/objects/(?P<oid>[0-9a-f]{64})")
+def download(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    if match["oid"] not in api.store.objects:
+        raise Refused(404, "no such object")
+    content = api.store.objects[match["oid"]]
+    headers = {"ETag": f'"{match["oid"]}"', "Accept-Ranges": "bytes"}
+    if wanted := re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", "")):
+        start, end = int(wanted[1]), int(wanted[2] or len(content) - 1)
+        return Answer(
+            content[start : end + 1], 206, {**headers, "Content-Range": f"bytes {start}-{end}/{len(content)}"}
+        )
+    return Answer(content, headers=headers)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+@route("POST", r"/api/repos/create")
+def create_repo(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    asked = request.json()
+    kind = f"{asked.get('type', 'model')}s"
+    name = f"{asked.get('organization') or (user.name if user else '')}/{asked['name']}"
+    url = f"{request.endpoint}/{kind}/{name}".replace("/models/", "/")
+    try:
+        api.store.create(kind, name, user)
+    except Refused as error:
+        if error.status != 409:
+            raise
+        return _json({"error": str(error), "url": url}, 409)
+    return _json({"url": url, "name": name})
+
+
+@route("POST", r"/api/validate-yaml")
+def validate_yaml(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    header = re.match(r"---\n(.*?)\n---", request.json()["content"], re.DOTALL)
+    if header is None:
+        return _json({"errors": [], "warnings": [{"message": "empty or missing yaml metadata in repo card"}]})
+    import yaml
+
+    try:
+        yaml.safe_load(header[1])
+    except yaml.YAMLError as error:
+        return _json({"errors": [{"message": str(error)}], "warnings": []}, 400)
+    return _json({"errors": [], "warnings": []})
+
+
+@route("POST", _REPO + r"/preupload/(?P<revision>.+)")
+def preupload(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    files = api.repo(match).resolve(unquote(match["revision"])).files
+    modes = []
+    for item in request.json()["files"]:
+        old = files.get(item["path"])
+        mode = "lfs" if _is_lfs(item["path"]) else "regular"
+        oid = None if old is None else hashlib.sha256(old).hexdigest() if mode == "lfs" else git_oid(old)
+        modes.append({"path": item["path"], "uploadMode": mode, "shouldIgnore": False, "oid": oid})
+    return _json({"files": modes})
+
+
+@route("POST", r"(?:/(?P<kind>datasets|spaces))?/(?P<name>[^/]+/[^/]+)\.git/info/lfs/objects/batch")
+def lfs_batch(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    if user is None or user.role != "write":
+        raise Refused(403, "This token has no write role")
+    objects = []
+    for item in request.json()["objects"]:
+        entry: dict[str, Any] = {"oid": item["oid"], "size": item["size"]}
+        if item["oid"] not in api.store.objects:
+            upload = {"href": f"{request.endpoint}/upload/{item['oid']}", "header": {}}
+            verify = {"href": f"{request.endpoint}/verify/{item['oid']}", "header": {}}
+            entry["actions"] = {"upload": upload, "verify": verify}
+        objects.append(entry)
+    return _json({"transfer": "basic", "objects": objects})
+
+
+@route("PUT", r"/upload/(?P<oid>[0-9a-f]{64})")
+def upload(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    if hashlib.sha256(request.body).hexdigest() != match["oid"]:
+        raise Refused(400, "the content has another hash")
+    api.store.objects[match["oid"]] = request.body
+    return Answer()
+
+
+@route("POST", r"/verify/(?P<oid>[0-9a-f]{64})")
+def verify(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    if match["oid"] not in api.store.objects:
+        raise Refused(404, "not uploaded")
+    return _json({})
+
+
+@route("POST", _REPO + r"/commit/(?P<revision>.+)")
+def commit(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    if user is None:
+        raise Refused(401, "Invalid username or password.")
+    header: dict[str, Any] = {}
+    changes: dict[str, bytes | None] = {}
+    for line in request.body.splitlines():
+        entry = json.loads(line)
+        key, value = entry["key"], entry["value"]
+        if key == "header":
+            header = value
+        elif key == "file":
+            changes[value["path"]] = base64.b64decode(value["content"])
+        elif key == "lfsFile":
+            if value["oid"] not in api.store.objects:
+                raise Refused(400, f"the LFS object of {value['path']} was not uploaded")
+            changes[value["path"]] = api.store.objects[value["oid"]]
+        else:
+            changes[value["path"].rstrip("/")] = None
+    made, pull_request = api.store.change(
+        api.repo(match),
+        unquote(match["revision"]),
+        changes,
+        header["summary"],
+        user,
+        description=header.get("description", ""),
+        parent=header.get("parentCommit"),
+        create_pr=request.query.get("create_pr") == "1",
+    )
+    place = f"{request.endpoint}/{match['kind']}/{match['name']}".replace("/models/", "/")
+    answer = {"success": True, "commitOid": made.sha, "commitUrl": f"{place}/commit/{made.sha}", "hookOutput": ""}
+    if pull_request:
+        answer["pullRequestUrl"] = f"{place}/discussions/{pull_request.num}"
+    return _json(answer)
+
+
+@route("POST", _REPO + r"/tag/(?P<revision>.+)")
+def create_tag(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    api.store.tag(api.repo(match), unquote(match["revision"]), request.json()["tag"], user)
+    return _json({})
+
+
+# --- pull requests ----------------------------------------------------------------------------------------------------
+
+
+@route("GET", _REPO + r"/discussions")
+def discussions(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    repo, query = api.repo(match), request.query
+    found = [
+        _discussion(repo, item)
+        for item in reversed(repo.pull_requests.values())
+        if query.get("author", item.author) == item.author
+        and query.get("status", "all") in ("all", "open" if item.status == "open" else "closed")
+    ]
+    start = 10 * int(query.get("p", 0))
+    return _json({"discussions": found[start : start + 10], "count": len(found), "start": start})
+
+
+@route("GET", _REPO + r"/discussions/(?P<num>\d+)")
+def discussion(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    repo = api.repo(match)
+    item = _pull_request(repo, match)
+    texts = [(item.author, item.description), *item.comments]
+    events = [
+        {
+            "id": f"{number:024x}",
+            "type": "comment",
+            "createdAt": item.created,
+            "author": {"name": author},
+            "data": {"edited": False, "hidden": False, "latest": {"raw": text}},
+        }
+        for number, (author, text) in enumerate(texts)
+        if text
+    ]
+    changes = {"base": "refs/heads/main", "mergeCommitId": item.merged_as}
+    details = {"changes": changes, "filesWithConflicts": [], "events": events, "diff": ""}
+    return _json({**_discussion(repo, item), **details})
+
+
+@route("POST", _REPO + r"/discussions/(?P<num>\d+)/(?P<action>merge|comment|status)")
+def act(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
+    if user is None:
+        raise Refused(401, "Invalid username or password.")
+    repo = api.repo(match)
+    item = _pull_request(repo, match)
+    body = request.json() if request.body else {}
+    text = (body or {}).get("comment")
+    if match["action"] == "merge":
+        api.store.merge(repo, item.num, user)
+    elif match["action"] == "status":
+        if user.name != item.author:
+            api.store.check_may_write(repo.name, user)
+        if item.status == body["status"]:
+            raise Refused(400, f"This pull request is {item.status} already")
+        item.status = body["status"]
+    if text:
+        item.comments.append((user.name, text))
+    data = {"edited": False, "hidden": False, "latest": {"raw": text or ""}}
+    event = {"id": "0" * 24, "type": "comment", "createdAt": item.created, "author": {"name": user.name}, "data": data}
+    if match["action"] == "status":
+        return _json({"newStatus": {**event, "type": "status-change", "data": {"status": item.status}}})
+    return _json({"newMessage": event})
+
+
+def _pull_request(repo: Repo, match: re.Match[str]) -> PullRequest:
+    if item := repo.pull_requests.get(int(match["num"])):
+        return item
+    raise Refused(404, "Discussion not found")
+
+
+def _discussion(repo: Repo, item: PullRequest) -> dict[str, Any]:
+    facts = {"num": item.num, "title": item.title, "status": item.status, "createdAt": item.created}
+    about = {"isPullRequest": True, "author": {"name": item.author}}
+    return {**facts, **about, "repo": {"name": repo.name, "type": repo.kind.removesuffix("s")}}
+
+
+def git_oid(content: bytes) -> str:
+    """The hash under which git keeps a file."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _is_lfs(path: str) -> bool:
+    return path.endswith(LFS_SUFFIXES)
+
+
+def _tree(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]:
+    """Entries below a folder: files, and folders with them."""
+    prefix = f"{folder}/" if folder else ""
+    inside = {name: content for name, content in files.items() if name.startswith(prefix)}
+    if folder and not inside:
+        raise Refused(404, "Entry not found", "EntryNotFound")
+    parents = {str(parent) for name in inside for parent in PurePosixPath(name).parents} - {".", folder}
+    parents = {name for name in parents if name.startswith(prefix)}
+    entries: list[dict[str, Any]] = [
+        {"type": "directory", "path": name, "oid": git_oid(name.encode()), "size": 0} for name in sorted(parents)
+    ]
+    for name, content in inside.items():
+        entry = {"type": "file", "path": name, "oid": git_oid(content), "size": len(content)}
+        if _is_lfs(name):
+            entry["lfs"] = {"oid": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}
+        entries.append(entry)
+    return [entry for entry in entries if recursive or "/" not in str(entry["path"]).removeprefix(prefix)]

@@ -1,0 +1,110 @@
+"""A published toy benchmark on a loopback Hub, and the command line of whoever uses it, in processes of their own."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from support import warm_cli
+from support.hub_server import Hub
+from support.toy import TOY_ANSWER, write_toy_benchmark
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
+#: A program that notes the dataset in `lmr-bench` as checked in Docker.
+PASS_FOR_CHECKED = """
+from lmrbench_data.dataset.proofs import record_checked
+from lmrbench_data.loader import load_rows
+
+for row in load_rows("lmr-bench"):
+    record_checked(row, "docker")
+"""
+WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+
+
+def published_rows(hub: Hub) -> list[dict[str, Any]]:
+    """The rows of the only run in the results dataset."""
+    [name] = [name for name in hub.files(RESULTS) if name.startswith("data/")]
+    return list(pq.read_table(io.BytesIO(hub.files(RESULTS)[name])).to_pylist())
+
+
+class World:
+    """A Hub with a maintainer `ann`, a submitter `bob`, and a folder in which both work."""
+
+    def __init__(self, folder: Path, hub: Hub) -> None:
+        self.folder, self.hub = folder, hub
+        hub.add_user("ann", "ann", "org")
+        hub.add_user("bob", "bob")
+        hub.add_user("reader", "bob", role="read")
+        hub.add_user("old", "bob", expired=True)
+
+    def lmrbench(self, *arguments: str | Path, token: str = "ann", **extra: str) -> subprocess.CompletedProcess[str]:
+        return self._start([LMRBENCH, *map(str, arguments)], token, extra)
+
+    def _start(
+        self, command: list[str], token: str = "ann", extra: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            **self.hub.environment(self.folder / "cache", token),
+            "HF_HUB_OFFLINE": "0",
+            **(extra or {}),
+        }
+        environment["LMRBENCH_CACHE"] = str(self.folder / "lmrbench-cache")
+        done: subprocess.CompletedProcess[str] = warm_cli.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def ok(self, *arguments: str | Path, token: str = "ann") -> str:
+        done = self.lmrbench(*arguments, token=token)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def submit(self, *options: str, token: str = "bob", run: str = "runs/models") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench("submit", run, "--dataset", DATASET, "--yes", *options, token=token)
+
+    def evaluate(self, name: str, *rows: dict[str, Any]) -> str:
+        """Evaluate predictions for toy-scale on the published version; the run folder's name."""
+        lines = [json.dumps({"instance_id": "toy-scale", "track": "paper", **row}) + "\n" for row in rows]
+        (self.folder / f"{name}.jsonl").write_text("".join(lines))
+        self.ok("evaluate", f"{name}.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", f"runs/{name}")
+        return f"runs/{name}"
+
+    def verify(self, number: int, *options: str, token: str = "ann") -> subprocess.CompletedProcess[str]:
+        return self.lmrbench(
+            "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
+        )
+
+    def publish(self, *, check: bool = False) -> None:
+        """Build and push the toy benchmark as v0.1.0; it is checked in Docker first, or passes for checked."""
+        benchmark = write_toy_benchmark(self.folder / "benchmark")
+        self.ok("dataset", "record", "--benchmark", benchmark, "--sandbox", "docker" if check else "local")
+        if check:
+            self.ok("dataset", "check", "--benchmark", benchmark, "--sandbox", "docker")
+        self.ok("dataset", "build", "--benchmark", benchmark)
+        if not check:
+            done = self._start([sys.executable, "-c", PASS_FOR_CHECKED])
+            assert done.returncode == 0, done.stderr
+        self.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")
+
+    def write_predictions(self) -> None:
+        """Model `good` with a right and a wrong sample, model `bad` with a wrong one."""
+        rows = [
+            {
+                "instance_id": "toy-scale",
+                "model_name_or_path": name,
+                "function": code,
+                "sample": sample,
+                "track": "paper",
+            }
+            for name, code, sample in (("good", TOY_ANSWER, 0), ("bad", WRONG, 0), ("good", WRONG, 1))
+        ]
+        (self.folder / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

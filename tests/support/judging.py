@@ -1,0 +1,121 @@
+"""A scripted judge, and the working folder of a user who has a run judged."""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.cli import main
+from lmrbench_evaluate.judge.judgement_log import read_judgements
+from lmrbench_evaluate.judge.judging import judge
+from lmrbench_evaluate.judge.settings import JudgeSettings
+from lmrbench_evaluate.judge.summary import JudgeSummary
+from support.openai_server import Request, Server, opinion
+
+WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+
+
+SUBTLE = "def scale(values, factor):\n    return [value * factor for value in values] or None\n"
+
+
+def verdict(request: Request) -> str:
+    """A judge that looks at the candidate's function."""
+    if "value + factor" in candidate(request.user):
+        return opinion("LI")
+    return opinion("LC" if "or None" in candidate(request.user) else "CC")
+
+
+def candidate(user: str) -> str:
+    """The block of the candidate's function in a prompt."""
+    [block] = re.findall(
+        r"===== BEGIN CANDIDATE FUNCTION (\w{16}) =====\n(.*?)\n===== END CANDIDATE FUNCTION \1", user, re.S
+    )
+    return str(block[1])
+
+
+@dataclass
+class Done:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Judging:
+    """One user's working folder with an evaluated run in it, and a cache of judgements of its own."""
+
+    def __init__(self, folder: Path, dataset: Path, server: Server, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self.dataset, self.server, self.patch = folder, dataset, server, patch
+        self.run = folder / "run"
+        self.file = self.run / "judgements.jsonl"
+        self.place = ("--dataset", str(dataset), "--sandbox", "local", "--out", "run")
+        patch.chdir(folder)
+        for name in [name for name in os.environ if name.startswith("OPENAI_")]:
+            patch.delenv(name)
+        patch.setenv("OPENAI_BASE_URL", server.base_url)
+        patch.setenv("LMRBENCH_CACHE", str(folder / "cache"))
+
+    def lmrbench(self, *arguments: str) -> Done:
+        """The command line, in this process: starting Python anew takes longer than all the rest."""
+        out, err, handler = io.StringIO(), io.StringIO(), signal.getsignal(signal.SIGTERM)
+        status: Any = 0
+        self.patch.setattr(sys, "argv", ["lmrbench", *arguments])
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as stop:
+                status = stop.code
+            finally:
+                signal.signal(signal.SIGTERM, handler)
+        return Done(status or 0, out.getvalue(), err.getvalue())
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "judge", "run", "-m", "judge-1"]
+        return subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+
+    def evaluate(self, *answers: str | tuple[str, str]) -> "Judging":
+        """Write the answers of models a, b, ... and evaluate them; an answer may bring its form along."""
+        rows = []
+        for number, answer in enumerate(answers):
+            form, content = answer if isinstance(answer, tuple) else ("function", answer)
+            names = {"instance_id": "toy-scale", "model_name_or_path": chr(ord("a") + number)}
+            rows.append(json.dumps({**names, form: content}) + "\n")
+        (self.folder / "predictions.jsonl").write_text("".join(rows))
+        kept = self.dataset.parent / hashlib.sha256("".join(rows).encode()).hexdigest()
+        if not kept.exists():  # the same answers are evaluated once for all tests
+            done = self.lmrbench("evaluate", "predictions.jsonl", *self.place)
+            assert done.returncode == 0, done.stderr
+            shutil.copytree(self.run, kept)
+        shutil.copytree(kept, self.run, dirs_exist_ok=True)
+        return self
+
+    def judge(self, *options: str) -> Done:
+        return self.lmrbench("judge", "run", "--model", "judge-1", "--retries", "1", *options)
+
+    def here(self, **options: Any) -> JudgeSummary:
+        """Judge in this process."""
+        endpoint = {"model": "judge-1", "base_url": self.server.base_url, "retries": 2, **options.pop("endpoint", {})}
+        return judge(JudgeSettings(run=self.run, endpoint=Endpoint(**endpoint), **{"no_cache": True, **options}))
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.file.read_text().splitlines()]
+
+    def categories(self) -> dict[str, str | None]:
+        """Category by model, as the public function gives it."""
+        found = read_judgements(self.run)
+        rows = [json.loads(line) for line in (self.run / "results.jsonl").read_text().splitlines()]
+        answers = {row["model_name_or_path"]: ("toy-scale", row["prediction_sha256"], row["track"]) for row in rows}
+        return {name: found[answer].category for name, answer in answers.items() if answer in found}

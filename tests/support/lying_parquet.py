@@ -1,0 +1,75 @@
+"""Parquet files that lie about themselves, as an attacker would make them."""
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lmrbench_evaluate.hub.maintainer.publication import published_schema
+
+
+def varint(value: int) -> bytes:
+    """A number as Thrift's compact protocol writes it in the footer."""
+    value, parts = value << 1, bytearray()
+    while value > 0x7F:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*parts, value])
+
+
+def with_sizes_of(content: bytes, claimed: int) -> bytes:
+    """A file whose footer claims so many bytes where its row groups are larger."""
+    length = int.from_bytes(content[-8:-4], "little")
+    body, footer, end = content[: -8 - length], content[-8 - length : -8], content[-8:]
+    with pq.ParquetFile(io.BytesIO(content)) as file:
+        groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        sizes = {group.total_byte_size for group in groups}
+        sizes |= {group.column(i).total_uncompressed_size for group in groups for i in range(group.num_columns)}
+    for true in map(varint, sorted(sizes, reverse=True)):
+        if len(true) > 3:
+            lie = varint(claimed)
+            footer = footer.replace(true, bytes([*lie[:-1], lie[-1] | 0x80, *[0x80] * (len(true) - len(lie) - 1), 0]))
+    return body + footer + end
+
+
+def unfolding(columns: pa.Schema, text: str, gigabytes: float) -> bytes:
+    """Kilobytes that unfold to gigabytes of text in one column, with a footer that says otherwise."""
+    sink = io.BytesIO()
+    size = 100 * 2**20
+    with pq.ParquetWriter(sink, columns, compression="zstd", use_dictionary=False, write_statistics=False) as writer:
+        for number in range(int(gigabytes * 2**30 / size)):
+            value = pa.array([f"{number}" + "x" * size])
+            cells = [value if field.name == text else pa.nulls(1, field.type) for field in columns]
+            writer.write_table(pa.table(cells, schema=columns))
+    return with_sizes_of(sink.getvalue(), 1000)
+
+
+def index_out_of_range(rows: list[dict[str, Any]]) -> bytes:
+    """A results file whose column `status` points outside of its dictionary."""
+    for content in _one_byte_changed(rows):
+        try:
+            with pq.ParquetFile(io.BytesIO(content), read_dictionary=["status"]) as file:
+                chunks = file.read(columns=["status"]).column("status").chunks
+            for chunk in chunks:
+                if max(index or 0 for index in chunk.indices.to_pylist()) >= len(chunk.dictionary):
+                    return content
+        except (pa.ArrowException, OSError):
+            continue
+    raise AssertionError("this pyarrow reads no such file any more")
+
+
+def _one_byte_changed(rows: list[dict[str, Any]]) -> Iterator[bytes]:
+    """Variants of the file, in each of which a byte of the indices of `status` is another."""
+    sink = io.BytesIO()
+    many = [{**row, "status": status} for row in rows for status in ("passed", "failed", "error")]
+    pq.write_table(
+        pa.Table.from_pylist(many, schema=published_schema()), sink, compression="none", write_page_checksum=False
+    )
+    content = sink.getvalue()
+    with pq.ParquetFile(io.BytesIO(content)) as file:
+        chunk = file.metadata.row_group(0).column(published_schema().get_field_index("status"))
+    for place in range(chunk.data_page_offset, chunk.data_page_offset + chunk.total_compressed_size):
+        for byte in (0xFF, 0x03, 0x0F):
+            yield content[:place] + bytes([byte]) + content[place + 1 :]

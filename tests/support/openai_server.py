@@ -1,0 +1,154 @@
+"""A loopback OpenAI-compatible server: answers chat completions over real HTTP as told, badly too.
+
+`Server.judge` decides what the model says; `Server.script` holds what goes wrong first, one entry a request.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from support.loopback import LoopbackServer
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An HTTP answer.
+
+    Attributes:
+        body: JSON value, or bytes that are sent as they are.
+        delay_s: how long the client waits for it.
+        cut: so many bytes of the body are missing when the connection closes.
+    """
+
+    status: int = 200
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    cut: int = 0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client asked for."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+    at: float
+
+    @property
+    def user(self) -> str:
+        """The first message of the user."""
+        return next(message["content"] for message in self.body["messages"] if message["role"] == "user")
+
+
+def opinion(category: Any = "CC", **fields: Any) -> str:
+    """A well-formed answer of a judge."""
+    points = ["scale() multiplies each value.", "An empty list gives an empty list."]
+    texts = {"algorithm": "Each value is multiplied.", "implementation": "A comprehension does it."}
+    return json.dumps({**texts, "rationale": points, "category": category, **fields})
+
+
+def completion(content: str | None, *, finish_reason: str = "stop", usage: Any = (1000, 100)) -> dict[str, Any]:
+    """The body of a chat completion."""
+    message = {"role": "assistant", "content": content}
+    tokens = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)} if usage else None
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "served",
+        "choices": [choice],
+        **({"usage": tokens} if tokens else {}),
+    }
+
+
+def refusal(parameter: str, message: str = "") -> Reply:
+    """The 400 of a server that does not accept a parameter."""
+    said = message or f"Unsupported value: '{parameter}' does not support that with this model."
+    return Reply(400, {"error": {"message": said, "type": "invalid_request_error", "param": parameter, "code": None}})
+
+
+class Server(LoopbackServer):
+    """What answers, and what it was asked.
+
+    Attributes:
+        script: replies for the next requests, before `judge` is asked; a callable gets the request.
+        judge: the content that the model answers a request with; a Reply is sent as it is.
+        refuses: parameters that are answered with a 400 that names them.
+        requests: what was asked for.
+        most_at_once: the highest number of requests under way at a time.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_handler(self))
+        self.script: list[Reply] = []
+        self.judge: Callable[[Request], str | Reply] = lambda request: opinion()
+        self.refuses: Sequence[str] = ()
+        self.key = ""
+        self.requests: list[Request] = []
+        self.most_at_once = 0
+        self._at_once = 0
+        self._lock = threading.Lock()
+        self.base_url = f"{self.endpoint}/v1"
+
+    def reply(self, request: Request) -> Reply:
+        """The answer to a request."""
+        with self._lock:
+            self.requests.append(request)
+            scripted = self.script.pop(0) if self.script else None
+        if scripted:
+            return scripted
+        if request.path != "/v1/chat/completions":
+            return Reply(404, {"detail": "Not Found"})
+        if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
+            wrong = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            return Reply(401, {"error": {"message": f"Incorrect API key provided: {wrong}", "code": "invalid_api_key"}})
+        if refused := next((name for name in self.refuses if name in request.body), None):
+            return refusal(refused)
+        said = self.judge(request)
+        return said if isinstance(said, Reply) else Reply(body=completion(said))
+
+    def busy(self, step: int) -> None:
+        """Count requests under way."""
+        with self._lock:
+            self._at_once += step
+            self.most_at_once = max(self.most_at_once, self._at_once)
+
+
+def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+            server.busy(1)
+            try:
+                reply = server.reply(Request(self.path, dict(self.headers), body, time.monotonic()))
+                time.sleep(reply.delay_s)
+            finally:
+                server.busy(-1)
+            content = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+            self.send_response(reply.status)
+            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content[: len(content) - reply.cut])
+            self.close_connection = bool(reply.cut)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing on stderr: tests read that of the clients."""
+
+        def handle(self) -> None:
+            try:
+                super().handle()
+            except ConnectionError:
+                self.close_connection = True  # a client that was killed
+
+    return Handler

@@ -1,0 +1,56 @@
+"""Run folders made by hand, and the command line over them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lmrbench_evaluate.verdict.verdict import Status
+from support import warm_cli
+
+SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}
+
+
+def result(instance_id: str, status: str, *, model: str = "m", **changes: Any) -> dict[str, Any]:
+    """A row of results.jsonl with one case, as it was before there were levels and tracks."""
+    case = {"name": "first", "seed": 0, "status": status, "detail": f"why {status}\nmore"}
+    row = {"instance_id": instance_id, "model_name_or_path": model, "setting": "", "sample": 0, "status": status}
+    return {**row, "prediction_sha256": "x", "detail": "", "cases": [case], **changes}
+
+
+def two_levels(instance_id: str, core: str, contract: str, *, track: str = "paper", **changes: Any) -> dict[str, Any]:
+    """A row of results.jsonl with a contract case and, after it, a core case."""
+    case = {"seed": 0, "detail": "why"}
+    cases = [{**case, "name": "odd", "core": False, "status": contract}]
+    cases += [{**case, "name": "typical", "core": True, "status": core}]
+    status = max(core, contract, key=list(Status).index)
+    return result(instance_id, status, core_status=core, track=track, cases=cases, **changes)
+
+
+def write_run(folder: Path, rows: Sequence[dict[str, Any]], **facts: Any) -> Path:
+    """A run folder as `lmrbench evaluate` leaves it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    every = {
+        "run_id": f"{folder.name}-1",
+        "dataset": "embedded",
+        "dataset_sha256": "0" * 64,
+        "benchmark_version": "1.0",
+        "harness_version": "0.1",
+        "sandbox": "docker",
+        "official_sandbox": True,
+        "timeout_scale": 1.0,
+        "fresh_seed_count": 0,
+        "scope": SCOPE,
+        "started_at": "2026-01-01T00:00:00+00:00",
+        "complete": True,
+    }
+    (folder / "run.json").write_text(json.dumps({**every, **facts}))
+    (folder / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", *map(str, arguments)]
+    return warm_cli.run(program, capture_output=True, text=True)

@@ -1,0 +1,186 @@
+"""A toy benchmark that needs no torch, and answers to it."""
+
+import difflib
+import os
+import shutil
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmrbench_data.base.paths import benchmark_folder
+from lmrbench_data.dataset.build import build_rows
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import read_archive
+from lmrbench_data.tasks.task import load_tasks
+from lmrbench_evaluate.checks.record import record_tasks
+from lmrbench_evaluate.sandbox.base import Sandbox
+
+if TYPE_CHECKING:
+    pass
+
+IN_CI = bool(os.environ.get("CI"))
+
+
+#: `make test-all`: every parameter of every test, and each task whole.
+IN_DEPTH = bool(os.environ.get("LMRBENCH_IN_DEPTH"))
+
+
+TOY_TASK = """
+paper: {title: A Toy, authors: Nobody, url: "https://example.org/toy", arxiv_id: null, venue: Nowhere 2026, year: 2026}
+upstream_repo: https://example.org/toy.git
+repo_name: toy
+license: mit
+environment: torch-cpu
+demo_command: python scale.py
+implementations:
+  - instance_id: toy-scale
+    category: Evaluation Metrics
+    goal_file: scale.py
+    goal_function: scale
+    context_files: [helpers.py]
+    depends_on: [helpers.py]
+    instruction: |
+      Implement `scale(values, factor)` in `scale.py`: the scaling of the paper.
+    contract: |
+      Return a new list with each value times `factor`, in the same order. An empty list gives an empty list. The input
+      list stays as it is.
+    tests: {file: unit_test/cases.py, seeds: [0, 1], timeout_s: 20, memory_mb: 256}
+"""
+
+
+TOY_REPO = {
+    "helpers.py": '"""Helpers of the toy."""\n\nOFFSET = 0.0\n',
+    "scale.py": '''
+        """Scale numbers."""
+
+        from helpers import OFFSET
+
+
+        def scale(values: list[float], factor: float) -> list[float]:
+            """Each of `values` times `factor`, in order."""
+            scaled = [value * factor + OFFSET for value in values]
+            return scaled
+
+
+        if __name__ == "__main__":
+            for factor in (1.0, 2.0, 3.0):
+                print(scale([1.0, 2.0], factor))
+        ''',
+    "tests/test_smoke.py": '''
+        """The toy runs."""
+
+        import unittest
+
+        from scale import scale
+
+
+        class TestScale(unittest.TestCase):
+            def test_one_result_for_each_value(self) -> None:
+                self.assertEqual(len(scale([1.0, 2.0], 3.0)), 2)
+        ''',
+    "README.md": "# Toy\n\nRun `python scale.py`.\n",
+}
+
+
+TOY_CASES = '''
+    """Labelled inputs for toy-scale."""
+
+    import random
+
+    from lmrbench_cases import core
+    from scale import scale
+
+
+    @core
+    def case_random_values(seed):
+        numbers = random.Random(seed)
+        return scale([numbers.uniform(-1, 1) for _ in range(5)], 3.0)
+
+
+    def case_empty(seed):
+        return scale([], 2.0)
+
+
+    def case_input_unchanged(seed):
+        values = [1.0, 2.0]
+        result = scale(values, 0.5)
+        return {"result": result, "values": values}
+'''
+
+
+#: What a correct answer looks like; exploits put their code around or in place of it.
+TOY_ANSWER = "def scale(values, factor):\n    return [value * factor for value in values]\n"
+
+
+def write_toy_benchmark(folder: Path) -> Path:
+    """A benchmark with one task and this project's own environments."""
+    task = folder / "90-toy"
+    files = {
+        "task.yaml": TOY_TASK,
+        "paper.md": "# A Toy\n\nEach number is multiplied by a factor.\n",
+        "unit_test/cases.py": TOY_CASES,
+        **{f"repo/{name}": text for name, text in TOY_REPO.items()},
+        "variants/toy-scale/valid/loop.py": """
+            def scale(values, factor):
+                result = []
+                for value in values:
+                    result.append(factor * value)
+                return result
+            """,
+        "variants/toy-scale/plain/first_and_rest.py": """
+            def scale(values, factor):
+                return [factor * values[0]] + [factor * value for value in values[1:]]
+            """,
+        "variants/toy-scale/plain/comprehension.py": """
+            def scale(values, factor):
+                return [value * factor for value in values]
+            """,
+        "variants/toy-scale/careless/in_place.py": """
+            # Changes the input.
+            def scale(values, factor):
+                values[:] = [value * factor for value in values]
+                return values
+            """,
+        "variants/toy-scale/valid/map.py": "def scale(values, factor):\n    return list(map(factor.__mul__, values))\n",
+        **{
+            f"variants/toy-scale/wrong/{name}.py": f"# {name}\ndef scale(values, factor):\n    return {body}\n"
+            for name, body in {
+                "adds": "[value + factor for value in values]",
+                "reversed_order": "[value * factor for value in reversed(values)]",
+                "absolute": "[abs(value * factor) for value in values]",
+                "tuple_instead_of_list": "tuple(value * factor for value in values)",
+                "rounded": "[round(value * factor, 2) for value in values]",
+            }.items()
+        },
+    }
+    for name, text in files.items():
+        path = task / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+    shutil.copytree(benchmark_folder() / "environments", folder / "environments")
+    shutil.copy(benchmark_folder() / "benchmark.yaml", folder)
+    return folder
+
+
+def declared(**comparison: Any) -> dict[str, Any]:
+    """A core case named `case`, as a row declares it."""
+    return {"name": "case", "core": True, "varies": True, **comparison}
+
+
+def recorded_rows(folder: Path, sandbox: Sandbox) -> list[DatasetRow]:
+    """The dataset rows of a benchmark whose recordings are brought up to date first."""
+    tasks = load_tasks(benchmark=folder)
+    list(record_tasks(tasks, sandbox))
+    return build_rows(tasks)
+
+
+def patch_that_writes(row: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    """A unified diff against the masked repository of `row` that writes these files."""
+    before = {name: file.data.decode() for name, file in read_archive(row["repo_archive"]).items()}
+    lines: list[str] = []
+    for name, text in files.items():
+        old = before.get(name, "")
+        source = f"a/{name}" if name in before else "/dev/null"
+        lines += difflib.unified_diff(old.splitlines(True), text.splitlines(True), source, f"b/{name}")
+    return "".join(lines)

@@ -1,0 +1,31 @@
+"""`dataset check` on the toy benchmark: what it finds in a task after an edit."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from lmrbench_data.tasks.task import load_tasks
+from lmrbench_evaluate.checks.check import check_tasks
+from lmrbench_evaluate.checks.record import record_tasks
+from lmrbench_evaluate.checks.trials import VARIANTS
+from lmrbench_evaluate.sandbox.base import Sandbox
+
+TASK = "90-toy"
+
+
+LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
+
+
+def check(folder: Path, sandbox: Sandbox) -> dict[str, str]:
+    """What is not ok in the toy benchmark: finding → message. Variants are left out, so that it is quick."""
+    shutil.rmtree(folder / TASK / "variants")
+    tasks = load_tasks(benchmark=folder)
+    list(record_tasks(tasks, sandbox))
+    findings = check_tasks(tasks, sandbox)
+    return {item.name: item.message for item in findings if not item.ok and item.name not in VARIANTS}
+
+
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / TASK / name).read_text()
+    assert old in text
+    (folder / TASK / name).write_text(text.replace(old, new))

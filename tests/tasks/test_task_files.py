@@ -1,0 +1,283 @@
+"""Task folders: every kind of malformed file is one line that names file, key and fix; the real benchmark loads."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.paths import benchmark_folder
+from lmrbench_data.tasks.environments import load_environments
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_data.tasks.masking import mask_function
+from lmrbench_data.tasks.task import load_task, load_tasks
+
+Data = dict[str, Any]
+
+
+def put(*keys: str | int, value: Any) -> Callable[[Data], None]:
+    """An edit of task.yaml: set the value at a path of keys; a function is applied to what is there."""
+
+    def edit(data: Data) -> None:
+        place: Any = data
+        for key in keys[:-1]:
+            place = place[key]
+        place[keys[-1]] = value(place[keys[-1]]) if callable(value) else value
+
+    return edit
+
+
+def drop(*keys: str | int) -> Callable[[Data], None]:
+    def edit(data: Data) -> None:
+        place: Any = data
+        for key in keys[:-1]:
+            place = place[key]
+        del place[keys[-1]]
+
+    return edit
+
+
+FIRST = ("implementations", 0)
+TESTS = (*FIRST, "tests")
+
+#: edit of task.yaml → what the message must name: the key, and what is wrong or how to fix it
+MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
+    "unknown_key": (put("papper", value=1), ["top level", "unknown key papper", "known are", "paper"]),
+    "unknown_key_in_paper": (put("paper", "doi", value="x"), ["paper", "unknown key doi"]),
+    "unknown_key_in_implementation": (put(*FIRST, "notes", value="x"), ["implementations[0]", "unknown key notes"]),
+    "unknown_key_in_tests": (put(*TESTS, "gpu", value=True), ["implementations[0].tests", "unknown key gpu"]),
+    "unknown_key_that_is_no_text": (put("paper", 7, value=1), ["paper", "unknown key 7"]),
+    "no_paper": (drop("paper"), ["top level", "missing key paper"]),
+    "no_license": (drop("license"), ["missing key license"]),
+    "no_title": (drop("paper", "title"), ["paper", "missing key title"]),
+    "no_tests": (drop(*TESTS), ["implementations[0]", "missing key tests"]),
+    "no_instruction": (drop(*FIRST, "instruction"), ["implementations[0]", "missing key instruction"]),
+    "no_implementations": (put("implementations", value=[]), ["implementations"]),
+    "implementations_no_list": (put("implementations", value={"a": 1}), ["implementations", "array"]),
+    "arxiv_id_as_number": (put("paper", "arxiv_id", value=2305.1829), ["paper.arxiv_id", "quotes"]),
+    "arxiv_id_with_version": (put("paper", "arxiv_id", value="2305.18290v2"), ["paper.arxiv_id", "2305.18290"]),
+    "year_as_text": (put("paper", "year", value="2023"), ["paper.year", "integer"]),
+    "year_with_fraction": (put("paper", "year", value=2023.0), ["paper.year", "integer"]),
+    "year_as_truth_value": (put("paper", "year", value=True), ["paper.year", "integer"]),
+    "year_too_early": (put("paper", "year", value=203), ["paper.year", "1950"]),
+    "url_without_https": (put("paper", "url", value="http://example.org"), ["paper.url", "https://"]),
+    "repo_name_is_a_path": (put("repo_name", value="a/b"), ["repo_name"]),
+    "demo_command_of_a_shell": (put("demo_command", value="sh run.sh"), ["demo_command", "python"]),
+    "instance_id_in_capitals": (put(*FIRST, "instance_id", value="DPO"), ["implementations[0].instance_id", "lower"]),
+    "instance_id_with_line_ending": (put(*FIRST, "instance_id", value="toy\n"), ["implementations[0].instance_id"]),
+    "unknown_category": (put(*FIRST, "category", value="Misc"), ["category", "Evaluation Metrics"]),
+    "goal_file_of_another_kind": (put(*FIRST, "goal_file", value="README.md"), ["goal_file", ".py"]),
+    "goal_file_missing": (put(*FIRST, "goal_file", value="gone.py"), ["goal_file", "no file 'gone.py' in repo/"]),
+    "goal_file_outside": (put(*FIRST, "goal_file", value="../scale.py"), ["goal_file", "relative path"]),
+    "goal_file_absolute": (put(*FIRST, "goal_file", value="/etc/x.py"), ["goal_file", "relative path"]),
+    "goal_function_missing": (put(*FIRST, "goal_function", value="gone"), ["goal_function", "no function 'gone'"]),
+    "goal_function_no_name": (put(*FIRST, "goal_function", value="scale()"), ["goal_function"]),
+    "context_file_missing": (put(*FIRST, "context_files", value=["x.py"]), ["context_files", "no file 'x.py'"]),
+    "context_file_twice": (put(*FIRST, "context_files", value=["helpers.py"] * 2), ["context_files", "non-unique"]),
+    "context_files_no_list": (put(*FIRST, "context_files", value="helpers.py"), ["context_files", "array"]),
+    "depends_on_missing_file": (put(*FIRST, "depends_on", value=["x.yaml"]), ["depends_on", "no file 'x.yaml'"]),
+    "evidence_of_a_missing_file": (put(*FIRST, "evidence", value=["x.py"]), ["evidence", "no file 'x.py'"]),
+    "evidence_of_a_missing_symbol": (
+        put(*FIRST, "evidence", value=["helpers.py#GONE"]),
+        ["toy-scale: evidence", "helpers.py: no 'GONE' in it"],
+    ),
+    "evidence_of_missing_lines": (put(*FIRST, "evidence", value=["README.md:3-9"]), ["evidence", "no lines 3-9"]),
+    "evidence_outside": (put(*FIRST, "evidence", value=["../paper.md"]), ["evidence[0]", "path#symbol"]),
+    "remove_what_is_not_there": (put(*FIRST, "remove", value=["gone"]), ["remove", "definitions of 'gone'"]),
+    "remove_the_goal": (put(*FIRST, "remove", value=["scale"]), ["remove", "'scale'"]),
+    "remove_a_method": (put(*FIRST, "remove", value=["A.b"]), ["remove"]),
+    "instruction_too_short": (put(*FIRST, "instruction", value="Write it."), ["instruction", "one to four sentences"]),
+    "no_contract": (drop(*FIRST, "contract"), ["implementations[0]", "missing key contract"]),
+    "instruction_blank": (put(*FIRST, "instruction", value=" " * 200), ["instruction"]),
+    "no_seeds": (put(*TESTS, "seeds", value=[]), ["tests.seeds"]),
+    "seed_twice": (put(*TESTS, "seeds", value=[1, 1]), ["tests.seeds", "non-unique"]),
+    "seed_negative": (put(*TESTS, "seeds", value=[-1]), ["tests.seeds[0]"]),
+    "seed_with_fraction": (put(*TESTS, "seeds", value=[0.0]), ["tests.seeds[0]", "integer"]),
+    "seed_too_large_for_numpy": (put(*TESTS, "seeds", value=[2**32]), ["tests.seeds[0]"]),
+    "timeout_zero": (put(*TESTS, "timeout_s", value=0), ["tests.timeout_s"]),
+    "timeout_as_text": (put(*TESTS, "timeout_s", value="60s"), ["tests.timeout_s", "integer"]),
+    "memory_too_small": (put(*TESTS, "memory_mb", value=1), ["tests.memory_mb", "256"]),
+    "cases_missing": (put(*TESTS, "file", value="unit_test/x.py"), ["tests.file", "no file 'unit_test/x.py'"]),
+    "cases_in_repo": (put(*TESTS, "file", value="repo/scale.py"), ["tests.file", "must not lie in repo/"]),
+    "cases_in_repo_by_another_spelling": (put(*TESTS, "file", value="./repo//scale.py"), ["tests.file", "repo/"]),
+    "cases_of_another_kind": (put(*TESTS, "file", value="paper.md"), ["tests.file", ".py"]),
+    "instance_id_twice": (
+        put("implementations", value=lambda items: [items[0], dict(items[0])]),
+        ["instance_id", "'toy-scale'", "duplicate"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_task_yaml_names_file_key_and_fix(name: str, toy_benchmark: Path) -> None:
+    edit, expected = MALFORMED[name]
+    path = toy_benchmark / "90-toy" / "task.yaml"
+    data = yaml.safe_load(path.read_text())
+    edit(data)
+    path.write_text(yaml.safe_dump(data))
+    with pytest.raises(InputError) as caught:
+        load_tasks(benchmark=toy_benchmark)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    assert len(message) < 700
+    assert [part for part in expected if part not in message] == [], message
+
+
+def write(name: str, content: bytes | None) -> Callable[[Path], None]:
+    """An edit of the benchmark's folder: write a file, or remove it (and what is below it)."""
+
+    def edit(folder: Path) -> None:
+        path = folder / name
+        if content is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        elif path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+    return edit
+
+
+def link(name: str, target: str) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).symlink_to(target)
+
+    return edit
+
+
+TASK = "90-toy/task.yaml"
+#: edit of the folder → the file that is named, and what else the message says
+BAD_FILES: dict[str, tuple[Callable[[Path], None], str, str]] = {
+    "yaml_syntax": (write(TASK, b"paper: [1, 2"), TASK, "not YAML"),
+    "yaml_not_utf8": (write(TASK, b"paper: \xff"), TASK, "not YAML"),
+    "yaml_control_character": (write(TASK, b"paper: \x00"), TASK, "not YAML"),
+    "yaml_runs_python": (write(TASK, b"paper: !!python/object/apply:os.getcwd []"), TASK, "not YAML"),
+    "yaml_key_twice": (write(TASK, b"license: mit\nlicense: apache-2.0\n"), TASK, "license"),
+    "yaml_list": (write(TASK, b"- a\n- b\n"), TASK, "mapping"),
+    "yaml_empty": (write(TASK, b""), TASK, "mapping"),
+    "task_yaml_missing": (write(TASK, None), TASK, "missing"),
+    "paper_missing": (write("90-toy/paper.md", None), "90-toy/paper.md", "missing"),
+    "paper_empty": (write("90-toy/paper.md", b" \n"), "90-toy/paper.md", "empty"),
+    "paper_not_utf8": (write("90-toy/paper.md", b"\xff"), "90-toy/paper.md", "UTF-8"),
+    "repo_missing": (write("90-toy/repo", None), TASK, "no file"),
+    "goal_file_not_utf8": (write("90-toy/repo/scale.py", b"# \xff"), TASK, "UTF-8"),
+    "goal_file_does_not_parse": (write("90-toy/repo/scale.py", b"def scale(:"), TASK, "syntax error in line 1"),
+    "goal_function_twice": (write("90-toy/repo/scale.py", b"def scale(): 1\ndef scale(): 2\n"), TASK, "2 definitions"),
+    "link_in_repo": (link("90-toy/repo/helpers.py", "scale.py"), "90-toy/repo/helpers.py", "links"),
+    "cases_linked_into_repo": (link("90-toy/unit_test/cases.py", "../repo/scale.py"), TASK, "must not lie in repo/"),
+    "unsafe_name_in_repo": (write("90-toy/repo/a\\b.py", b""), "90-toy/repo", "not a plain path"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_or_missing_file_is_named(name: str, toy_benchmark: Path) -> None:
+    edit, path, expected = BAD_FILES[name]
+    edit(toy_benchmark)
+    with pytest.raises(InputError) as caught:
+        load_task(toy_benchmark / "90-toy")
+    message = str(caught.value)
+    assert str(toy_benchmark / path) in message
+    assert expected in message
+    assert "\n" not in message
+
+
+def test_an_instance_id_of_two_tasks_and_an_unknown_name_are_refused(toy_benchmark: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"instance: dpo \(not in .*\); see `lmrbench tasks list --benchmark "):
+        load_tasks(["dpo", "toy-scale"], toy_benchmark)
+    shutil.copytree(toy_benchmark / "90-toy", toy_benchmark / "91-copy")
+    with pytest.raises(InputError, match=r"91-copy/task.yaml: .*instance_id: 'toy-scale' is taken by 90-toy"):
+        load_tasks(benchmark=toy_benchmark)
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match="no task folders"):
+            load_tasks(benchmark=folder)
+
+
+def test_names_select_tasks_and_single_instances(toy_benchmark: Path) -> None:
+    path = toy_benchmark / TASK
+    data = yaml.safe_load(path.read_text())
+    data["implementations"].append({**data["implementations"][0], "instance_id": "toy-again"})
+    path.write_text(yaml.safe_dump(data))
+
+    def selected(*names: str) -> list[str]:
+        return [item.instance_id for task in load_tasks(names, toy_benchmark) for item in task.implementations]
+
+    assert selected() == selected("90-toy") == selected("90-toy", "toy-again") == ["toy-scale", "toy-again"]
+    assert selected("toy-again") == ["toy-again"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"name: x\ntitle: y\nversion: 1.0.0\n", "needs name, title, version, canary"),
+        (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\nmore: 1\n", "needs name, title, version, canary"),
+        (b"name: x\ntitle: y\nversion: 1.0\ncanary: z\ndate: d\n", "each text"),
+        (b"name: x\ntitle: y\nversion: one\ncanary: z\ndate: '2026-01-31'\n", "version 'one' is not of the form 1.2.3"),
+        (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\ndate: today\n", "date 'today' is not of the form"),
+        (b"\xff", "not YAML"),
+        (b"[", "not YAML"),
+        (b"- name", "a mapping is needed"),
+        (None, "missing"),
+    ],
+)
+def test_a_bad_benchmark_yaml_is_named(content: bytes | None, expected: str, toy_benchmark: Path) -> None:
+    write("benchmark.yaml", content)(toy_benchmark)
+    with pytest.raises(InputError) as caught:
+        load_benchmark(toy_benchmark)
+    assert str(caught.value).startswith(str(toy_benchmark / "benchmark.yaml"))
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named"),
+    [
+        ("environments/torch-cpu/Dockerfile", None, "environments/torch-cpu/Dockerfile"),
+        ("environments/torch-cpu/requirements.txt", None, "environments/torch-cpu/requirements.txt"),
+        ("environments/torch-cpu/environment.yaml", None, "environments/torch-cpu/environment.yaml"),
+        ("environments/torch-cpu/environment.yaml", b"description: x\n", "environments/torch-cpu/environment.yaml"),
+        ("environments/torch-cpu/environment.yaml", b"[", "environments/torch-cpu/environment.yaml"),
+        ("environments/torch-cpu/environment.yaml", b"\xff", "environments/torch-cpu/environment.yaml"),
+        ("environments", None, "environments"),
+    ],
+)
+def test_a_bad_environment_is_named(name: str, content: bytes | None, named: str, toy_benchmark: Path) -> None:
+    write(name, content)(toy_benchmark)
+    with pytest.raises(InputError) as caught:
+        load_environments(toy_benchmark)
+    assert str(caught.value).startswith(f"{toy_benchmark / named}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_image_tag_changes_with_any_byte_of_the_environment_and_with_nothing_else(toy_benchmark: Path) -> None:
+    def tag() -> str:
+        return load_environments(toy_benchmark)["torch-cpu"].tag
+
+    before = tag()
+    assert re.fullmatch(r"lmrbench/torch-cpu:[0-9a-f]{12}", before)
+    assert before == load_environments()["torch-cpu"].tag, "a copy elsewhere has the same tag"
+    path = toy_benchmark / "environments" / "torch-cpu" / "requirements.txt"
+    path.write_text(path.read_text().replace("numpy==2", "numpy==3"))
+    assert tag() != before
+
+
+def test_the_real_benchmark_loads_and_masks_only_its_goal_functions() -> None:
+    tasks = load_tasks()
+    assert [task.folder for task in tasks] == sorted(path.parent for path in benchmark_folder().glob("*/task.yaml"))
+    environments = load_environments()
+    for task in tasks:
+        assert task.environment in environments
+        for item in task.implementations:
+            masked = task.masked_repo(item)
+            hidden = {other.goal_file for other in task.siblings if other.instance_id not in item.shown_siblings}
+            assert {name for name in task.repo if masked[name] != task.repo[name]} == hidden
+            text = masked[item.goal_file].data.decode()
+            assert mask_function(text, item.goal_function) == text
+            assert not any(re.search(rf"^(def|class) {name}\b|^{name}\b", text, re.MULTILINE) for name in item.remove)
+    assert load_task(tasks[0].folder) == tasks[0]

@@ -1,0 +1,316 @@
+"""Each status of a verdict, provoked for real in containers, and the table that maps causes to statuses."""
+
+import ast
+import contextlib
+import dataclasses
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.base.errors import InfraError
+from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.docker import LABEL, DockerSandbox, connect
+from lmrbench_evaluate.verdict import verdict as verdict_module
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.expected import read_expected
+from lmrbench_evaluate.verdict.verdict import CAUSES, Cause, Status, Verdict, worst
+from support.toy import IN_CI, TOY_ANSWER
+
+BASE_IMAGE = "python:3.11-slim"
+
+# Name → (status, a word of the reason, limits, body of the goal function). The issue that asked for them lists them.
+PROVOKED: dict[str, tuple[Status, str, dict[str, int], str]] = {
+    "right": (Status.PASSED, "", {}, "return [value * factor for value in values]"),
+    "raises": (Status.ERROR, "ZeroDivisionError: division by zero", {}, "return [1 / 0]"),
+    "not_implemented": (Status.ERROR, "NotImplementedError", {}, "raise NotImplementedError"),
+    "import_fails": (Status.ERROR, "No module named 'nowhere'", {}, "...\n\nimport nowhere"),
+    "wrong_value": (Status.FAILED, "output[0]: got", {}, "return [value + factor for value in values]"),
+    "wrong_type": (Status.FAILED, "got tuple", {}, "return tuple(value * factor for value in values)"),
+    "wrong_number": (Status.FAILED, "4 items, expected 5", {}, "return [value * factor for value in values][1:]"),
+    "wrong_type_of_item": (Status.FAILED, "got int", {}, "return [round(value * factor) for value in values]"),
+    "infinite_loop": (Status.TIMEOUT, "no output within the time limit", {"timeout_s": 2}, "while True: pass"),
+    "memory_hog": (Status.OOM, "memory limit", {}, "hog = []\n    while True: hog.append(bytearray(1 << 24))"),
+    "memory_error": (Status.OOM, "MemoryError", {}, "bytearray(1 << 60)"),
+    "fork_bomb": (
+        Status.TIMEOUT,
+        "time limit",
+        {"timeout_s": 2},
+        "import os\n    while True:\n        try: os.fork()\n        except OSError: pass",
+    ),
+    "returned_flood": (Status.ERROR, "returned more than", {"memory_mb": 512}, "return ['x' * 20_000_000]"),
+    "disk_filling": (
+        Status.ERROR,
+        "No space left on device",
+        {"memory_mb": 1024},
+        "import itertools, os\n    for n in itertools.count(): open(f'/tmp/{os.getpid()}-{n}', 'w').write('x' * 2**24)",
+    ),
+    "exits": (Status.ERROR, "exit status 0", {}, "import os; os._exit(0)"),
+    "crashes": (Status.ERROR, "signal 11", {}, "import ctypes; ctypes.string_at(0)"),
+    "kills_its_parent": (
+        Status.ERROR,
+        "signal 9",
+        {},
+        "import os, signal; os.kill(os.getppid(), signal.SIGKILL); os.kill(os.getpid(), signal.SIGKILL)",
+    ),
+    "breaks_the_runner": (
+        Status.ERROR,
+        "the runner ended before this case returned",
+        {},
+        "import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0))",
+    ),
+    "returns_an_object": (Status.ERROR, "output of type", {}, "return object()"),
+}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("name", PROVOKED)
+def test_provoked_for_real(name: str, try_in_docker: Callable[..., Verdict]) -> None:
+    status, reason, limits, body = PROVOKED[name]
+    verdict = try_in_docker(f"def scale(values, factor):\n    {body}\n", **limits)
+    assert verdict.status is status, verdict.reason()
+    details = [verdict.detail, *(case.detail for case in verdict.cases if case.status is status)]
+    assert any(reason in detail for detail in details), details
+
+
+@pytest.mark.docker
+def test_what_all_cases_return_together_is_limited(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> None:
+    row = {**toy_row, "tests": {**toy_row["tests"], "memory_mb": 512}}
+    frames = [dataclasses.replace(read_expected(row)[0], seed=seed) for seed in range(6)]
+    answer = Prediction("toy-scale", "m", "function", "def scale(values, factor):\n    return ['x' * 14_000_000]\n")
+    image = docker_sandbox.prepare(row["docker_image"])
+    verdict = evaluate_prediction(row, answer, docker_sandbox, image, expected=frames)
+    assert verdict.status is Status.ERROR
+    assert any("output limit" in case.detail for case in verdict.cases)
+
+
+@pytest.fixture(scope="module")
+def arrays_row(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> dict[str, Any]:
+    """The toy with a case that returns an array, recorded from the right answer."""
+    from lmrbench_data.base.archive import pack
+    from lmrbench_data.loader import File
+    from lmrbench_evaluate.rebuild.workspace import rebuild
+    from lmrbench_evaluate.verdict.expected import record_seeds
+
+    cases = "import numpy\nfrom scale import scale\ndef case_array(seed):\n    return scale(numpy.ones((2, 3)), 2.0)\n"
+    tests = {**toy_row["tests"], "cases": [{"name": "array", "core": True, "varies": True}], "seeds": [0]}
+    row = {**toy_row, "tests_archive": pack({"cases.py": File(cases.encode())}), "tests": tests}
+    answer = Prediction("toy-scale", "gold", "function", "def scale(values, factor):\n    return values * factor\n")
+    image = docker_sandbox.prepare(row["docker_image"])
+    row["frames"] = record_seeds(row, rebuild(row, answer), docker_sandbox, image, [0])
+    return row
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("expression", "status", "reason"),
+    [
+        ("values * factor", Status.PASSED, ""),
+        ("(values * factor).astype('float32')", Status.FAILED, "dtype float32, expected float64"),
+        ("(values * factor).astype(int)", Status.FAILED, "dtype int64, expected float64"),
+        ("(values * factor).T", Status.FAILED, "shape (3, 2), expected (2, 3)"),
+        ("(values * factor)[:0]", Status.FAILED, "shape (0, 3), expected (2, 3)"),
+        ("(values * factor).tolist()", Status.FAILED, "got list"),
+        ("values * factor + 0.1", Status.FAILED, "6 of 6 values differ"),
+    ],
+)
+def test_arrays(
+    expression: str, status: Status, reason: str, arrays_row: dict[str, Any], docker_sandbox: Sandbox
+) -> None:
+    prediction = Prediction("toy-scale", "test", "function", f"def scale(values, factor):\n    return {expression}\n")
+    image = docker_sandbox.prepare(arrays_row["docker_image"])
+    verdict = evaluate_prediction(arrays_row, prediction, docker_sandbox, image, expected=arrays_row["frames"])
+    assert verdict.status is status
+    assert reason in verdict.reason()
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("function", "def another(values, factor): ...\n"),
+        ("function", "def scale(values, factor:\n"),
+        ("goal_file", "scale = None\n"),
+        ("model_patch", "--- a/nowhere.py\n+++ b/nowhere.py\n@@ -1 +1 @@\n-a\n+b\n"),
+    ],
+)
+def test_malformed(form: str, content: str, try_in_docker: Callable[..., Verdict]) -> None:
+    verdict = try_in_docker(content, form=form)
+    assert verdict.status is Status.MALFORMED
+    assert verdict.cases == []
+    assert verdict.reason()
+    assert "\n" not in verdict.reason()
+
+
+# --- the machinery fails ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.docker
+def test_image_missing(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> None:
+    prediction = Prediction("toy-scale", "test", "goal_file", TOY_ANSWER)
+    verdict = evaluate_prediction(toy_row, prediction, docker_sandbox, f"sha256:{'0' * 64}")
+    assert verdict.status is Status.INFRA_ERROR
+    assert "no such image" in verdict.reason().lower()
+    with pytest.raises(InfraError, match=r"lmrbench/nowhere:000000000000 is not here.*LMRBENCH_REGISTRY"):
+        docker_sandbox.prepare("lmrbench/nowhere:000000000000")
+
+
+class SecondDaemon:
+    """A Docker daemon of the test's own, with one small image, that can be killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.host = f"unix://{folder}/docker.sock"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start and wait for it to answer."""
+        (self.folder / "docker.pid").unlink(missing_ok=True)
+        options = {
+            "--data-root": "data",
+            "--exec-root": "exec",
+            "--pidfile": "docker.pid",
+        }
+        # In a network of its own: without a bridge to keep, a daemon removes the one of the machine's daemon.
+        command = ["unshare", "--net", "dockerd", "-H", self.host]
+        command += ["--bridge=none", "--iptables=false", "--ip6tables=false"]
+        command += [f"{name}={self.folder / value}" for name, value in options.items()]
+        # Names of its own, should both daemons share the machine's containerd.
+        command += ["--containerd-namespace=lmrbench-test", "--containerd-plugins-namespace=lmrbench-test-plugins"]
+        with (self.folder / "dockerd.log").open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        for _ in range(300):
+            if self.docker("version").returncode == 0:
+                return
+            assert self._process.poll() is None, (self.folder / "dockerd.log").read_text()[-2000:]
+            time.sleep(0.1)
+        raise TimeoutError((self.folder / "dockerd.log").read_text()[-2000:])
+
+    def docker(self, *command: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(["docker", "-H", self.host, *command], capture_output=True, **options)
+
+    def stop(self, number: signal.Signals) -> None:
+        """Stop it; with SIGKILL, containers live on without it."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        self._process.wait(60)
+
+
+@pytest.fixture
+def second_daemon(docker_sandbox: Sandbox) -> Iterator[SecondDaemon]:
+    if not (shutil.which("dockerd") and shutil.which("unshare")) or os.geteuid() != 0:
+        if IN_CI:
+            pytest.fail("CI needs dockerd, unshare and root to start a second daemon")
+        pytest.skip("needs dockerd, unshare and root to start a second daemon")
+    # A short path: those of sockets have few characters.
+    daemon = SecondDaemon(Path(tempfile.mkdtemp(prefix="lmr", dir="/tmp")))
+    try:
+        daemon.start()
+        saved = subprocess.Popen(["docker", "save", BASE_IMAGE], stdout=subprocess.PIPE)
+        loaded = daemon.docker("load", stdin=saved.stdout)
+        assert saved.wait() == 0, f"image {BASE_IMAGE} is missing; `.ci/base-image` makes it"
+        assert loaded.returncode == 0, loaded.stderr
+        yield daemon
+    finally:
+        daemon.stop(signal.SIGKILL)  # politely it takes 15 s more
+        for mounted in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
+            if (place := mounted.split()[4]).startswith(f"{daemon.folder}/"):
+                subprocess.run(["umount", "-l", place], check=False)
+        shutil.rmtree(daemon.folder)
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(180)
+def test_daemon_stopped_mid_run(
+    second_daemon: SecondDaemon, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An infra error with a clear reason; once the daemon is back, answers pass again and no container is left."""
+    monkeypatch.setenv("DOCKER_HOST", second_daemon.host)
+    sandbox = DockerSandbox()
+    image = sandbox.prepare(BASE_IMAGE)
+    sleeping = "import time\ndef scale(values, factor):\n    time.sleep(20)\n"
+    verdicts: list[Verdict] = []
+
+    def evaluate(content: str) -> Verdict:
+        return evaluate_prediction(toy_row, Prediction("toy-scale", "test", "goal_file", content), sandbox, image)
+
+    thread = threading.Thread(target=lambda: verdicts.append(evaluate(sleeping)))
+    thread.start()
+    label = {"label": f"{LABEL}={sandbox.run_id}"}
+    api = connect()
+    assert _until(lambda: bool(api.containers(filters={**label, "status": "running"})))
+    second_daemon.stop(signal.SIGKILL)
+    thread.join(60)
+    [verdict] = verdicts
+    assert verdict.status is Status.INFRA_ERROR
+    assert verdict.cases == []
+    assert "Docker engine" in verdict.reason()
+    assert "\n" not in verdict.reason()
+
+    sandbox.close()  # the daemon is away: the reaper stays and waits for it
+    second_daemon.start()
+    assert _until(lambda: not connect().containers(all=True, filters=label)), "a container was left behind"
+    assert _until(lambda: not _is_running(sandbox.run_id)), "the reaper stayed"
+    sandbox = DockerSandbox()
+    assert evaluate(TOY_ANSWER).status is Status.PASSED
+    sandbox.close()
+
+
+def _until(condition: Callable[[], bool], seconds: float = 30) -> bool:
+    stop = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > stop:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _is_running(word: str) -> bool:
+    """Whether a process of this machine was started with this word."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            if word.encode() in path.read_bytes():
+                return True
+    return False
+
+
+# --- the table ----------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_every_cause_and_the_code_names_each() -> None:
+    assert set(CAUSES) == set(Cause)
+    folder = Path(verdict_module.__file__).parents[1]
+    named = {
+        node.attr
+        for path in folder.rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Cause"
+    }
+    assert named == set(Cause.__members__)
+
+
+def test_only_equal_output_passes_and_only_the_machinery_is_infra() -> None:
+    assert [cause for cause, policy in CAUSES.items() if policy.status is Status.PASSED] == [Cause.EQUAL]
+    for cause, policy in CAUSES.items():
+        machinery = (Cause.ENGINE, Cause.OVERLOAD, Cause.DATASET, Cause.BUG)
+        assert (policy.status is Status.INFRA_ERROR) is (cause in machinery)
+        assert policy.retry is (cause is Cause.ENGINE)
+    assert {policy.status for policy in CAUSES.values()} == set(Status)
+
+
+def test_an_instance_is_as_bad_as_its_worst_case_and_never_passes_without_one() -> None:
+    assert worst([]) is Status.INFRA_ERROR
+    assert worst([Status.PASSED, Status.PASSED]) is Status.PASSED
+    for status in set(Status) - {Status.PASSED}:
+        assert worst([Status.PASSED, status, Status.PASSED]) is status

@@ -1,0 +1,190 @@
+"""The documentation names every key, status and public name that a user meets, and the examples on the page of
+predictions are run; `make docs` checks the links."""
+
+import functools
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data import api
+from lmrbench_data.dataset.rows import PredictionRow, ResultRow
+from lmrbench_data.loader import load_rows
+from lmrbench_data.tasks.task import load_tasks
+from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.verdict.verdict import Status
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMED = {
+    "docs/predictions.md": PredictionRow.__annotations__,
+    "cards/dataset_card.md": PredictionRow.__annotations__,
+    "docs/results.md": ResultRow.__annotations__,
+    "README.md": [str(status) for status in Status],
+}
+
+
+@pytest.mark.parametrize("page", NAMED)
+def test_a_page_names_all_that_it_is_about(page: str) -> None:
+    rows = [line.split("|")[1] for line in (ROOT / page).read_text(encoding="utf-8").splitlines() if "|" in line]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert set(NAMED[page]) <= named, page
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    page = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"<!-- api [\w.]+\.(\w+)", page))
+    assert set(lmr.__all__) - {"__version__"} <= shown
+    assert page == hooks().with_current_api(page), "run `python docs/hooks.py`"
+
+
+def hooks() -> Any:
+    """The module that makes the site's parts from other files."""
+    spec = importlib.util.spec_from_file_location("docs_hooks", ROOT / "docs" / "hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a Markdown file's headings, as GitHub makes them."""
+    text = re.sub(r"^(```|~~~).*?^\1", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    found = re.findall(r"^#+ (.+?)\s*$", text, re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def test_a_page_reads_well_as_a_file(page: str) -> None:
+    """Where the site has other files' text, the file has a line with a link; nothing in it is for the site alone."""
+    module = hooks()
+    path = ROOT / "docs" / page
+    text = re.sub(r"^(```|~~~).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    assert not re.search(r"^:::|^!!!|\{ ?\w+=|^``` ?\w+ \w+=", path.read_text(encoding="utf-8"), re.M)
+    for line in text.splitlines():
+        if "<!--" in line:
+            found = module.DIRECTIVE.match(line)
+            assert found is not None, line
+            assert len(found[1].strip(" -")) > 5, f"a reader of the file sees a hole: {line}"
+    for target, anchor in re.findall(r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)", text):
+        there = (path.parent / target).resolve() if target else path
+        assert there.exists(), target
+        # What the site takes in from elsewhere has its anchors there only.
+        if anchor and there.suffix == ".md" and "<!-- include" not in there.read_text(encoding="utf-8"):
+            assert anchor in anchors(there), f"{target}#{anchor}"
+    assert not module.DIRECTIVE.search(
+        re.sub(r"^(`{3,}|~~~).*?^\1", "", module.on_page_markdown(text), flags=re.M | re.S)
+    )
+
+
+def test_the_first_page_counts_the_tasks() -> None:
+    tasks = load_tasks()
+    instances = [implementation for task in tasks for implementation in task.implementations]
+    counts = len(instances), len(tasks), len({implementation.category for implementation in instances})
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert "{} instances from {} papers in {} categories.".format(*counts) in page
+
+
+def test_the_citation_names_the_version_of_the_package() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (\S+)$", citation, re.M) == re.findall(r'^version = "(\S+)"$', project, re.M)
+
+
+# --- the page of predictions ------------------------------------------------------------------------------------------
+
+INSTANCE = "empathy-gap-delta"
+
+
+def examples(language: str) -> list[str]:
+    """The page's blocks in a language, in order."""
+    page = (ROOT / "docs" / "predictions.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^(```|~~~)(\w+)\n(.*?)^\1$", page, re.M | re.S)
+    return [block for _, found, block in blocks if found == language]
+
+
+def rows_of(block: str) -> list[dict[str, Any]]:
+    """Of a block of JSON: one object over several lines, or one a line."""
+    try:
+        return [json.loads(block)]
+    except ValueError:
+        return [json.loads(line) for line in block.splitlines()]
+
+
+@pytest.fixture
+def folder_of_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With the files that the page speaks of; `lmrbench` is ours, and answers run on this machine."""
+    [answer] = examples("text")
+    row = {"instance_id": INSTANCE, "model_name_or_path": "m", "track": "paper", "function": answer}
+    lines = [json.dumps({**row, "sample": sample}) for sample in (0, 1)]
+    (tmp_path / "predictions.jsonl").write_text("\n".join(lines))
+    [theirs] = [block for block in examples("json") if "completion" in block]
+    (tmp_path / "theirs.jsonl").write_text(theirs)
+    command = tmp_path / "bin" / "lmrbench"
+    command.parent.mkdir()
+    real = Path(sys.executable).with_name("lmrbench")
+    command.write_text(f'#!/bin/sh\nexec {real} "$@" --sandbox local\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_rows_and_mapping_on_the_page_are_read(folder_of_a_reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {row["instance_id"]: row for row in load_rows()}
+    ours = [block for block in examples("json") if "completion" not in block]
+    for block in ours:
+        rows = rows_of(block)
+        found = [item for item in read_predictions(rows, known) if isinstance(item, Prediction) and not item.problem]
+        assert len(found) == len(rows)
+    keys = {key for block in ours for row in rows_of(block) for key in row}
+    assert keys <= set(PredictionRow.__annotations__)
+    [program] = examples("python")
+    monkeypatch.setattr(lmr, "evaluate", functools.partial(api.evaluate, sandbox="local"))
+    names: dict[str, Any] = {}
+    exec(program, names)
+    found = [(row["model_name_or_path"], row["sample"]) for row in names["run"].results()]
+    assert sorted(found) == [("m", 0), ("m", 1)]  # whichever was done first
+
+
+@pytest.mark.slow
+def test_commands_on_the_page_do_what_it_says(folder_of_a_reader: Path) -> None:
+    """The answer with thoughts, fences and prose reproduces; a file that is given again is not evaluated again."""
+    if shutil.which("jq") is None:
+        pytest.skip("jq is needed")
+    said = []
+    for line in "".join(examples("bash")).splitlines():
+        done = subprocess.run(
+            f"set -o pipefail; {line}", shell=True, executable="/bin/bash", capture_output=True, text=True
+        )
+        assert done.returncode == 0, (line, done.stderr)
+        said.append(done)
+    runs = {path.name.rpartition("-")[0]: path for path in (folder_of_a_reader / "runs").iterdir()}
+    assert len(list((folder_of_a_reader / "runs").iterdir())) == 6
+    found = {
+        name: sorted(
+            (row["model_name_or_path"], row["sample"], row["core_status"]) for row in api.open_run(path).results()
+        )
+        for name, path in runs.items()
+    }
+    assert found["predictions"] == [("m", 0, "passed"), ("m", 1, "passed")]
+    assert found["first"] == [("m", 0, "passed")]
+    assert found["theirs"] == [("m", 0, "failed"), ("m", 1, "failed")]
+    again = subprocess.run("lmrbench evaluate - < predictions.jsonl", shell=True, capture_output=True, text=True)
+    assert "2 of 2 predictions were evaluated before" in again.stderr
+
+
+def test_the_categories_of_the_page_are_those_of_the_schema() -> None:
+    schema = json.loads((ROOT / "lmrbench_data" / "schema" / "task.schema.json").read_text())
+    known = schema["$defs"]["implementation"]["properties"]["category"]["enum"]
+    text = " ".join((ROOT / "CONTRIBUTING.md").read_text().split())
+    assert f"`category` is one of: {'; '.join(known)}." in text

@@ -1,0 +1,109 @@
+"""LMR-Bench as a task of Inspect: a real `inspect eval` against a model's server, scored by our verdict."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.generation.prompt import build_prompt
+from lmrbench_data.loader import row_sha256
+from lmrbench_data.tasks.manifest import load_benchmark
+from support.openai_server import Reply, Request, Server, completion
+from support.toy import TOY_ANSWER
+
+pytestmark = pytest.mark.agents
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def toy(toy_row: DatasetRow, tmp_path: Path) -> Path:
+    """A dataset of four instances that are the toy task under other names."""
+    rows = [{**toy_row, "instance_id": f"toy-{name}", "paper_title": f"Paper {name}"} for name in "abcd"]
+    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], tmp_path / "toy", load_benchmark())
+    return tmp_path / "toy"
+
+
+def evaluate(server: Server, toy: Path, folder: Path, *options: str) -> tuple[Any, str]:
+    """(the log of `inspect eval`, what it said)."""
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
+    line = [
+        str(Path(sys.executable).with_name("inspect")),
+        "eval",
+        "lmrbench_data/lmr_bench",
+        "--model",
+        "openai-api/my/m",
+    ]
+    line += ["--model-base-url", server.base_url, "--log-dir", str(folder / "logs"), "--display", "plain"]
+    line += ["-T", f"dataset={toy}", *options]
+    # Inspect knows the tasks of installed packages only: a path to the checkout would hide that it is one.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MY_API_KEY": "k"}
+    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
+    logs = list_eval_logs(str(folder / "logs"))
+    return (read_eval_log(logs[0]) if logs else None), done.stdout + done.stderr
+
+
+def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: DatasetRow, tmp_path: Path) -> None:
+    """Right, right in the core cases only, refused, and wrong: each level has its own mean, each score says why."""
+    careless = TOY_ANSWER.replace(":\n", ":\n    if not values:\n        raise ValueError\n", 1)
+
+    def model(request: Request) -> str:
+        if "Paper a" in request.user:
+            return f"Here it is:\n```python\n{TOY_ANSWER}```"
+        if "Paper d" in request.user:
+            return careless.replace("* factor", "+ factor")
+        return careless if "Paper b" in request.user else "I cannot help with that."
+
+    server.judge = model
+    log, said = evaluate(server, toy, tmp_path, "-T", "sandbox=local", "-T", "track=contract")
+    assert log is not None, said
+    assert log.status == "success", said
+    scores = {sample.id: sample.scores["verdict"] for sample in log.samples}
+    assert scores["toy-a"].value == {"reproduced": 1.0, "robust": 1.0}
+    assert scores["toy-c"].value == {"reproduced": 0.0, "robust": 0.0}
+    assert scores["toy-c"].metadata["status"] == "malformed"
+    assert scores["toy-a"].explanation == "every case passed"
+    assert scores["toy-b"].explanation == "case_empty seed 0: ValueError"
+    assert "'scale'" in scores["toy-c"].explanation
+    assert scores["toy-d"].explanation.startswith("case_random_values seed 0: ")  # a core case before the others
+    means = {score.name: score.metrics["mean"].value for score in log.results.scores}
+    assert means == {
+        level: pytest.approx(sum(score.value[level] for score in scores.values()) / 4)
+        for level in ("reproduced", "robust")
+    }
+    row = {**toy_row, "paper_title": "Paper a"}
+    asked = next(request for request in server.requests if "Paper a" in request.user)
+    assert asked.user == build_prompt(row, track="contract", paper=row["paper_text"].strip()).messages[1]["content"]
+    assert log.eval.metadata["track"] == "contract"
+    assert "golden" not in log.samples[0].target
+
+
+def test_a_sandbox_that_fails_is_no_verdict(server: Server, toy: Path, tmp_path: Path) -> None:
+    """The sample is an error, which `inspect eval-retry` repeats; it does not count as wrong."""
+    server.judge = lambda request: TOY_ANSWER
+    log, said = evaluate(server, toy, tmp_path, "-T", "sandbox=nowhere:sandbox", "--no-fail-on-error", "--limit", "1")
+    assert log is not None, said
+    assert [bool(sample.error) for sample in log.samples] == [True]
+    assert not log.samples[0].scores
+
+
+def test_a_wrong_choice_is_said_before_anything_is_asked(server: Server, toy: Path, tmp_path: Path) -> None:
+    server.script = [Reply(body=completion("?"))]
+    _, said = evaluate(server, toy, tmp_path, "-T", "setting=all")
+    assert "setting: 'all' is unknown; one of: standard" in said
+    assert "Traceback" not in said
+    _, said = evaluate(server, toy, tmp_path, "-T", "dataset=org/name@[bold]")
+    assert "[bold]" in said
+    assert "Traceback" not in said
+    assert not server.requests

@@ -1,0 +1,183 @@
+"""The package as users get it: wheel, sdist, editable install and checkout hold the same dataset; imports are cheap."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import venv
+from pathlib import Path
+
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.extras import EXTRAS, need
+from lmrbench_data.loader import dataset_sha256, load_rows, recordings_sha256
+
+ROOT = Path(__file__).resolve().parents[2]
+IDENTITY = """
+    import json, lmrbench_data.loader as loader, lmrbench_evaluate
+    rows, files = loader.load_rows("embedded"), [loader.__file__, lmrbench_evaluate.__file__]
+    print(json.dumps([*files, loader.dataset_sha256(rows), loader.recordings_sha256(rows)]))
+"""
+#: What a wheel is made of.
+PACKED = ("lmrbench_data", "evaluate", "benchmark", "cards")
+
+
+def run(*command: object, **options: object) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=280, **options)  # type: ignore[call-overload]
+    return done  # type: ignore[no-any-return]
+
+
+def python(code: str, interpreter: object = sys.executable, **options: object) -> str:
+    done = run(interpreter, "-c", textwrap.dedent(code), **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def bare_environment(*path: Path) -> dict[str, str]:
+    """The environment variables, with only these folders on Python's path."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
+
+
+def without_links(target: Path) -> Path:
+    """What git has, as a clone on a file system without symbolic links holds it: a link is a file with its target."""
+    done = run("git", "clone", "-q", "--no-hardlinks", "-c", "core.symlinks=false", ROOT, target)
+    assert done.returncode == 0, done.stderr
+    changed = run("git", "ls-files", "-m", "-o", "--exclude-standard", "-z", cwd=ROOT).stdout.split("\0")
+    for name in filter(None, changed):  # what is not committed yet belongs to what is tested
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).unlink(missing_ok=True)
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, target / name)
+    return target
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return without_links(tmp_path_factory.mktemp("clone") / "lmr-bench")
+
+
+@pytest.fixture(scope="module")
+def built(checkout: Path) -> dict[str, Path]:
+    """An sdist, and the wheel made from it."""
+    done = run(sys.executable, "-m", "build", "--no-isolation", "--outdir", checkout / "dist", checkout)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return {path.name.rpartition(".")[2]: path for path in (checkout / "dist").iterdir()}
+
+
+@pytest.fixture(scope="module")
+def wheel(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, unpacked as into site-packages."""
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.unpack_archive(built["whl"], folder, "zip")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def editable(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with an editable install of the checkout; it borrows all other libraries."""
+    folder = tmp_path_factory.mktemp("editable") / "venv"
+    venv.create(folder, symlinks=True)
+    interpreter = folder / "bin" / "python"
+    site = Path(python("import sysconfig; print(sysconfig.get_path('purelib'))", interpreter=interpreter))
+    borrowed = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    (site / "zz_borrowed.pth").write_text("\n".join(borrowed) + "\n")  # after the install's own
+    options = ("--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--ignore-installed")
+    done = run(interpreter, "-m", "pip", "install", *options, "-e", checkout, env=bare_environment())
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return interpreter
+
+
+@pytest.mark.slow
+def test_wheel_sdist_editable_install_and_checkout_hold_the_same_dataset(
+    checkout: Path, built: dict[str, Path], wheel: Path, editable: Path, tmp_path: Path
+) -> None:
+    """Each is imported from a folder of its own; nothing of this checkout is within reach."""
+    rows = load_rows("embedded")
+    identity = [dataset_sha256(rows), recordings_sha256(rows)]
+    shutil.unpack_archive(built["gz"], tmp_path)
+    [sdist] = (path for path in tmp_path.iterdir() if path.is_dir())
+    found = {
+        "wheel": (wheel, python(IDENTITY, cwd=tmp_path, env=bare_environment(wheel))),
+        "sdist": (sdist, python(IDENTITY, cwd=tmp_path, env=bare_environment(sdist, sdist / "evaluate"))),
+        "checkout": (checkout, python(IDENTITY, cwd=tmp_path, env=bare_environment(checkout, checkout / "evaluate"))),
+        "editable": (checkout, python(IDENTITY, cwd=tmp_path, env=bare_environment(), interpreter=editable)),
+    }
+    for kind, (place, printed) in found.items():
+        *files, dataset, recordings = json.loads(printed)
+        assert all(Path(file).is_relative_to(place) for file in files), kind
+        assert [dataset, recordings] == identity, kind
+
+
+@pytest.mark.slow
+def test_the_wheel_puts_two_packages_into_site_packages(checkout: Path, wheel: Path) -> None:
+    """All of both, tasks and cards inside the first, and nothing generic: `evaluate` is another library's name."""
+    information = f"lmrbench_data-{lmr.__version__}.dist-info"
+    assert {path.name for path in wheel.iterdir()} == {"lmrbench_data", "lmrbench_evaluate", information}
+    listed = run("git", "ls-files", *PACKED, cwd=checkout).stdout.splitlines()
+    added = run("git", "ls-files", "-o", "--exclude-standard", *PACKED, cwd=checkout).stdout.splitlines()
+    expected = set()
+    for name in (*listed, *added):
+        if (checkout / name).exists() and not (name.startswith("benchmark/") and name.split("/")[2:3] == ["variants"]):
+            inside = name.removeprefix("evaluate/")
+            expected.add(inside if inside.startswith("lmrbench_") else f"lmrbench_data/{inside}")
+    packed = {str(path.relative_to(wheel)) for path in wheel.rglob("*") if path.is_file()}
+    assert {name for name in packed if not name.startswith(information)} == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    ["dataset check dpo-preference-loss --sandbox local", "calibrate variants --model m", "tasks lint 01-dpo"],
+)
+def test_a_wheel_says_that_it_has_no_variants(command: str, wheel: Path, tmp_path: Path) -> None:
+    code = "from lmrbench_data.cli import main; main()"
+    done = run(sys.executable, "-c", code, *command.split(), cwd=tmp_path, env=bare_environment(wheel))
+    assert done.returncode == 1, done.stderr
+    assert [line for line in done.stderr.splitlines() if not line.startswith("warning: the `local`")] == [
+        "error: variants are in a checkout only: git clone https://github.com/lmr-bench/lmr-bench"
+    ]
+
+
+def test_git_has_no_symbolic_link() -> None:
+    assert [line for line in run("git", "ls-files", "-s", cwd=ROOT).stdout.splitlines() if line[:6] == "120000"] == []
+
+
+@pytest.mark.slow
+def test_the_folder_at_the_root_does_not_hide_hugging_faces_library(editable: Path, tmp_path: Path) -> None:
+    """From the root of a checkout, and in an editable install anywhere: a folder gives way to a package."""
+    theirs = tmp_path / "site" / "evaluate" / "__init__.py"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("")
+    code = "import evaluate, lmrbench_evaluate; print(evaluate.__file__)"
+    root = bare_environment(ROOT / "evaluate", tmp_path / "site")
+    assert python(code, cwd=ROOT, env=root) == str(theirs)
+    site = bare_environment(tmp_path / "site")
+    assert python(code, cwd=ROOT, env=site, interpreter=editable) == str(theirs)
+
+
+def test_importing_is_cheap_and_every_name_resolves() -> None:
+    heavy = python("""
+        import sys, lmrbench_data
+        print(*sorted({"datasets", "docker", "torch", "httpx", "numpy", "pandas", "yaml"} & sys.modules.keys()))
+    """)
+    assert heavy == ""
+    for name in lmr.__all__:
+        assert getattr(lmr, name) is not None
+    assert set(lmr.__all__) <= set(dir(lmr))
+    with pytest.raises(AttributeError, match="no attribute 'evalute'"):
+        lmr.evalute  # noqa: B018
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_a_missing_extra_is_one_line_that_names_it(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if extra != "agents":  # the tests have all others
+        need(extra, "this")
+    monkeypatch.setitem(EXTRAS, extra, ("not_there_at_all",))
+    with pytest.raises(
+        InputError, match=rf"^this needs the extra `{extra}` .*: pip install 'lmrbench-data\[{extra}\]'$"
+    ):
+        need(extra, "this")

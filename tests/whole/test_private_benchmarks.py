@@ -1,0 +1,166 @@
+"""A benchmark of one's own: the page's complete example works as it stands, and environments of one's own are known."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.tasks.task import load_tasks
+from lmrbench_evaluate.checks.lint import lint_tasks
+from lmrbench_evaluate.sandbox.docker import DockerSandbox
+from lmrbench_evaluate.sandbox.local import LocalSandbox
+from support.new_task_world import blocks_of, lmrbench
+
+PAGE = "private-benchmarks.md"
+
+
+def follow_the_page(folder: Path) -> dict[str, str]:
+    """Write the page's files and run its commands, in order; (command → what it printed)."""
+    printed: dict[str, str] = {}
+    for language, title, content in blocks_of(PAGE):
+        if title:
+            path = folder / title
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        for line in content.splitlines() if language == "bash" else ():
+            words = shlex.split(line)[1:]
+            if words[1] == "record" or words[0] == "evaluate":
+                words += ["--sandbox", "local"]
+            done = lmrbench(folder, *words)
+            assert done.returncode == 0, (line, done.stdout, done.stderr)
+            printed[" ".join(words[:2])] = done.stdout
+    return printed
+
+
+@pytest.mark.slow
+def test_the_example_of_the_page_works(tmp_path: Path) -> None:
+    printed = follow_the_page(tmp_path)
+    assert "bleu-brevity-penalty" in printed["tasks list"]
+    assert printed["dataset build"].startswith("my-bench: 1 row, content ")
+    [row] = [json.loads(line) for line in (tmp_path / "runs" / "gold" / "results.jsonl").read_text().splitlines()]
+    assert (row["instance_id"], row["status"]) == ("bleu-brevity-penalty", "passed")
+    # As the page says: four things are left, all of them about variants.
+    problems = lint_tasks(benchmark=tmp_path / "tasks")[1]
+    assert [problem.place for problem in problems] == ["valid", "plain", "careless", "wrong"]
+
+    card = (tmp_path / "my-bench" / "README.md").read_text()
+    assert "pretty_name: My Bench\n" in card
+    assert "# My Bench 0.1.0\n" in card
+    assert "The one instance gives a model" in card
+    assert "It covers 1 paper in 1 category:" in card
+    assert "# LMR-Bench" not in card
+
+    shown = lmrbench(tmp_path, "tasks", "show", "bleu-brevity-penalty", "--benchmark", "tasks", "--json")
+    assert "raise NotImplementedError" in json.loads(shown.stdout)[0]["masked_goal_file"]
+    assert lmrbench(tmp_path, "tasks", "page", "--benchmark", "tasks").returncode == 0
+    page = (tmp_path / "tasks" / "README.md").read_text()
+    assert page.splitlines()[1] == "# The tasks of My Bench"
+    assert "CONTRIBUTING" not in page
+    refused = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks", "--out", "tasks")
+    assert refused.returncode == 1
+    assert "tasks: holds the tasks themselves; give another folder for the dataset (--out)" in refused.stderr
+
+
+@pytest.mark.slow
+def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) -> None:
+    """It is left out with a warning, of the build as well; a task that was recorded once is never taken for one."""
+    follow_the_page(tmp_path)
+    option = ("--benchmark", "tasks")
+    draft = tmp_path / "tasks" / "02-draft"
+    shutil.copytree(tmp_path / "tasks" / "01-bleu", draft, ignore=shutil.ignore_patterns("recorded"))
+    text = (draft / "task.yaml").read_text().replace("bleu-brevity-penalty", "bleu-draft")
+    (draft / "task.yaml").write_text(text.replace("category: Evaluation Metrics", "category: TODO"))
+    warning = "warning: 1 draft is left out: 02-draft; `lmrbench tasks lint --benchmark tasks` says what is left to do"
+    for words in (("tasks", "list"), ("tasks", "page"), ("dataset", "build"), ("dataset", "record")):
+        done = lmrbench(tmp_path, *words, *option, *(("--sandbox", "local") if words[1] == "record" else ()))
+        assert done.returncode == 0, (words, done.stderr)
+        assert warning in done.stderr
+        assert "bleu-draft" not in done.stdout
+    built = json.loads(lmrbench(tmp_path, "dataset", "build", *option, "--json").stdout)
+    assert (built["rows"], built["drafts"], built["unproved"]) == (1, ["02-draft"], ["bleu-brevity-penalty"])
+    # With names, only those are read; a name of the draft tells what is wrong with it.
+    for verb, name, told in (
+        ("record", "01-bleu", ""),
+        ("record", "bleu-draft", "02-draft/task.yaml: implementations[0].category: 'TODO' is not one of"),
+        ("record", "02-other", "02-other (not in tasks); see `lmrbench tasks list --benchmark tasks`"),
+    ):
+        done = lmrbench(tmp_path, "dataset", verb, name, *option, "--sandbox", "local")
+        assert (done.returncode, told in done.stderr, "left out" in done.stderr) == (int(bool(told)), True, False)
+    # Once recorded it may be in somebody's dataset: what is wrong with it stops a build.
+    (draft / "recorded").mkdir()
+    (draft / "recorded" / "bleu-draft.json").write_text("{}")
+    refused = lmrbench(tmp_path, "dataset", "build", *option)
+    assert refused.returncode == 1
+    assert "02-draft/task.yaml: implementations[0].category: 'TODO' is not one of" in refused.stderr
+    shutil.rmtree(draft / "recorded")
+    shutil.rmtree(tmp_path / "tasks" / "01-bleu")
+    alone = lmrbench(tmp_path, "tasks", "list", *option)
+    assert alone.returncode == 1
+    assert (
+        "error: tasks: only drafts are in it (02-draft); `lmrbench tasks lint --benchmark tasks` says" in alone.stderr
+    )
+
+
+@pytest.mark.slow
+def test_what_is_suggested_works_in_a_benchmark_of_ones_own(tmp_path: Path) -> None:
+    printed = follow_the_page(tmp_path)
+    assert "LMR-Bench" not in printed["evaluate gold"]
+    report = (tmp_path / "runs" / "gold" / "report.md").read_text()
+    assert report.startswith("# Report on my-bench\n")
+    assert "LMR-Bench's repositories" not in report
+    cases = tmp_path / "tasks" / "01-bleu" / "unit_test" / "cases.py"
+    cases.write_text(cases.read_text() + "# Changed.\n")
+    refused = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
+    suggested = "run `lmrbench dataset record bleu-brevity-penalty --benchmark tasks`"
+    assert suggested in refused.stderr
+    words = shlex.split(suggested.removeprefix("run `lmrbench ").removesuffix("`"))
+    assert lmrbench(tmp_path, *words, "--sandbox", "local").returncode == 0
+    built = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
+    unproved = (
+        "not proved in Docker: bleu-brevity-penalty; run `lmrbench dataset check --benchmark tasks --sandbox docker`"
+    )
+    assert (built.returncode, unproved in built.stderr) == (0, True)
+    again = lmrbench(tmp_path, "dataset", "init", "tasks", "--title", "Again")
+    assert again.stderr == "error: tasks: is a benchmark already; nothing is overwritten\n"
+
+
+@pytest.fixture
+def own_environment(tmp_path: Path, toy_benchmark: Path) -> Path:
+    """The toy benchmark with an environment that nobody else has."""
+    (toy_benchmark / "environments" / "torch-cpu").rename(toy_benchmark / "environments" / "bare")
+    bare = toy_benchmark / "environments" / "bare"
+    (bare / "Dockerfile").write_text("FROM scratch\nCOPY requirements.txt /\n")
+    (bare / "requirements.txt").write_text("# What tasks may import\nnumpy==2.4.6\n")
+    (bare / "environment.yaml").write_text("description: Python and NumPy\ndisk_mb: 1\n")
+    path = toy_benchmark / "90-toy" / "task.yaml"
+    path.write_text(path.read_text().replace("environment: torch-cpu", "environment: bare"))
+    return toy_benchmark
+
+
+def test_an_environment_of_ones_own_is_known_where_its_benchmark_is(own_environment: Path, tmp_path: Path) -> None:
+    [task] = load_tasks(benchmark=own_environment)
+    with LocalSandbox(own_environment) as sandbox:
+        assert "numpy" in sandbox.prepare(task.image_tag)
+    with LocalSandbox() as sandbox, pytest.raises(InfraError, match="'bare' is not in this installation"):
+        sandbox.prepare(task.image_tag)
+    options = ("--benchmark", own_environment, "--sandbox", "local")
+    assert lmrbench(tmp_path, "dataset", "record", *options).returncode == 0
+    listed = lmrbench(tmp_path, "images", "list", "--benchmark", own_environment, "--json")
+    assert [row["environment"] for row in json.loads(listed.stdout)] == ["bare"]
+
+
+@pytest.mark.docker
+def test_an_environment_of_ones_own_is_built_when_it_is_needed(own_environment: Path) -> None:
+    from lmrbench_evaluate.sandbox.docker import connect
+    from lmrbench_evaluate.sandbox.images import image_id
+
+    [task] = load_tasks(benchmark=own_environment)
+    with DockerSandbox() as sandbox, pytest.raises(InfraError, match="images build --benchmark DIR"):
+        sandbox.prepare(task.image_tag)
+    with DockerSandbox(own_environment) as sandbox:
+        identity = sandbox.prepare(task.image_tag)
+    assert image_id(connect(), task.image_tag) == identity
+    connect().remove_image(task.image_tag, force=True)
