@@ -27,7 +27,7 @@ from lmrbench_data.generation.agents.relay import Relay
 from lmrbench_data.generation.settings import AgentSettings
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.sandbox.docker import LABEL, connect
+from lmrbench_evaluate.sandbox.docker import PROCESS, connect
 from support import warm_cli
 from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, calls, solved
 from support.openai_server import Reply, Request, Server
@@ -44,10 +44,11 @@ def openhands(docker_sandbox: Sandbox, toy_row: Any) -> str:
     return "openhands"
 
 
-def containers() -> list[str]:
+def containers(process: int) -> list[str]:
+    """The agents' containers of one process; tests that run beside this one have others."""
     return [
         item["Id"]
-        for item in connect().containers(all=True, filters={"label": LABEL})
+        for item in connect().containers(all=True, filters={"label": f"{PROCESS}={process}"})
         if "end = time" in item["Command"]
     ]
 
@@ -155,7 +156,7 @@ def test_a_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any
     assert facts["exit_status"] == "time_limit"
     assert 11 < facts["duration_s"] < 60
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
-    assert not containers()
+    assert not containers(os.getpid())
 
 
 @pytest.mark.docker
@@ -303,7 +304,7 @@ def test_mini_swe_agent_keeps_to_its_limits(
     _, rows = run(agent=mini, timeout_s=25.0)
     assert rows[0]["metadata"]["exit_status"] == "time_limit"
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
-    assert not containers()
+    assert not containers(os.getpid())
 
 
 def terminal(command: str) -> tuple[str, dict[str, Any]]:
@@ -410,7 +411,7 @@ def test_openhands_keeps_to_its_limits(
     assert rows[0]["metadata"]["exit_status"] == "time_limit"
     assert 89 < rows[0]["metadata"]["duration_s"] < 150
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
-    assert not containers()
+    assert not containers(os.getpid())
     assert observed(tmp_path / "out" / "trajectories" / "toy-scale-0")
 
 
@@ -449,14 +450,14 @@ def killed_and_repeated(
     """Kill a run when it is stuck, look that no container is left, run it again; its summary, and what both said."""
     killed = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert stuck.wait(120), killed.communicate(timeout=10)
-    assert containers()
+    assert containers(killed.pid)
     killed.send_signal(how)
     _, said = killed.communicate(timeout=60)
     assert killed.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL), said
     until = time.monotonic() + 30
-    while containers() and time.monotonic() < until:
+    while containers(killed.pid) and time.monotonic() < until:
         time.sleep(0.5)
-    assert not containers()
+    assert not containers(killed.pid)
     done = warm_cli.run([*line, "--json"], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), said + done.stderr

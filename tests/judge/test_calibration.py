@@ -112,8 +112,8 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
     ]
     assert "variants, paper track" in make_report([judging.run]).to_html()
     judging.lmrbench("judge", "run", "--model", "judge-2")
-    assert "calibration" not in judging.lmrbench("report", "run").stdout
-    assert "calibration" in judging.lmrbench("report", "run", "--judge-model", "judge-1").stdout
+    assert "Calibration of the judge" not in judging.lmrbench("report", "run").stdout
+    assert "Calibration of the judge" in judging.lmrbench("report", "run", "--judge-model", "judge-1").stdout
 
     stored = judging.run / "calibrations.json"
     for damage in ("[]]", '[{"rated": []}]', stored.read_text().replace('"wrong"', "5", 1)):

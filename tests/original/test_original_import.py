@@ -322,7 +322,7 @@ def test_show_prints_what_the_judge_wrote(clone: Clone) -> None:
     assert "the log says Failed 2 times" in done.stdout
     assert "LI: Incorrect logic" in done.stdout
     assert "The loop in 2 and 3 differs." in done.stdout
-    assert "Imported: these verdicts were reached elsewhere" in done.stdout
+    assert "Imported: these verdicts come from elsewhere" in done.stdout
 
 
 # --- people ---

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import lmrbench_data
+import lmrbench_evaluate
 from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.loader import File
@@ -123,11 +124,11 @@ def test_close_ends_what_runs(own_folder: Path) -> None:
 @pytest.mark.docker
 def test_no_process_of_an_ordinary_user_is_left(docker_sandbox: Sandbox, toy_row: dict[str, Any]) -> None:
     """Root may read everybody's environment, an ordinary user may not: so this package itself runs in a container."""
-    package = Path(lmrbench_data.__file__).parent
+    packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
     source = {
-        f"{name}/{path.relative_to(folder).as_posix()}": File(path.read_bytes())
-        for name, folder in (("lmrbench_data", package), ("lmrbench_data/evaluate", (package / "evaluate").resolve()))
-        for path in folder.rglob("*.py")
+        path.relative_to(package.parent).as_posix(): File(path.read_bytes())
+        for package in packages
+        for path in package.rglob("*.py")
     }
     image = docker_sandbox.prepare(toy_row["docker_image"])
     nested = f"""

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -36,7 +37,7 @@ class Request:
     """What a client asked for."""
 
     path: str
-    headers: Mapping[str, str]
+    headers: Message
     body: dict[str, Any]
     at: float
 
@@ -129,7 +130,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
             server.busy(1)
             try:
-                reply = server.reply(Request(self.path, dict(self.headers), body, time.monotonic()))
+                reply = server.reply(Request(self.path, self.headers, body, time.monotonic()))
                 time.sleep(reply.delay_s)
             finally:
                 server.busy(-1)

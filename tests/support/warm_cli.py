@@ -9,6 +9,7 @@ itself reads: a command for which other variables than `LATE` differ starts cold
 
 import atexit
 import contextlib
+import faulthandler
 import functools
 import importlib
 import io
@@ -241,6 +242,7 @@ def end(status: int) -> None:
 
 
 if __name__ == "__main__":
+    faulthandler.enable()  # a command that dies of a signal says where
     serve(sys.argv[1])
     try:
         command()

@@ -28,6 +28,8 @@ from .images import ensure_image
 from .meter import Meter
 
 LABEL = "lmrbench.run"
+#: The process that made a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
+PROCESS = "lmrbench.process"
 WORK = "/work"
 USER = "65534:65534"
 #: Of one request to the daemon. One that is gone refuses at once; one on a busy machine takes its time.
@@ -102,7 +104,7 @@ class DockerSandbox(Sandbox):
                 image=image,
                 entrypoint=[],
                 user=USER,
-                labels={LABEL: self.run_id},
+                labels={LABEL: self.run_id, PROCESS: str(os.getpid())},
                 host_config=_host_config(api, limits, host),
                 **options,
             )
