@@ -199,7 +199,8 @@ def _read_bounded(path: Path) -> pyarrow.Table:
         raise ValueError(f"larger than {MAX_TABLE_BYTES} bytes")
     content = path.read_bytes()
     # This one file; `read_table` may take folders above it that are named `key=value` for columns.
-    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
+    # In this thread alone: one of Arrow's that lets go of `content` while Python ends takes the process with it.
+    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False)
     about = file.metadata
     # For files of other writers Arrow reads past the end of a column.
     if not about.created_by.startswith("parquet-cpp-arrow") or not all(map(_is_plain, file.schema_arrow.types)):
@@ -225,7 +226,7 @@ def _read_bounded(path: Path) -> pyarrow.Table:
             values += count
             if size > MAX_TABLE_BYTES or values > MAX_VALUES:
                 raise ValueError(f"unfolds to more than {MAX_TABLE_BYTES} bytes or {MAX_VALUES} values")
-    table = file.read()
+    table = file.read(use_threads=False)
     table.validate(full=True)  # text that is UTF-8
     return table
 

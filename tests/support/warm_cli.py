@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 #: Beginnings of the names of variables that are read after the fork.
-LATE = ("HF_", "LMRBENCH_", "OPENAI_", "NO_PROXY", "DOCKER_HOST", "COLUMNS", "TERM", "PYTEST_")
+#: `KMP_` is what torch sets in the process that imports it.
+LATE = ("HF_", "LMRBENCH_", "OPENAI_", "NO_PROXY", "DOCKER_HOST", "COLUMNS", "TERM", "PYTEST_", "KMP_")
 #: The other variables, as they are before any test changes them: the server is started with these.
 EARLY = {name: value for name, value in os.environ.items() if not name.startswith(LATE)}
 #: What commands import, directly or not, and what takes long to import.
