@@ -10,6 +10,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+#: Connections at a time; twice as many as requests that the other side answers at a time.
+AT_ONCE = 16
 max_body = int(sys.argv[2])
 waiting: dict[int, list[Any]] = {}
 lock = threading.Lock()
@@ -17,14 +19,14 @@ numbers = iter(range(10**9))
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Hands each request to the other side and waits for the answer."""
+    """Hands each request to the other side and waits for the answer.
 
-    protocol_version = "HTTP/1.1"
+    HTTP/1.0: a connection ends with its answer, so that no idle one keeps a thread.
+    """
 
     def relay(self) -> None:
         size = int(self.headers.get("Content-Length") or 0)
         if not 0 <= size <= max_body:
-            self.close_connection = True
             return self.send_error(413)
         body = self.rfile.read(size)
         arrived = threading.Event()
@@ -51,8 +53,31 @@ class Handler(BaseHTTPRequestHandler):
         """Nothing on stderr."""
 
 
-server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
-server.daemon_threads = True
+class Server(ThreadingHTTPServer):
+    """Serves a bounded number of connections; the others wait in the kernel.
+
+    A box allows a limited number of threads and processes, and the agent needs them.
+    """
+
+    request_queue_size = 1024
+    turns = threading.BoundedSemaphore(AT_ONCE)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.turns.acquire()
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:  # the agent has used up all threads of the box
+            self.turns.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.turns.release()
+
+
+server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 print("ready", flush=True)
 for answer in sys.stdin:
