@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.base.archive import tar_bytes
-from lmrbench_data.base.child import call_killable
+from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File, read_archive
@@ -43,7 +43,7 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
         raise MalformedAnswerError(f"{prediction.form} is larger than {MAX_ANSWER_BYTES} bytes")
     elif prediction.form == "function":
         masked_file = files[goal].data.decode("utf-8")
-        new = call_killable(splice_function, masked_file, row["goal_function"], prediction.content)
+        new = call_on_answer(splice_function, masked_file, row["goal_function"], prediction.content)
         files[goal] = files[goal]._replace(data=new.encode("utf-8"))
     else:
         files[goal] = files[goal]._replace(data=prediction.content.encode("utf-8"))
@@ -52,7 +52,7 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
     changed = [name for name in files if name.endswith(".py") and files[name] != masked.get(name)]
     sources = {name: _source(name, files[name]) for name in sorted({goal, *changed})}
     if prediction.form != "function":  # which has been looked at where it was put in
-        call_killable(check_goal_file, goal, sources[goal], row["goal_function"])
+        call_on_answer(check_goal_file, goal, sources[goal], row["goal_function"])
     return files
 
 
