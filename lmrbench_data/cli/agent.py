@@ -84,7 +84,7 @@ def image(
 
     Example: lmrbench agent image openhands
     """
-    from lmrbench_evaluate.sandbox.docker import connect, engine_errors
+    from lmrbench_evaluate.sandbox.docker_client import connect, engine_errors
 
     from ..generation.agents.agent_image import agent_image, build_agent_image
     from ..loader import load_rows

@@ -24,7 +24,8 @@ from lmrbench_evaluate.runs.evaluation import RunSummary, evaluate
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import meter
 from lmrbench_evaluate.sandbox.base import Limits, Outcome, Sandbox
-from lmrbench_evaluate.sandbox.docker import LABEL, DockerSandbox, connect
+from lmrbench_evaluate.sandbox.docker import RUN_LABEL, DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_batch
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
@@ -49,7 +50,7 @@ def starved(docker_sandbox: DockerSandbox, toy_row: DatasetRow) -> Iterator[None
     burn = f"import os\nfor _ in range({cores - 1}): os.fork() or exec('while True: pass')\nwhile True: pass"
     api = connect()
     host = api.create_host_config(cpu_shares=9 * 1024 * cores, init=False)
-    labels = {LABEL: docker_sandbox.run_id}  # removed with the sandbox if this process is killed
+    labels = {RUN_LABEL: docker_sandbox.run_id}  # removed with the sandbox if this process is killed
     image = docker_sandbox.prepare(toy_row["docker_image"])
     burner = api.create_container(image, ["python", "-c", burn], host_config=host, labels=labels)["Id"]
     try:

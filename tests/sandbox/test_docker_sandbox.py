@@ -19,7 +19,8 @@ from lmrbench_data.base.errors import InfraError
 from lmrbench_data.loader import File
 from lmrbench_evaluate.rebuild.workspace import workspace_tar
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Outcome
-from lmrbench_evaluate.sandbox.docker import LABEL, DockerSandbox, connect
+from lmrbench_evaluate.sandbox.docker import RUN_LABEL, DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.verdict.verdict import Verdict
 
 pytestmark = pytest.mark.docker
@@ -135,7 +136,7 @@ def _workspace(body: str) -> bytes:
 
 
 def _containers(run_id: str) -> list[str]:
-    return [container["Id"] for container in connect().containers(all=True, filters={"label": f"{LABEL}={run_id}"})]
+    return [container["Id"] for container in connect().containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"})]
 
 
 def _until(condition: Callable[[], bool], seconds: float = 15) -> bool:
@@ -221,7 +222,7 @@ def test_a_container_stopped_from_outside_is_no_fault_of_the_code(
 
 
 def _running(run_id: str) -> list[Any]:
-    return list(connect().containers(filters={"label": f"{LABEL}={run_id}", "status": "running"}))
+    return list(connect().containers(filters={"label": f"{RUN_LABEL}={run_id}", "status": "running"}))
 
 
 def test_an_image_that_cannot_run_is_no_fault_of_the_code(own_sandbox: DockerSandbox) -> None:

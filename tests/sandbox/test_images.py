@@ -14,7 +14,7 @@ import pytest
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, load_environments
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.sandbox.docker import connect
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id, push_image
 from support.toy import IN_CI
 

@@ -7,8 +7,6 @@ itself, by `close`, and after a crash of the harness by the reaper process.
 
 import contextlib
 import os
-import re
-import socket
 import subprocess
 import sys
 import threading
@@ -22,19 +20,19 @@ from typing import Any
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import bootstrap
-from .base import START_S, Ended, Limits, Outcome, Sandbox, runner_stream, used_cpu
-from .docker_cpu import Probe, cpu_seconds
+from .base import START_S, Ended, Limits, Outcome, Sandbox
+from .docker_client import API_TIMEOUT_S, connect, engine_errors
+from .docker_cpu import CpuProbe, cpu_seconds
+from .docker_stream import STDOUT, StreamReader, stream_socket
 from .images import ensure_image
 from .meter import Meter
+from .runner_output import collect_output, make_outcome
 
-LABEL = "lmrbench.run"
+RUN_LABEL = "lmrbench.run"
 #: The process that made a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
-PROCESS = "lmrbench.process"
+PROCESS_LABEL = "lmrbench.process"
 WORK = "/work"
 USER = "65534:65534"
-#: Of one request to the daemon. One that is gone refuses at once; one on a busy machine takes its time.
-_API_TIMEOUT_S = 180
-_STDOUT = 1
 
 
 class DockerSandbox(Sandbox):
@@ -80,7 +78,7 @@ class DockerSandbox(Sandbox):
                 stdin_open=True,
                 network_disabled=True,
             ) as (api, container),
-            contextlib.closing(Probe(lambda **options: self.container(image, **options), USER)) as offered,
+            contextlib.closing(CpuProbe(lambda **options: self.container(image, **options), USER)) as offered,
         ):
             meter = Meter(limits, lambda: cpu_seconds(api, container), offered.share)
             return self._converse(api, container, workspace, limits, meter)
@@ -104,7 +102,7 @@ class DockerSandbox(Sandbox):
                 image=image,
                 entrypoint=[],
                 user=USER,
-                labels={LABEL: self.run_id, PROCESS: str(os.getpid())},
+                labels={RUN_LABEL: self.run_id, PROCESS_LABEL: str(os.getpid())},
                 host_config=_host_config(api, limits, host),
                 **options,
             )
@@ -143,21 +141,27 @@ class DockerSandbox(Sandbox):
     def _converse(self, api: Any, container: str, workspace: bytes, limits: Limits, meter: Meter) -> Outcome:
         parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         attached = api.attach_socket(container, params=parameters)
-        connection = getattr(attached, "_sock", attached)
+        connection = stream_socket(attached)
+        reader = StreamReader(connection)
+
+        def receive(timeout_s: float) -> list[tuple[bool, bytes]] | None:
+            pieces = reader.read(timeout_s)
+            return None if pieces is None else [(stream == STDOUT, data) for stream, data in pieces]
+
         try:
             api.start(container)
-            # A container that dies at once does not read: what it has to say comes out below.
+            # A container that dies at once does not read: the reason comes out below.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.settimeout(START_S)
                 connection.sendall(workspace)
-            stdout, log, ended = _read_stream(connection, meter, limits)
+            stdout, log, ended = collect_output(receive, meter, limits)
             duration = meter.elapsed()
         finally:
             attached.close()
             connection.close()
         problem = str(ended)
         if ended is Ended.EXITED:
-            code = api.wait(container, timeout=_API_TIMEOUT_S)["StatusCode"]
+            code = api.wait(container, timeout=API_TIMEOUT_S)["StatusCode"]
             problem = f"exit {code}: {log.strip()[-300:]}"
             state = api.inspect_container(container)["State"] if code else {}
             if state.get("OOMKilled"):
@@ -166,9 +170,7 @@ class DockerSandbox(Sandbox):
                 raise InfraError(
                     f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip()
                 )
-        cpu = used_cpu(stdout) if ended is Ended.EXITED else None
-        sent = runner_stream(stdout, ended, problem)
-        return Outcome(sent, log, ended, duration, meter.cpu if cpu is None else cpu, meter.slowed)
+        return make_outcome(stdout, log, ended, duration, meter, problem)
 
     def _start_reaper(self) -> None:
         with self._reaper_lock:
@@ -216,20 +218,6 @@ def _host_config(api: Any, limits: Limits, more: Mapping[str, Any]) -> Any:
     )
 
 
-def connect() -> Any:
-    """A low-level client of the daemon that the environment names.
-
-    Raises:
-        InfraError: none answers.
-    """
-    import docker
-    from docker.utils import kwargs_from_env
-
-    with engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
-        # Asking for the version is the ping.
-        return docker.APIClient(**kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S)
-
-
 def remove_all(api: Any, run_id: str) -> bool:
     """Remove all containers with this run's label, running or not; return whether none is left.
 
@@ -239,7 +227,7 @@ def remove_all(api: Any, run_id: str) -> bool:
     with engine_errors("Docker engine"):
         for pause in (0.0, 0.2, 1.0):  # a removal that somebody else began takes its time
             time.sleep(pause)
-            containers = api.containers(all=True, quiet=True, filters={"label": f"{LABEL}={run_id}"})
+            containers = api.containers(all=True, quiet=True, filters={"label": f"{RUN_LABEL}={run_id}"})
             if not containers:
                 return True
             for container in containers:
@@ -268,60 +256,3 @@ def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any]) -
     events = api.events(**period, filters={"container": container, "event": "kill"}, decode=True)
     with contextlib.closing(events):
         return any(True for _ in events)
-
-
-def _read_stream(connection: socket.socket, meter: Meter, limits: Limits) -> tuple[bytearray, str, Ended]:
-    """Read Docker's multiplexed stream: 8 bytes of header (stream, length), then the data."""
-    stdout, log = bytearray(), bytearray()
-    buffer = bytearray()
-    ended = Ended.EXITED
-    while ended is Ended.EXITED:
-        rest = meter.rest()
-        if rest <= 0:
-            if limit := meter.look():
-                ended = limit
-                break
-            continue
-        connection.settimeout(rest)
-        try:
-            chunk = connection.recv(1 << 18)
-        except TimeoutError:
-            continue
-        except ConnectionResetError:
-            break
-        if not chunk:
-            break
-        buffer += chunk
-        position = 0
-        while len(buffer) - position >= 8:
-            size = int.from_bytes(buffer[position + 4 : position + 8], "big")
-            if len(buffer) - position - 8 < size:
-                break
-            data = buffer[position + 8 : position + 8 + size]
-            if buffer[position] == _STDOUT:
-                stdout += data
-            elif len(log) < limits.log_kb * 1024:
-                log += data
-            position += 8 + size
-        del buffer[:position]
-        meter.hear(stdout)
-        if len(stdout) + len(buffer) > limits.output_mb * 2**20:
-            ended = Ended.OUTPUT_LIMIT
-    return stdout, log[: limits.log_kb * 1024].decode("utf-8", "replace"), ended
-
-
-@contextlib.contextmanager
-def engine_errors(what: str) -> Iterator[None]:
-    """Turn whatever the client raises into InfraError: none of it is the tested code's doing."""
-    try:
-        yield
-    except InfraError:
-        raise
-    except Exception as error:
-        of_the_client = type(error).__module__.startswith(("docker.", "requests.", "urllib3."))
-        if not of_the_client and not isinstance(error, OSError):
-            raise
-        text = " ".join(str(error).split()) or type(error).__name__
-        # The client wraps what the operating system says in two or three layers of its own words.
-        system = re.search(r"\w+Error\(\d+, '([^']+)'\)", text)
-        raise InfraError(f"{what}: {system[1] if system else text[:300]}") from error

@@ -22,7 +22,7 @@ def cpu_seconds(api: Any, container: str) -> float:
     return float(usage.get("total_usage", 0)) / 1e9
 
 
-class Probe:
+class CpuProbe:
     """A container beside a run's, made when it is first asked, in which a process spins to see what there is to get.
 
     Beside, not inside: what the run does to its own container cannot change what this one measures.

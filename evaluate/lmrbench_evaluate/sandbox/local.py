@@ -21,12 +21,14 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+from lmrbench_data.base.child import Child, describe_status
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import known_environments
 
 from ..runner import bootstrap, probe
-from .base import Ended, Limits, Outcome, Sandbox, runner_stream, used_cpu
+from .base import START_S, Ended, Limits, Outcome, Sandbox
 from .meter import Meter
+from .runner_output import collect_output, make_outcome
 
 #: Carried in the environment of everything that a run starts, so that stragglers can be found.
 _MARK = "LMRBENCH_LOCAL_SANDBOX"
@@ -116,73 +118,43 @@ class LocalSandbox(Sandbox):
         }
         command = [sys.executable, "-I", "-c", bootstrap(), str(len(workspace)), str(folder), json.dumps(rlimits)]
         environment = {"PATH": os.defpath, "LANG": "C.UTF-8", _MARK: mark}
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
-        )
-        meter = Meter(limits, lambda: _cpu_seconds(process.pid, mark), _share)
-        try:
+        with Child(command, environment=environment, folder=folder, stderr=subprocess.PIPE) as child:
+            meter = Meter(limits, lambda: _cpu_seconds(child.process.pid, mark), _share)
             if self._closed:  # while the process was being started
                 raise InfraError("the sandbox was closed")
-            assert process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.write(workspace)
-                process.stdin.close()
-            stdout, log, ended = _read(process, meter, limits)
+            # A runner that does not read its workspace does not send its first word either.
+            with contextlib.suppress(BrokenPipeError, TimeoutError):
+                child.send(workspace, time.monotonic() + START_S)
+                child.close_stdin()
+            stdout, log, ended = _read(child.process, meter, limits)
             duration = meter.elapsed()
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            for stream in (process.stdout, process.stderr):
-                if stream:
-                    stream.close()
         if self._closed:
             raise InfraError("the sandbox was closed")
-        problem = f"exit {process.returncode} after {duration:.0f} s: {log.strip()[-300:]}"
-        cpu = used_cpu(stdout) if ended is Ended.EXITED else None
-        sent = runner_stream(stdout, ended, problem)
-        return Outcome(sent, log, ended, duration, meter.cpu if cpu is None else cpu, meter.slowed)
+        problem = f"{describe_status(child.process.returncode)} after {duration:.0f} s: {log.strip()[-300:]}"
+        return make_outcome(stdout, log, ended, duration, meter, problem)
 
 
 def _read(process: subprocess.Popen[bytes], meter: Meter, limits: Limits) -> tuple[bytearray, str, Ended]:
-    """Read stdout and stderr until stdout ends, the runner is gone, or a limit is reached."""
-    stdout, log = bytearray(), bytearray()
+    """Read stdout and stderr until both end, the runner is gone, or a limit is reached."""
     assert process.stdout is not None
     assert process.stderr is not None
     with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ, stdout)
-        selector.register(process.stderr, selectors.EVENT_READ, log)
-        while selector.get_map():
-            rest = meter.rest()
-            if rest <= 0:
-                if limit := meter.look():
-                    return stdout, _text(log, limits), limit
-                continue
-            gone = process.poll() is not None  # asked before looking for its last words, which come before its end
-            ready = selector.select(0 if gone else min(rest, 0.5))
+        selector.register(process.stdout, selectors.EVENT_READ)
+        selector.register(process.stderr, selectors.EVENT_READ)
+
+        def receive(timeout_s: float) -> list[tuple[bool, bytes]] | None:
+            is_gone = process.poll() is not None  # asked before the last read: its last words precede its end
+            ready = selector.select(0 if is_gone else min(timeout_s, 0.5)) if selector.get_map() else []
+            pieces = []
             for key, _ in ready:
-                chunk = os.read(key.fd, 1 << 18)
-                if not chunk:
+                if data := os.read(key.fd, 1 << 18):
+                    pieces.append((key.fileobj is process.stdout, data))
+                else:
                     selector.unregister(key.fileobj)
-                elif key.data is stdout or len(log) < limits.log_kb * 1024:
-                    key.data.extend(chunk)
-            meter.hear(stdout)
-            if len(stdout) > limits.output_mb * 2**20:
-                return stdout, _text(log, limits), Ended.OUTPUT_LIMIT
             # A straggler may hold the pipes open after the runner is gone.
-            if not ready and gone:
-                break
-    return stdout, _text(log, limits), Ended.EXITED
+            return None if (not selector.get_map() and not pieces) or (is_gone and not ready) else pieces
 
-
-def _text(log: bytearray, limits: Limits) -> str:
-    return log[: limits.log_kb * 1024].decode("utf-8", "replace")
+        return collect_output(receive, meter, limits)
 
 
 def kill_marked(mark: str) -> None:

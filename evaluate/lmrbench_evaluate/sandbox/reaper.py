@@ -26,7 +26,8 @@ def clean_up(run_id: str) -> None:
     """Remove the containers of a run, as soon as the daemon answers."""
     from lmrbench_data.base.errors import InfraError
 
-    from .docker import connect, remove_all
+    from .docker import remove_all
+    from .docker_client import connect
 
     deadline = time.monotonic() + PATIENCE_S
     # Twice: a container whose creation was under way when the harness died shows up late.

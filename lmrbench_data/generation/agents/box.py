@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lmrbench_evaluate.sandbox.base import Limits
-from lmrbench_evaluate.sandbox.docker import USER, WORK, DockerSandbox, engine_errors, tmpfs_options
+from lmrbench_evaluate.sandbox.docker import USER, WORK, DockerSandbox, tmpfs_options
+from lmrbench_evaluate.sandbox.docker_client import engine_errors
+from lmrbench_evaluate.sandbox.docker_stream import STDOUT, StreamReader, stream_socket
 
 from ...base.errors import InfraError
 from ...loader import File
@@ -42,8 +44,6 @@ while time.monotonic() < end:
     time.sleep(0.5)
 """
 _GRACE_S = 300
-#: The number of a stream in what Docker sends.
-STDOUT = 1
 FILE, FOLDER, LINK = "file", "folder", "link"
 _KINDS = {
     tarfile.REGTYPE: FILE,
@@ -104,7 +104,7 @@ class Box:
                 workdir=WORK,
             )["Id"]
             stream = self._api.exec_start(made, socket=True)
-        return made, getattr(stream, "_sock", stream)
+        return made, stream_socket(stream)
 
     def execute(
         self,
@@ -126,7 +126,7 @@ class Box:
             try:
                 # What the command reads has an end at once.
                 connection.shutdown(socket.SHUT_WR)
-                for stream, data in frames(connection, time.monotonic() + time_s):
+                for stream, data in StreamReader(connection).pieces(time.monotonic() + time_s):
                     if stdout is not None and stream == STDOUT:
                         rest -= stdout.write(data[:rest])
                     else:
@@ -202,30 +202,6 @@ def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]
     ) as (api, container):
         api.start(container)
         yield Box(api, container)
-
-
-def frames(connection: socket.socket, deadline: float) -> Iterator[tuple[int, bytes]]:
-    """(stream, data) as Docker sends them: 8 bytes of header, then the data.
-
-    Raises:
-        TimeoutError: the deadline has passed.
-    """
-    buffer = bytearray()
-    while True:
-        rest = deadline - time.monotonic()
-        if rest <= 0:
-            raise TimeoutError
-        connection.settimeout(rest)
-        try:
-            chunk = connection.recv(1 << 16)
-        except ConnectionError:
-            return
-        if not chunk:
-            return
-        buffer += chunk
-        while len(buffer) >= 8 and len(buffer) >= 8 + (size := int.from_bytes(buffer[4:8], "big")):
-            yield buffer[0], bytes(buffer[8 : 8 + size])
-            del buffer[: 8 + size]
 
 
 class _Reader(io.RawIOBase):

@@ -9,7 +9,6 @@ import contextlib
 import hmac
 import json
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -18,10 +17,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from lmrbench_evaluate.sandbox.docker_stream import STDOUT, StreamReader
+
 from ...base.errors import InfraError
 from ...chat.transport import HttpAnswer
 from .allowed import MAX_REQUEST_BYTES
-from .box import STDOUT, Box, frames
+from .box import Box
 from .relay import Relay
 
 PORT = 8000
@@ -87,6 +88,7 @@ def inner_door(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
     program = Path(__file__).with_name("inside.py").read_text(encoding="utf-8")
     command = ["python", "-I", "-u", "-c", program, str(PORT), str(MAX_REQUEST_BYTES)]
     _, connection = box.start(command, user=_RELAY_USER)
+    reader = StreamReader(connection)
     send = threading.Lock()
     pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relay")
     #: What waits for its turn stays in the box.
@@ -114,12 +116,12 @@ def inner_door(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
 
     with contextlib.closing(connection):
         try:  # it says one word, and no more until it is asked for something
-            first = next(_lines(connection, time.monotonic() + _START_S), b"")
+            first = next(_lines(reader, time.monotonic() + _START_S), b"")
         except TimeoutError:
             first = b""
         if first != b"ready":
             raise InfraError(f"the relay in the container did not start ({first[:200]!r})")
-        threading.Thread(target=serve, args=(_lines(connection, deadline),), daemon=True).start()
+        threading.Thread(target=serve, args=(_lines(reader, deadline),), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{PORT}/v1"
         finally:
@@ -128,10 +130,10 @@ def inner_door(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _lines(connection: socket.socket, deadline: float) -> Iterator[bytes]:
+def _lines(reader: StreamReader, deadline: float) -> Iterator[bytes]:
     """What the other side prints, line by line; it may have been tampered with."""
     buffer = bytearray()
-    for stream, data in frames(connection, deadline):
+    for stream, data in reader.pieces(deadline):
         if stream != STDOUT:
             continue
         *lines, rest = data.split(b"\n")

@@ -7,7 +7,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.sandbox.docker import WORK, connect
+from lmrbench_evaluate.sandbox.docker import WORK
+from lmrbench_evaluate.sandbox.docker_client import connect
 
 from .box import Box
 

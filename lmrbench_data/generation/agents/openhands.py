@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from lmrbench_evaluate.sandbox.docker import DockerSandbox, connect
+from lmrbench_evaluate.sandbox.docker import DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import connect
 
 from ...loader import File
 from .agent_image import find_agent_image
