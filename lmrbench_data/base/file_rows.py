@@ -65,9 +65,9 @@ def _parquet_rows(request: Mapping[str, Any]) -> Iterator[bytes]:
     for name, kind in (columns or {}).items():
         if schema.names.count(name) != 1 or str(schema.field(name).type) != kind:
             raise UnreadableError(f"column {name} is missing or of another type")
-    # Text that many rows share stays a dictionary, so that it is in memory once.
+    # Text that many rows share stays in a dictionary, and so in memory only once.
     texts = [name for name, kind in (columns or {}).items() if kind == "string"]
-    # Read in pieces: a column of an honest file can be larger than what the child may use.
+    # In pieces: a column of an honest file can be larger than the memory of this process.
     with pq.ParquetFile(request["path"], read_dictionary=texts, buffer_size=MIB) as file:
         names = list(columns) if columns is not None else None
         count = 0
@@ -83,7 +83,7 @@ def _arrow_rows(request: Mapping[str, Any]) -> Iterator[bytes]:
 
     pa.set_cpu_count(1)
     count = 0
-    # Not mapped into memory: a file that shrinks meanwhile would end the process.
+    # Not mapped into memory: a file that shrinks meanwhile would crash the process.
     with pa.OSFile(request["path"]) as file, pa.ipc.open_stream(file) as batches:
         for batch in batches:
             count += batch.num_rows
@@ -93,13 +93,13 @@ def _arrow_rows(request: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def _typed_rows(batch: Any, request: Mapping[str, Any]) -> Iterator[bytes]:
-    """The rows of a batch of dictionaries and numbers."""
+    """Yield the rows of a batch of dictionaries and numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     values = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        column.validate(full=True)  # indices inside of the dictionary, text that is UTF-8
+        column.validate(full=True)  # indices within the dictionary, text in UTF-8
         if not pa.types.is_dictionary(column.type):
             values.append(column.to_pylist())
             continue
@@ -113,7 +113,7 @@ def _typed_rows(batch: Any, request: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def _any_rows(batch: Any, request: Mapping[str, Any]) -> Iterator[bytes]:
-    """The rows of a batch of whatever a file holds."""
+    """Yield the rows of a batch with columns of any type."""
     batch.validate()
     for index in range(batch.num_rows):
         try:

@@ -76,36 +76,36 @@ class Reader:
         max_row: int = 64 * MIB,
         keep_bad: bool = False,
     ) -> Iterator[Any]:
-        """The rows of a Parquet file in order, as mappings.
+        """Yield the rows of a Parquet file in order, as mappings.
 
         Args:
-            columns: name → Arrow type of those that are wanted, each of which the file must have; all if None.
-            max_bytes: of all rows as JSON.
-            max_text: of a text in a column that is wanted, in bytes; 0 for no limit.
-            max_row: of a row as JSON, in bytes.
-            keep_bad: a row with text that is not UTF-8, or longer than `max_row`, is an `UnreadableRow`.
+            columns: name → Arrow type of the requested columns, all of which the file must have; every column if None.
+            max_bytes: limit of all rows as JSON.
+            max_text: limit of one text in a requested column, in bytes; 0 for no limit.
+            max_row: limit of one row as JSON, in bytes.
+            keep_bad: yield an `UnreadableRow` for a row that is not UTF-8 or exceeds `max_row`.
 
         Raises:
-            UnreadableError: damaged, not of that shape, or past a limit; rows may have come before.
+            UnreadableError: damaged, of another shape, or beyond a limit; rows may have been yielded before.
         """
         wanted = None if columns is None else dict(columns)
         limits = {"max_rows": max_rows, "max_text": max_text, "max_row": max_row, "keep_bad": keep_bad}
         return self._ask({"path": str(path), "kind": "Parquet", "columns": wanted, **limits}, max_bytes, max_row)
 
     def arrow_rows(self, path: Path, *, max_rows: int, max_bytes: int, max_row: int = 64 * MIB) -> Iterator[Any]:
-        """The rows of an Arrow stream, as `datasets` saves it, in order; see `parquet_rows` with `keep_bad`.
+        """Yield the rows of an Arrow stream, as `datasets` saves it, in order; see `parquet_rows` with `keep_bad`.
 
         Raises:
-            UnreadableError: damaged, or past a limit; rows may have come before.
+            UnreadableError: damaged, or beyond a limit; rows may have been yielded before.
         """
         limits = {"max_rows": max_rows, "max_row": max_row, "keep_bad": True}
         return self._ask({"path": str(path), "kind": "Arrow", **limits}, max_bytes, max_row)
 
     def json_texts(self, path: Path, names: Sequence[str], *, max_bytes: int) -> dict[str, str | None]:
-        """Texts out of the JSON object in a file: the values of these keys, None for a key that it lacks.
+        """Return the texts under these keys of the JSON object in a file; None for a missing key.
 
         Raises:
-            UnreadableError: no JSON object, another type of value, or past a limit.
+            UnreadableError: not a JSON object, a value of another type, or beyond a limit.
         """
         request = {"path": str(path), "kind": "JSON", "names": list(names), "max_bytes": max_bytes}
         [texts] = self._ask(request, max_bytes, max_bytes)
@@ -154,10 +154,10 @@ class Reader:
 def read_parquet_rows(
     path: Path, columns: Mapping[str, str] | None, max_rows: int, max_bytes: int, max_text: int = 0
 ) -> list[dict[str, Any]]:
-    """All rows of one Parquet file; see `Reader.parquet_rows`.
+    """Return all rows of one Parquet file; see `Reader.parquet_rows`.
 
     Raises:
-        UnreadableError: damaged, not of that shape, or past a limit.
+        UnreadableError: damaged, of another shape, or beyond a limit.
     """
     with Reader() as reader:
         return list(reader.parquet_rows(path, columns, max_rows=max_rows, max_bytes=max_bytes, max_text=max_text))
@@ -167,7 +167,7 @@ def _parse(data: bytes) -> tuple[str, Any]:
     try:
         kind, value = json.loads(data, object_hook=_other)
     except (ValueError, TypeError, RecursionError):
-        raise UnreadableError("crashes its reader (it answers nonsense)") from None
+        raise UnreadableError("crashes its reader (a malformed reply)") from None
     return str(kind), value
 
 

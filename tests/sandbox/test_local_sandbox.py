@@ -182,11 +182,11 @@ def test_a_sandbox_opens_by_its_import_path() -> None:
     with open_sandbox(f"{__name__}:Foreign") as sandbox:
         assert sandbox.name == "foreign"
     for path, problem in {
-        f"{__name__}:Boaster": "says it is official, which only `docker` is",
+        f"{__name__}:Boaster": "claims to be official, but only `docker` is",
         f"{__name__}:nothing": "cannot be imported",
         "no.such.module:Sandbox": "cannot be imported",
         f"{__name__}:Path": "lacks prepare, run",
-        "pathlib:Path.cwd": "one of auto, docker, local, or an import path",
+        "pathlib:Path.cwd": "expected auto, docker, local, or an import path",
     }.items():
         with pytest.raises(InputError, match=problem):
             open_sandbox(path)

@@ -161,7 +161,7 @@ def test_image_missing(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> None
     verdict = evaluate_prediction(toy_row, prediction, docker_sandbox, f"sha256:{'0' * 64}")
     assert verdict.status is Status.INFRA_ERROR
     assert "no such image" in verdict.reason().lower()
-    with pytest.raises(InfraError, match=r"lmrbench/nowhere:000000000000 is not here.*LMRBENCH_REGISTRY"):
+    with pytest.raises(InfraError, match=r"lmrbench/nowhere:000000000000 is missing.*LMRBENCH_REGISTRY"):
         docker_sandbox.prepare("lmrbench/nowhere:000000000000")
 
 

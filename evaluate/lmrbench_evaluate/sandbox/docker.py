@@ -1,8 +1,8 @@
-"""Run workspaces in Docker (or Podman, through DOCKER_HOST): one fresh, locked-down container a run.
+"""Run workspaces in Docker (or Podman, through DOCKER_HOST): one fresh, locked-down container per run.
 
-No network, read-only root, tmpfs work folder, an unprivileged user, no capabilities, limits on everything. Nothing is
-mounted, so the daemon may be on another machine. Containers carry the labels below and are always removed: by `run`
-itself, by `close`, and after a crash of the harness by the reaper process.
+A container has no network, a read-only root, work folders in memory, an unprivileged user, no capabilities, and limits
+on memory, processes, disk and files. Nothing is mounted, so the daemon may be on another machine. Containers carry the
+labels below and are always removed: by `run`, by `close`, or by the reaper process if the harness crashes.
 """
 
 import contextlib
@@ -23,20 +23,20 @@ from ..runner import bootstrap
 from .base import START_S, Ended, Limits, Outcome, Sandbox
 from .docker_client import API_TIMEOUT_S, connect, engine_errors
 from .docker_cpu import CpuProbe, cpu_seconds
-from .docker_stream import STDOUT, StreamReader, stream_socket
+from .docker_stream import StreamReader, stream_socket
 from .images import ensure_image
 from .meter import Meter
 from .runner_output import collect_output, make_outcome
 
 RUN_LABEL = "lmrbench.run"
-#: The process that made a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
+#: The process that created a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
 PROCESS_LABEL = "lmrbench.process"
 WORK = "/work"
 USER = "65534:65534"
 
 
 class DockerSandbox(Sandbox):
-    """Containers of one harness process."""
+    """The containers of one harness process."""
 
     name = "docker"
     official = True
@@ -45,10 +45,10 @@ class DockerSandbox(Sandbox):
         """Connect to the daemon.
 
         Args:
-            benchmark: a folder of tasks whose environments can be built as well as the installed ones.
+            benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
 
         Raises:
-            InfraError: none answers.
+            InfraError: no daemon answers.
         """
         self._benchmark = benchmark
         self.run_id = uuid.uuid4().hex
@@ -62,7 +62,7 @@ class DockerSandbox(Sandbox):
 
     def prepare(self, tag: str) -> str:
         """Pull or build the image if it is missing; return its content address."""
-        with engine_errors(f"image {tag}"), self._image_lock:
+        with self._image_lock:
             return ensure_image(self._api(), tag, self._benchmark)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
@@ -87,11 +87,11 @@ class DockerSandbox(Sandbox):
     def container(
         self, image: str, limits: Limits, *, host: Mapping[str, Any], **options: Any
     ) -> Iterator[tuple[Any, str]]:
-        """(client, id) of a locked-down container, made but not started; it is removed at the end of the block.
+        """Create a locked-down container and yield (client, id); start it yourself, it is removed after the block.
 
         Args:
-            host: what is added to the configuration of the host's side, such as tmpfs folders.
-            options: of the container itself, such as its command.
+            host: additions to its host configuration, such as tmpfs folders.
+            options: options of the container itself, such as its command.
         """
         if self._closed:
             raise InfraError("the sandbox was closed")
@@ -108,14 +108,14 @@ class DockerSandbox(Sandbox):
             )
             container = made["Id"]
             try:
-                if self._closed:  # while the container was being made
+                if self._closed:  # while the container was being created
                     raise InfraError("the sandbox was closed")
                 yield api, container
             finally:
                 _remove(api, container)
 
     def close(self) -> None:
-        """Remove all containers of this sandbox; if the daemon does not answer, the reaper waits for it."""
+        """Remove all containers of this sandbox; if the daemon does not answer, leave them to the reaper."""
         self._closed = True
         clean = False
         with contextlib.suppress(InfraError):
@@ -133,7 +133,7 @@ class DockerSandbox(Sandbox):
             reaper.wait(timeout=10)
 
     def _api(self) -> Any:
-        """A client for this thread: `requests` sessions are not made to be shared."""
+        """Return the client of this thread: `requests` sessions must not be shared."""
         if not hasattr(self._threads, "api"):
             self._threads.api = connect()
         return self._threads.api
@@ -142,19 +142,13 @@ class DockerSandbox(Sandbox):
         parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         attached = api.attach_socket(container, params=parameters)
         connection = stream_socket(attached)
-        reader = StreamReader(connection)
-
-        def receive(timeout_s: float) -> list[tuple[bool, bytes]] | None:
-            pieces = reader.read(timeout_s)
-            return None if pieces is None else [(stream == STDOUT, data) for stream, data in pieces]
-
         try:
             api.start(container)
-            # A container that dies at once does not read: the reason comes out below.
+            # A container that dies at once does not read; its output gives the reason.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.settimeout(START_S)
                 connection.sendall(workspace)
-            stdout, log, ended = collect_output(receive, meter, limits)
+            stdout, log, ended = collect_output(StreamReader(connection).read, meter, limits)
             duration = meter.elapsed()
         finally:
             attached.close()
@@ -187,11 +181,11 @@ class DockerSandbox(Sandbox):
 
 
 def tmpfs_options(limits: Limits) -> str:
-    """How a folder that tested code may write to is mounted."""
+    """Return the mount options of a folder that tested code may write to."""
     return f"rw,nosuid,nodev,size={limits.disk_mb}m,mode=1777"
 
 
-def _host_config(api: Any, limits: Limits, more: Mapping[str, Any]) -> Any:
+def _host_config(api: Any, limits: Limits, additions: Mapping[str, Any]) -> Any:
     import docker
 
     memory = limits.memory_mb * 2**20
@@ -206,26 +200,26 @@ def _host_config(api: Any, limits: Limits, more: Mapping[str, Any]) -> Any:
         nano_cpus=1_000_000_000,
         ipc_mode="none",
         oom_score_adj=500,
-        # A daemon that adds an init process by itself would put the runner in reach of signals.
+        # With an init process as process 1, signals from tested code would reach the runner.
         init=False,
         ulimits=[
             docker.types.Ulimit(name="core", soft=0, hard=0),
             docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
         ],
-        # The stream is read live; the daemon must not keep a copy of what tested code prints.
+        # The stream is read live; the daemon must not keep a copy of the output.
         log_config=docker.types.LogConfig(type="none"),
-        **more,
+        **additions,
     )
 
 
 def remove_all(api: Any, run_id: str) -> bool:
-    """Remove all containers with this run's label, running or not; return whether none is left.
+    """Remove all containers of a run, running or not; return whether none is left.
 
     Raises:
         InfraError: the daemon does not answer.
     """
     with engine_errors("Docker engine"):
-        for pause in (0.0, 0.2, 1.0):  # a removal that somebody else began takes its time
+        for pause in (0.0, 0.2, 1.0):  # a removal begun elsewhere takes its time
             time.sleep(pause)
             containers = api.containers(all=True, quiet=True, filters={"label": f"{RUN_LABEL}={run_id}"})
             if not containers:
@@ -236,22 +230,22 @@ def remove_all(api: Any, run_id: str) -> bool:
 
 
 def _remove(api: Any, container: str) -> None:
-    """Remove a container if the daemon can; a failure must not hide what came out of the container."""
+    """Remove a container; a failure must not hide the outcome of its run."""
     import docker.errors
     import requests
 
-    # It is gone, on its way out, or the daemon is: `close` and after it the reaper look again.
+    # The container or the daemon is gone: `close`, and then the reaper, try again.
     with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
         api.remove_container(container, force=True, v=True)
 
 
 def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any]) -> bool:
-    """Whether somebody stopped the container (`docker stop`, `kill`, `rm -f`).
+    """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
 
-    Its exit status does not tell: tested code can lower the runner's CPU limit, so that the kernel kills the runner.
+    The exit status does not tell: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
     """
     started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
-    # The daemon notes the kill just after the end that it brought about.
+    # The daemon records the kill just after the container has ended.
     period = {"since": f"{started:.3f}", "until": f"{finished + 1:.3f}"}
     events = api.events(**period, filters={"container": container, "event": "kill"}, decode=True)
     with contextlib.closing(events):

@@ -36,7 +36,8 @@ def engine_errors(action: str) -> Iterator[None]:
         is_client_error = type(error).__module__.startswith(("docker.", "requests.", "urllib3."))
         if not is_client_error and not isinstance(error, OSError):
             raise
-        text = " ".join(str(error).split()) or type(error).__name__
+        # The daemon's own words, where there are any.
+        text = " ".join(str(getattr(error, "explanation", "") or error).split()) or type(error).__name__
         # The client wraps the message of the operating system in two or three layers of its own.
         system = re.search(r"\w+Error\(\d+, '([^']+)'\)", text)
         raise InfraError(f"{action}: {system[1] if system else text[:300]}") from error

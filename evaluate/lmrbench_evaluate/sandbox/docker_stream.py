@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-STDOUT = 1
+_STDOUT = 1
 _HEADER_BYTES = 8
 _READ_BYTES = 1 << 18
 
@@ -26,10 +26,11 @@ class StreamReader:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._header = bytearray()
-        self._stream = self._rest = 0
+        self._is_stdout = False
+        self._rest = 0
 
-    def read(self, timeout_s: float) -> list[tuple[int, bytes]] | None:
-        """Wait for data and return it as (stream, data); empty if nothing arrived in time, None at the end."""
+    def read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
+        """Wait for data and return it as (is stdout, data); empty if nothing arrived in time, None at the end."""
         self._connection.settimeout(timeout_s)
         try:
             chunk = memoryview(self._connection.recv(_READ_BYTES))
@@ -39,11 +40,11 @@ class StreamReader:
             return None
         if not chunk:
             return None
-        pieces = []
+        pieces: list[tuple[bool, bytes]] = []
         while chunk:
             if self._rest:
                 data = bytes(chunk[: self._rest])
-                pieces.append((self._stream, data))
+                pieces.append((self._is_stdout, data))
                 self._rest -= len(data)
                 chunk = chunk[len(data) :]
                 continue
@@ -51,12 +52,13 @@ class StreamReader:
             self._header += chunk[:missing]
             chunk = chunk[missing:]
             if len(self._header) == _HEADER_BYTES:
-                self._stream, self._rest = self._header[0], int.from_bytes(self._header[4:], "big")
+                self._is_stdout = self._header[0] == _STDOUT
+                self._rest = int.from_bytes(self._header[4:], "big")
                 self._header.clear()
         return pieces
 
-    def pieces(self, deadline: float) -> Iterator[tuple[int, bytes]]:
-        """Yield (stream, data) until the end.
+    def pieces(self, deadline: float) -> Iterator[tuple[bool, bytes]]:
+        """Yield (is stdout, data) until the end.
 
         Args:
             deadline: in `time.monotonic()`.

@@ -1,7 +1,10 @@
 """Run workspaces in a child process of this machine: rlimits, a scrubbed environment, a temporary folder.
 
-Not a security boundary: tested code runs as this user and can reach files and network. For machines without an engine
-and for quick work on tasks one trusts; results say `local` and no leaderboard takes them.
+This is not a security boundary: tested code runs as this user and can reach files and network. It serves machines
+without an engine and quick work on trusted tasks; results say `local`, and no leaderboard accepts them.
+
+Starting and killing the child is `base.child`'s job. The rest differs from other children: the run is limited by CPU
+time that `meter` measures from outside, and by rlimits that are set after the workspace has been unpacked.
 """
 
 import contextlib
@@ -30,22 +33,22 @@ from .base import START_S, Ended, Limits, Outcome, Sandbox
 from .meter import Meter
 from .runner_output import collect_output, make_outcome
 
-#: Carried in the environment of everything that a run starts, so that stragglers can be found.
+#: An environment variable of all processes of a run, by which stragglers are found.
 _MARK = "LMRBENCH_LOCAL_SANDBOX"
 _log = logging.getLogger(__name__)
 
 
 class LocalSandbox(Sandbox):
-    """Child processes of one harness process."""
+    """The child processes of one harness process."""
 
     name = "local"
     official = False
 
     def __init__(self, benchmark: Path | None = None) -> None:
-        """Start nothing yet.
+        """Prepare the sandbox; no process is started yet.
 
         Args:
-            benchmark: a folder of tasks whose environments are known as well as the installed ones.
+            benchmark: a folder of tasks whose environments are known in addition to the installed ones.
         """
         self._benchmark = benchmark
         self._running: set[str] = set()
@@ -77,7 +80,7 @@ class LocalSandbox(Sandbox):
                 "run `pip install 'lmrbench-data[local]'` or start Docker"
             )
         if other:
-            _log.warning("this Python has %s; results may differ from the image's", ", ".join(other))
+            _log.warning("this Python has %s; results may differ from those in the image", ", ".join(other))
         return "; ".join(found)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
@@ -93,7 +96,7 @@ class LocalSandbox(Sandbox):
                 return self._run(workspace, limits, folder, mark)
             finally:
                 kill_marked(mark)
-                # Not `shutil.rmtree`: tested code can nest folders deeper than Python recurses.
+                # Not `shutil.rmtree`: tested code can nest folders more deeply than Python recurses.
                 subprocess.run(["rm", "-rf", str(folder)], stderr=subprocess.DEVNULL, check=False)
         except OSError as error:
             raise InfraError(f"local sandbox: {error}") from error
@@ -102,7 +105,7 @@ class LocalSandbox(Sandbox):
                 self._running.discard(mark)
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill all runs."""
         with self._lock:
             self._closed = True
             marks = list(self._running)
@@ -158,7 +161,7 @@ def _read(process: subprocess.Popen[bytes], meter: Meter, limits: Limits) -> tup
 
 
 def kill_marked(mark: str) -> None:
-    """Kill every process that a run left behind, also those that left its session (Linux; elsewhere they time out)."""
+    """Kill every process of a run, including those that left its session (Linux; elsewhere they time out)."""
     for _ in range(5):
         found = False
         for process in _marked(mark):
@@ -171,7 +174,7 @@ def kill_marked(mark: str) -> None:
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """The processes that a run started, as far as this user may read their environment."""
+    """Yield the processes of a run whose environment this user may read."""
     needle = f"{_MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError, ValueError):
@@ -180,7 +183,7 @@ def _marked(mark: str) -> Iterator[int]:
 
 
 def _cpu_seconds(runner: int, mark: str) -> float:
-    """CPU seconds of a run so far: of the processes that live, and of those that these have waited for (Linux)."""
+    """Return the CPU seconds of a run so far: of its live processes and those that they have waited for (Linux)."""
     ticks = 0
     for process in {runner, *_marked(mark)}:
         with contextlib.suppress(OSError):
@@ -190,10 +193,10 @@ def _cpu_seconds(runner: int, mark: str) -> float:
 
 
 def _share(seconds: float) -> float:
-    """The share of a processor that a process of this machine gets which spins for so long."""
-    # In a session of its own, as a run is: schedulers share the machine between sessions.
+    """Let a process spin for some seconds and return the share of a processor that it got."""
+    # In a session of its own, like a run: schedulers divide the machine between sessions.
     command = [sys.executable, "-I", "-S", "-c", probe(), str(seconds)]
     try:
         return float(subprocess.run(command, capture_output=True, check=True, start_new_session=True).stdout)
     except (OSError, subprocess.SubprocessError):
-        return 1.0  # tested code is not kept here from taking all processes: this must not excuse it
+        return 1.0  # tested code may have used up all processes: that must not excuse it

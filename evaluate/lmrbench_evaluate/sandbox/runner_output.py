@@ -23,7 +23,7 @@ def collect_output(
     while ended is None:
         rest = meter.rest()
         if rest <= 0:
-            ended = meter.look()
+            ended = meter.check()
             continue
         pieces = receive(rest)
         if pieces is None:

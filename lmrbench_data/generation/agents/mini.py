@@ -12,7 +12,7 @@ from ...base.child import Child, clean_environment
 from ...base.errors import InputError
 from ...base.extras import need
 from .base import LOOK_S, OUTPUT, TIME_LIMIT, Agent, Job
-from .doors import outer_door
+from .endpoints import host_endpoint
 from .relay import STEP_LIMIT
 
 NAME = "mini-swe-agent"
@@ -46,7 +46,7 @@ class MiniSweAgent(Agent):
         log = job.trajectory / OUTPUT
         # Among its records, so that the next run removes it with them after a kill.
         place = tempfile.TemporaryDirectory(prefix="home-", dir=job.trajectory.resolve())
-        with outer_door(job.relay) as (url, key), place as home:
+        with host_endpoint(job.relay) as (url, key), place as home:
             environment = clean_environment(*_DOCKER_VARIABLES)
             path = [*self._path, *filter(None, [environment.get("PYTHONPATH")])]
             environment |= {
