@@ -35,7 +35,7 @@ def open_sandbox(kind: str, benchmark: Path | None = None) -> Sandbox:
         except InfraError as error:
             if kind == "docker":
                 raise
-            _log.warning("%s", error)
+            _log.warning("%s; using the `local` sandbox", error)
             kind = "local"
     if kind == "local":
         _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")

@@ -106,9 +106,8 @@ def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
             connection.sendall(json.dumps({**line, "body": body}).encode() + b"\n")
 
     def serve(lines: Iterator[bytes]) -> None:
-        with contextlib.suppress(
-            OSError, ValueError, RuntimeError
-        ):  # the stream ends, holds nonsense, or the pool has been shut down
+        # The stream breaks or holds nonsense, or the pool has been shut down.
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
             for line in lines:
                 asked = _request(line)
                 while not turns.acquire(timeout=_LOOK_S):
