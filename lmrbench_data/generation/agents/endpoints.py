@@ -65,7 +65,7 @@ def host_endpoint(relay: Relay) -> Iterator[tuple[str, str]]:
         do_GET = do_POST = relay
 
         def log_message(self, *_: Any) -> None:
-            """Nothing on stderr."""
+            """Write nothing to stderr."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -85,7 +85,7 @@ def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
     Raises:
         InfraError: the server in the box did not start.
     """
-    program = Path(__file__).with_name("inside.py").read_text(encoding="utf-8")
+    program = Path(__file__).with_name("box_server.py").read_text(encoding="utf-8")
     command = ["python", "-I", "-u", "-c", program, str(PORT), str(MAX_REQUEST_BYTES)]
     _, connection = box.start(command, user=_RELAY_USER)
     reader = StreamReader(connection)
