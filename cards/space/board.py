@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from base.names import Owned, look_alikes
+from base.ranking import RANKED_BY, ranking_level
+from base.shares import Share
 from grid import Grid, make_grid
-from names import Owned, look_alikes
-from ranking import RANKED_BY, ranking_level
 from results_dataset import Published, Snapshot
 from scored_models import ScoredModel, Task
-from shares import Share
 from submitted_run import SubmittedModel
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ranking import REPRODUCED, ranking_level
+from base.ranking import REPRODUCED, ranking_level
 from scored_models import ScoredModel, Task
 from submitted_run import JUDGED, Instance, Paper
 

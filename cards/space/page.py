@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from base.names import is_invisible
 from board import Board, Ranked
 from charts import make_profile, make_scatter
 from grid import MAX_COLUMNS
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from names import is_invisible
 from results_dataset import Snapshot
 from submitted_run import JUDGED
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
+from base.limited_reader import Reader
+from base.names import PLAIN, child_path
 from huggingface_hub import HfApi, constants, errors
 from huggingface_hub.hf_api import RepoFile
-from limited_reader import Reader
-from names import PLAIN, child_path
 from submitted_run import Damaged, SubmittedRun, read_run
 
 #: The name of a repository on the Hub.

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from names import Owned
-from ranking import ranking_key, ranking_level
+from base.names import Owned
+from base.ranking import ranking_key, ranking_level
 from results_dataset import Published, Record
 from submitted_run import Paper, SubmittedModel, SubmittedRun
 

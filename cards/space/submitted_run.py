@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from limited_reader import Reader, UnreadableError
-from ranking import RANKED_BY
+from base.limited_reader import Reader, UnreadableError
+from base.ranking import RANKED_BY
 
 VERSION = re.compile(r"\d{1,6}\.\d{1,6}\.\d{1,6}")
 STATUSES = ("passed", "failed", "error", "timeout", "oom", "malformed", "infra_error")

@@ -1,254 +1,211 @@
-"""Call a function on a stranger's text in a child process, which is killed if it takes too long or too much memory.
+"""Run a child process with pipes, deadlines and resource limits, and kill it with its whole process group.
 
-Python's parser holds the interpreter's lock while it works, so that nothing inside the process can stop it. Children
-are kept and used again, one for each thread that calls; each ends with the pipe that it reads from.
+The child sets the limits itself before it reads any input: code between fork and exec is unsafe in a threaded process.
+This module imports nothing from the package, because the leaderboard Space has a copy of it.
 """
 
-import atexit
 import contextlib
-import importlib
-import json
 import math
 import os
 import select
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, BinaryIO, Self
 
-from .errors import InfraError, LMRBenchError
-from .source import MalformedAnswerError, SourceError
-
-#: Of one call: seconds of CPU time. An ordinary answer takes milliseconds; the worst that parses takes seconds.
-CPU_S = 10
-#: Of one call: seconds by the clock, should the machine have no time for the child.
-WALL_S = 120
-#: Of a child, where the system has such a limit (macOS has none).
-MEMORY_BYTES = 2 * 1024**3
-MAX_IDLE = 4
-_Result = TypeVar("_Result")
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from lmrbench_data.base.child import serve; serve()"
+_READ_BYTES = 2**20
+#: Enough to run programs and import libraries; no token.
+_KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "TMPDIR")
 
 
-def call_killable(function: Callable[..., _Result], *arguments: Any) -> _Result:
-    """`function(*arguments)`, worked out in a child.
+class Child:
+    """A process in a session of its own; a context manager that kills it and everything in its process group.
 
-    Args:
-        function: a function of one of our packages; what it takes and returns is JSON.
+    A Ctrl-C in the terminal does not reach it: the parent decides when it ends.
 
-    Raises:
-        MalformedAnswerError: the function raised a SourceError, or the child met a limit or crashed.
-        InfraError: no child could be started, or the machine had no time for it.
+    Attributes:
+        process: the process, whose pipes stdout and stderr may be read directly.
     """
-    package = sys.modules[function.__module__.partition(".")[0]]
-    question = {
-        "root": str(Path(str(package.__file__)).resolve().parents[1]),
-        "module": function.__module__,
-        "name": function.__qualname__,
-        "arguments": arguments,
-    }
-    child = _children.take()
-    try:
-        reply = child.ask(question)
-    except BaseException:
-        child.kill()
-        raise
-    _children.put_back(child)
-    if "malformed" in reply:
-        raise MalformedAnswerError(reply["malformed"])
-    if "bug" in reply:
-        raise RuntimeError(reply["bug"])
-    result: _Result = reply["result"]
-    return result
 
-
-class _Child:
-    """A process that answers one question after the other."""
-
-    def __init__(self) -> None:
-        root = str(Path(__file__).resolve().parents[2])
-        try:
-            # A session of its own: Ctrl-C in a terminal is for us, and we decide when the child ends.
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, root],
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise InfraError(f"no process to parse answers in: {error.strerror}; free memory or processes") from error
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._questions, self._replies = self._process.stdin.fileno(), self._process.stdout.fileno()
-        os.set_blocking(self._questions, False)
-
-    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        """The reply to a question.
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        folder: Path | None = None,
+        stdout: IO[bytes] | int = subprocess.PIPE,
+        stderr: int = subprocess.DEVNULL,
+    ) -> None:
+        """Start the process.
 
         Raises:
-            MalformedAnswerError: the child died of the question.
-            InfraError: it died of something else.
+            OSError: the system cannot start it.
         """
-        until = time.monotonic() + WALL_S
-        try:
-            self._send(_framed(question), until)
-            reply = self._receive(until)
-        except OSError:  # the pipe broke: it is dead
-            reply = None
-        if reply is not None:
-            return reply
-        ended = self._process.wait()
-        if ended == -signal.SIGXCPU:
-            raise MalformedAnswerError(f"Python's parser needs more than {CPU_S} s for the answer")
-        if ended in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL):
-            raise MalformedAnswerError(f"Python's parser crashes on the answer ({signal.Signals(-ended).name})")
-        raise InfraError(f"the process that parses answers ended by itself (status {ended}); is memory short?")
+        self.process = subprocess.Popen(
+            command,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
+        assert self.process.stdin is not None
+        os.set_blocking(self.process.stdin.fileno(), False)
+        self._buffer = bytearray()
+        self._killed = False
 
-    def _send(self, data: bytes, until: float) -> None:
-        rest = memoryview(data)
+    def __enter__(self) -> Self:
+        """Return the child itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it."""
+        self.kill()
+
+    def is_running(self) -> bool:
+        """Return whether the process has not ended."""
+        return self.process.poll() is None
+
+    def send(self, data: bytes, deadline: float) -> None:
+        """Write to stdin.
+
+        Args:
+            deadline: in `time.monotonic()`.
+
+        Raises:
+            BrokenPipeError: the child does not read any more.
+            TimeoutError: the child did not read everything in time.
+        """
+        assert self.process.stdin is not None
+        pipe, rest = self.process.stdin.fileno(), memoryview(data)
         while rest:
-            _wait(self._questions, select.POLLOUT, until)
-            rest = rest[os.write(self._questions, rest) :]
+            _wait(pipe, select.POLLOUT, deadline)
+            rest = rest[os.write(pipe, rest) :]
 
-    def _receive(self, until: float) -> dict[str, Any] | None:
-        """The next message; None at the end."""
-        size = int.from_bytes(self._read(8, until) or bytes(8), "big")
-        data = self._read(size, until) if size else b""
-        return json.loads(data) if data else None
+    def close_stdin(self) -> None:
+        """Let the child read the end of its input."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
 
-    def _read(self, size: int, until: float) -> bytes:
-        """So many bytes; none if the pipe ends before."""
-        data = bytearray()
-        while len(data) < size:
-            _wait(self._replies, select.POLLIN, until)
-            piece = os.read(self._replies, size - len(data))
+    def read_frame(self, max_bytes: int, deadline: float) -> bytes | None:
+        """Return the next frame that the child wrote to stdout; None at the end of the stream.
+
+        Raises:
+            OverflowError: the frame is larger than `max_bytes`.
+            TimeoutError: the frame did not arrive in time.
+        """
+        header = self._read(8, deadline)
+        size = int.from_bytes(header, "big")
+        if size > max_bytes:
+            raise OverflowError(f"a frame of {size} bytes")
+        data = self._read(size, deadline)
+        return data if len(header) == 8 and len(data) == size else None
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        """Return `size` bytes; fewer at the end of the stream."""
+        assert self.process.stdout is not None
+        pipe = self.process.stdout.fileno()
+        while len(self._buffer) < size:
+            _wait(pipe, select.POLLIN, deadline)
+            piece = os.read(pipe, _READ_BYTES)
             if not piece:
-                return b""
-            data += piece
-        return bytes(data)
-
-    def alive(self) -> bool:
-        return self._process.poll() is None
+                break
+            self._buffer += piece
+        data = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return data
 
     def kill(self) -> None:
-        self._process.kill()
-        self.close()
-
-    def close(self) -> None:
-        """End it: without questions it stops by itself."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
+        """Kill the process group, close the pipes and wait for the process."""
+        if self._killed:  # its number may belong to another process by now
+            return
+        self._killed = True
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM if only a zombie is left
+            os.killpg(self.process.pid, signal.SIGKILL)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
                     pipe.close()
-        self._process.wait()
+        self.process.wait()
 
 
-def _wait(pipe: int, event: int, until: float) -> None:
-    """Wait for a pipe, without a thread that watches the clock: starting one costs more than an ordinary answer.
-
-    Raises:
-        InfraError: the clock has run out.
-    """
+def _wait(pipe: int, event: int, deadline: float) -> None:
+    """Wait for a pipe without a thread that watches the clock: starting one costs more than an ordinary answer."""
     poll = select.poll()
     poll.register(pipe, event)
-    if not poll.poll(max(0.0, until - time.monotonic()) * 1000):
-        raise InfraError(f"an answer was not parsed within {WALL_S} s: the machine is too busy; use fewer workers")
+    if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        raise TimeoutError
 
 
-class _Children:
-    """Those that are idle."""
-
-    def __init__(self) -> None:
-        self.reset()
-        atexit.register(self.close)
-        if hasattr(os, "register_at_fork"):  # two processes must not talk into one pipe
-            os.register_at_fork(after_in_child=self.reset)
-
-    def reset(self) -> None:
-        self._lock = threading.Lock()
-        self._idle: list[_Child] = []
-
-    def take(self) -> _Child:
-        while True:
-            with self._lock:
-                child = self._idle.pop() if self._idle else None
-            if child is None:
-                return _Child()
-            if child.alive():
-                return child
-            child.close()
-
-    def put_back(self, child: _Child) -> None:
-        with self._lock:
-            if len(self._idle) < MAX_IDLE:
-                self._idle.append(child)
-                return
-        child.close()
-
-    def close(self) -> None:
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for child in idle:
-            child.kill()
+def clean_environment(*more: str) -> dict[str, str]:
+    """Return the environment variables that every child needs, and those named by the caller, without any secret."""
+    return {name: os.environ[name] for name in (*_KEPT, *more) if name in os.environ}
 
 
-_children = _Children()
+def describe_status(status: int) -> str:
+    """Describe how a process ended, given its return code from `subprocess`."""
+    if status == -signal.SIGXCPU:
+        return "CPU time limit"
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
+
+
+def frame(data: bytes) -> bytes:
+    """Return data as it is sent through a pipe: its length in eight bytes, then the data."""
+    return len(data).to_bytes(8, "big") + data
 
 
 # --- in the child -----------------------------------------------------------------------------------------------------
 
 
-def serve() -> None:
-    """Answer questions from standard input until it ends."""
+def take_stdout() -> BinaryIO:
+    """Return a private stream to the parent; whatever else is printed goes to stderr."""
+    stream = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return stream
+
+
+def receive_frame() -> bytes | None:
+    """Return the next frame from stdin; None at the end."""
+    header = sys.stdin.buffer.read(8)
+    data = sys.stdin.buffer.read(int.from_bytes(header, "big"))
+    return data if len(header) == 8 and len(data) == int.from_bytes(header, "big") else None
+
+
+def limit_resources(memory_bytes: int, *, writes_files: bool = True) -> None:
+    """Limit the address space of this process, where the system can (macOS cannot), and switch off core dumps.
+
+    Args:
+        writes_files: False also keeps it from writing to any file.
+    """
     import resource
 
-    questions, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing that is called can write into the replies
-    # macOS refuses it; a core dump of a crash would be of no use.
-    for limit, most in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CORE, 0)):
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(limit, (most, resource.getrlimit(limit)[1]))
-    while (question := _read(questions)) is not None:
-        spent = math.ceil(time.process_time())
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_CPU, (spent + CPU_S, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-        replies.write(_framed(_answer(question)))
-        replies.flush()
+    _set_limit(resource.RLIMIT_AS, memory_bytes)
+    _set_limit(resource.RLIMIT_CORE, 0)
+    if not writes_files:
+        _set_limit(resource.RLIMIT_FSIZE, 0)
 
 
-def _answer(question: dict[str, Any]) -> dict[str, Any]:
-    if question["root"] not in sys.path:
-        sys.path.append(question["root"])
-    try:
-        function = getattr(importlib.import_module(question["module"]), question["name"])
-        return {"result": function(*question["arguments"])}
-    except SourceError as error:
-        return {"malformed": str(error)}
-    except (MemoryError, RecursionError) as error:
-        return {"malformed": f"cannot be parsed: {type(error).__name__}"}
-    except LMRBenchError:
-        raise
-    except Exception as error:
-        return {"bug": f"{type(error).__name__}: {error}"}
+def limit_cpu(seconds: float) -> None:
+    """Let this process use this much more CPU time; then SIGXCPU ends it. A later call sets a new limit."""
+    import resource
+
+    _set_limit(resource.RLIMIT_CPU, math.ceil(time.process_time() + seconds), can_be_raised=True)
 
 
-def _framed(message: dict[str, Any]) -> bytes:
-    """A message as it goes through a pipe: its length in eight bytes, and itself."""
-    data = json.dumps(message).encode("ascii")
-    return len(data).to_bytes(8, "big") + data
+def _set_limit(kind: int, limit: int, *, can_be_raised: bool = False) -> None:
+    import resource
 
-
-def _read(pipe: IO[bytes]) -> dict[str, Any] | None:
-    """The next message; None at the end."""
-    size = int.from_bytes(pipe.read(8) or bytes(8), "big")
-    data = pipe.read(size) if size else b""
-    if not data or len(data) < size:
-        return None
-    message: dict[str, Any] = json.loads(data)
-    return message
+    hard = resource.getrlimit(kind)[1]
+    soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(kind, (soft, hard if can_be_raised else soft))

@@ -84,7 +84,7 @@ def image(
 
     Example: lmrbench agent image openhands
     """
-    from lmrbench_evaluate.sandbox.docker import connect, engine_errors
+    from lmrbench_evaluate.sandbox.docker_client import connect
 
     from ..generation.agents.agent_image import agent_image, build_agent_image
     from ..loader import load_rows
@@ -93,8 +93,7 @@ def image(
     api, built = connect(), {}
     for item in images:
         say(f"building {item.tag}: about {item.disk_mb / 1000:.1f} GB of disk beside {item.base}")
-        with engine_errors(f"building {item.tag}"):
-            built[item.tag] = build_agent_image(api, agent, item.base, network=network)
+        built[item.tag] = build_agent_image(api, agent, item.base, network=network)
     if as_json:
         print_json(built)
     else:

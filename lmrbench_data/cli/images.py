@@ -106,7 +106,7 @@ def _chosen(names: list[str] | None, benchmark: Path | None) -> list[Any]:
 
 
 def _connect() -> Any:
-    from lmrbench_evaluate.sandbox.docker import connect
+    from lmrbench_evaluate.sandbox.docker_client import connect
 
     return connect()
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.child import MAX_IDLE, call_killable
+from ..base.child_calls import MAX_IDLE, call_on_answer
 from ..base.progress import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
@@ -209,6 +209,6 @@ def _check(completion: Completion, goal_function: str) -> tuple[bool, dict[str, 
     if completion.problem:
         return False, {"problem": completion.problem}
     try:
-        return True, {"tolerated": call_killable(tolerated, completion.text, goal_function)}
+        return True, {"tolerated": call_on_answer(tolerated, completion.text, goal_function)}
     except MalformedAnswerError as error:
         return False, {"problem": one_line(error)[:300]}

@@ -10,7 +10,7 @@ from ..base.source import parse
 def tolerated(answer: str, goal_function: str) -> list[str]:
     """Return the parts of an answer that nobody asked for: `thoughts`, `fences`, `prose`, `more than the function`.
 
-    Read by the extractor of evaluation; for `call_killable`, because models write what they like.
+    Read by the extractor of evaluation; for `call_on_answer`, because models write what they like.
 
     Raises:
         SourceError: the answer cannot be used at all.

@@ -1,72 +1,59 @@
-"""Turn a PDF into what a prompt carries: pages, blocks and lines with their sizes (PyMuPDF), or Markdown (pymupdf4llm).
+"""Turn a PDF into text for a prompt: pages, blocks and lines with font sizes (PyMuPDF), or Markdown (pymupdf4llm).
 
-Text is read column by column; a word that a line end broke in two is whole again; formulas stay as PyMuPDF extracts
-them. Sizes of letters stay with the lines, so that headings can be told. A PDF is a stranger's file: it is read in a
-child process with limits on time and memory.
+Text is read column by column; words broken by a line end are joined; formulas stay as PyMuPDF extracts them. Lines keep
+their font size, which distinguishes headings. A PDF is untrusted: a child process with limits on time and memory reads
+it.
 """
 
-import contextlib
 import itertools
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import InfraError, InputError
+from ..base.child_calls import CallLimits, call_in_child
+from ..base.errors import InputError
 from ..base.extras import need
 
-#: Changes with what is made of a PDF.
+#: Changes whenever the text of a PDF changes.
 PARSER = "2"
-TIMEOUT_S = 300
-CPU_S = 240
-MEMORY_BYTES = 3 * 1024**3
-MAX_OUTPUT = 64 * 1024 * 1024
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from lmrbench_data.papers.parse import serve; serve()"
-#: A block that is wider than this share of the text's width spans both columns.
+LIMITS = CallLimits(cpu_s=240, wall_s=300, memory_bytes=3 * 1024**3, reply_bytes=64 * 1024**2)
+#: A block wider than this share of the text's width spans both columns.
 _WIDE = 0.6
 
 
 def parse_pdf(path: Path, form: str, pages: str = "") -> str:
-    """The text of a PDF.
+    """Return the text of a PDF.
 
     Args:
         form: `pdf-json` or `pdf-markdown`.
         pages: such as `1-9` or `1-9,12`; all by default.
 
     Raises:
-        InputError: damaged, encrypted, without text, or without these pages; the extra `papers` is not installed.
-        InfraError: it cannot be read within the limits.
+        InputError: damaged, encrypted, without text, or without these pages; it cannot be read within the limits of
+            CPU time and memory; the extra `papers` is not installed.
+        InfraError: the machine had no time for it.
     """
     need("papers", "reading a PDF")
     chosen = _page_numbers(pages)
-    question = json.dumps({"path": str(path), "form": form, "pages": chosen})
-    command = [sys.executable, "-I", "-c", _BOOT, str(Path(__file__).resolve().parents[2])]
     try:
-        done = subprocess.run(command, input=question.encode(), capture_output=True, timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        raise InfraError(f"{path}: was not read within {TIMEOUT_S} s") from None
-    if done.returncode or len(done.stdout) > MAX_OUTPUT:
-        raise InputError(f"{path}: cannot be read as a PDF within the limits of time and memory; is it damaged?")
-    reply = json.loads(done.stdout)
-    if "error" in reply:
-        raise InputError(f"{path}: {reply['error']}")
-    return str(reply["text"])
+        return call_in_child(read_pdf, str(path), form, chosen, limits=LIMITS)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _page_numbers(pages: str) -> list[list[int]]:
-    """[first, last] of each part of `1-9,12`.
+    """Return [first, last] for each part of `1-9,12`.
 
     Raises:
-        InputError: not of this form.
+        InputError: malformed.
     """
     parts = []
     for part in filter(None, pages.replace(" ", "").split(",")):
         found = re.fullmatch(r"([1-9]\d{0,4})(?:-([1-9]\d{0,4}))?", part)
         if not found or int(found[2] or found[1]) < int(found[1]):
-            raise InputError(f"pages {pages!r}: give numbers and ranges, such as 1-9,12")
+            raise InputError(f"pages {pages!r}: expected numbers and ranges such as 1-9,12")
         parts.append([int(found[1]), int(found[2] or found[1])])
     return parts
 
@@ -74,23 +61,18 @@ def _page_numbers(pages: str) -> list[list[int]]:
 # --- in the child -----------------------------------------------------------------------------------------------------
 
 
-def serve() -> None:
-    """Answer the question on standard input."""
-    import os
-    import resource
+def read_pdf(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
+    """Return the text of a PDF; for `call_in_child`.
 
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # libraries that print
-    question = json.loads(sys.stdin.buffer.read())
-    for limit, most in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, CPU_S), (resource.RLIMIT_CORE, 0)):
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(limit, (most, resource.getrlimit(limit)[1]))
+    Raises:
+        InputError: it cannot be read, or lacks these pages.
+    """
     try:
-        reply = {"text": _read(**question)}
-    except InputError as error:
-        reply = {"error": str(error)}
-    out.write(json.dumps(reply).encode("ascii"))
-    out.flush()
+        return _read(path, form, pages)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise InputError(f"cannot be read as a PDF ({type(error).__name__}); is it damaged?") from error
 
 
 def _read(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
@@ -100,32 +82,32 @@ def _read(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
     try:
         document: Any = pymupdf.open(path, filetype="pdf")
     except (pymupdf.FileDataError, pymupdf.EmptyFileError, RuntimeError, ValueError):
-        raise InputError("is damaged, or no PDF") from None
+        raise InputError("is damaged or not a PDF") from None
     with document:
-        if not document.is_pdf:  # MuPDF reads web pages, too
-            raise InputError("is damaged, or no PDF")
+        if not document.is_pdf:  # MuPDF also reads web pages
+            raise InputError("is damaged or not a PDF")
         if document.needs_pass:
             raise InputError("is encrypted; save a copy without a password and add that")
         count = document.page_count
         wanted = [number for first, last in pages for number in range(first, last + 1)] or list(range(1, count + 1))
         if not wanted or max(wanted) > count:
-            raise InputError(f"has {count} pages, not the ones asked for")
+            raise InputError(f"has only {count} pages")
         if form == "pdf-markdown":
             import pymupdf4llm
 
             text = str(pymupdf4llm.to_markdown(document, pages=[n - 1 for n in wanted], show_progress=False)).strip()
             if not text:
-                raise InputError("has no text: a scan? Only PDFs with text can be read")
+                raise InputError("contains no text; scanned PDFs cannot be read")
             return text
         parsed = [{"page": number, "blocks": _blocks(document[number - 1])} for number in wanted]
         if not any(page["blocks"] for page in parsed):
-            raise InputError("has no text: a scan? Only PDFs with text can be read")
+            raise InputError("contains no text; scanned PDFs cannot be read")
         title = (document.metadata or {}).get("title") or ""
         return json.dumps({"title": title, "pages": parsed}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _blocks(page: Any) -> list[dict[str, Any]]:
-    """The blocks of text of a page, in the order in which one reads them."""
+    """Return the text blocks of a page in reading order."""
     import pymupdf
 
     flags = pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_LIGATURES & ~pymupdf.TEXT_PRESERVE_IMAGES
@@ -139,7 +121,7 @@ def _blocks(page: Any) -> list[dict[str, Any]]:
                 size = max(span["size"] for span in line["spans"])
                 bold = all(span["flags"] & 16 for span in line["spans"])
                 lines.append({"text": text, "size": round(size, 1), **({"bold": True} if bold else {})})
-        if lines := whole_words(lines):
+        if lines := join_broken_words(lines):
             blocks.append({"lines": lines})
     return blocks
 
@@ -148,10 +130,10 @@ Box = tuple[float, float, float, float]
 
 
 def in_reading_order(blocks: Sequence[tuple[Box, Any]]) -> list[Any]:
-    """Blocks from top to bottom; between two that span the page, first the left column, then the right one.
+    """Sort blocks from top to bottom; between two that span the page, the left column precedes the right one.
 
     Args:
-        blocks: (left, top, right, bottom) and what is there.
+        blocks: (left, top, right, bottom) and the block itself.
     """
     if not blocks:
         return []
@@ -179,8 +161,8 @@ def in_reading_order(blocks: Sequence[tuple[Box, Any]]) -> list[Any]:
     return result
 
 
-def whole_words(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Lines in which a word that a line end broke in two is whole again, on the line where it begins."""
+def join_broken_words(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines with words broken by a line end joined on the line where they begin."""
     result = [dict(line) for line in lines]
     for first, second in itertools.pairwise(result):
         if re.search(r"[a-z]-$", first["text"]) and (rest := re.match(r"[a-z]+\S*", second["text"])):

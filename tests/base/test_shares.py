@@ -68,7 +68,8 @@ def test_one_rule_ranks_a_track_everywhere() -> None:
 def test_the_space_ranks_by_the_same_modules_without_the_package(tmp_path: Path) -> None:
     write_space(tmp_path)
     (tmp_path / "lmrbench_data.py").write_text("raise ImportError('a Space has no such package')\n")
-    code = "import ranking, shares; print(shares.Share(2, 3).interval, ranking.ranking_key('contract', 0.9, 0.1))"
+    code = "from base import ranking, shares; "
+    code += "print(shares.Share(2, 3).interval, ranking.ranking_key('contract', 0.9, 0.1))"
     done = subprocess.run([sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, '.'); {code}"], cwd=tmp_path,
                           capture_output=True, text=True)  # fmt: skip
     assert done.stdout == f"{Share(2, 3).interval} {ranking_key('contract', 0.9, 0.1)}\n", done.stderr

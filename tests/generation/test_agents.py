@@ -27,7 +27,8 @@ from lmrbench_data.generation.agents.relay import Relay
 from lmrbench_data.generation.settings import AgentSettings
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.sandbox.docker import PROCESS, connect
+from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL
+from lmrbench_evaluate.sandbox.docker_client import connect
 from support import warm_cli
 from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bash, calls, solved
 from support.openai_server import Reply, Request, Server
@@ -48,7 +49,7 @@ def containers(process: int) -> list[str]:
     """The agents' containers of one process; tests that run beside this one have others."""
     return [
         item["Id"]
-        for item in connect().containers(all=True, filters={"label": f"{PROCESS}={process}"})
+        for item in connect().containers(all=True, filters={"label": f"{PROCESS_LABEL}={process}"})
         if "end = time" in item["Command"]
     ]
 

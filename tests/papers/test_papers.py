@@ -18,7 +18,7 @@ from lmrbench_data.generation.paper_texts import paper_text
 from lmrbench_data.loader import row_sha256
 from lmrbench_data.papers.fetch import TRIES, fetch_pdf
 from lmrbench_data.papers.paper_cache import PaperStore, paper_key, pdf_url
-from lmrbench_data.papers.parse import in_reading_order, parse_pdf, whole_words
+from lmrbench_data.papers.parse import in_reading_order, join_broken_words, parse_pdf
 from lmrbench_data.tasks.manifest import load_benchmark
 from support import warm_cli
 from support.loopback import LoopbackServer
@@ -82,18 +82,21 @@ def test_pages_are_chosen_and_markdown_has_headings(pdf: Path) -> None:
     markdown = parse_pdf(pdf, "pdf-markdown", "1")
     assert any(line.startswith("#") and "A Method, Part 1" in line for line in markdown.splitlines())
     for pages in ("0", "3-2", "1-", "x", "1;2"):
-        with pytest.raises(InputError, match="give numbers and ranges"):
+        with pytest.raises(InputError, match="expected numbers and ranges"):
             parse_pdf(pdf, "pdf-json", pages)
-    with pytest.raises(InputError, match="has 3 pages"):
+    with pytest.raises(InputError, match="has only 3 pages"):
         parse_pdf(pdf, "pdf-json", "2-9")
 
 
 BAD = {
     "encrypted": (lambda: paper_pdf(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="x"), "is encrypted"),
-    "damaged": (lambda: b"%PDF-1.7\n" + b"\x00garbage" * 100, "is damaged, or no PDF|has no text|has 0 pages"),
-    "a scan": (scan, "has no text: a scan"),
-    "no PDF": (lambda: b"<html>Please log in</html>", "is damaged, or no PDF"),
-    "empty": (lambda: b"", "is damaged, or no PDF"),
+    "damaged": (
+        lambda: b"%PDF-1.7\n" + b"\x00garbage" * 100,
+        "is damaged or not a PDF|no text|only 0 pages",
+    ),
+    "a scan": (scan, "contains no text"),
+    "no PDF": (lambda: b"<html>Please log in</html>", "is damaged or not a PDF"),
+    "empty": (lambda: b"", "is damaged or not a PDF"),
 }
 
 
@@ -131,7 +134,7 @@ def test_reading_order_has_bands_between_what_spans_the_page() -> None:
 
 def test_words_are_whole_and_compounds_keep_their_hyphen() -> None:
     lines = [{"text": text} for text in ("a recur-", "rent net, GPT-", "2 and a log-", "Normal")]
-    assert [line["text"] for line in whole_words(lines)] == ["a recurrent", "net, GPT-", "2 and a log-", "Normal"]
+    assert [line["text"] for line in join_broken_words(lines)] == ["a recurrent", "net, GPT-", "2 and a log-", "Normal"]
 
 
 # --- fetching ---------------------------------------------------------------------------------------------------------
@@ -287,7 +290,7 @@ def test_the_commands(pdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     bad = tmp_path / "bad.pdf"
     bad.write_bytes(b"nothing")
     for arguments, message in (
-        (("add", "simpo-loss", str(bad)), "is damaged, or no PDF"),
+        (("add", "simpo-loss", str(bad)), "is damaged or not a PDF"),
         (("show", "simpo-loss"), "its PDF is not here"),
         (("fetch", "nothing"), "'nothing' is unknown"),
     ):

@@ -1,4 +1,4 @@
-"""A model's answer goes into the goal file in every form models use, means one thing, or is refused with a reason."""
+"""Splice answers into the goal file in every form that models use, or refuse them with a reason."""
 
 import ast
 import contextlib
@@ -69,7 +69,7 @@ BODY = "def scale(values, factor):\n    return [value * factor for value in valu
 
 
 def run(source: str, **names: Any) -> dict[str, Any]:
-    """What executing a spliced file leaves behind."""
+    """Execute a spliced file and return its names."""
 
     class Some:
         @staticmethod
@@ -115,7 +115,7 @@ PLAIN_FORMS = {
 
 
 @pytest.mark.parametrize("form", PLAIN_FORMS)
-def test_forms_that_models_answer_in(form: str) -> None:
+def test_every_form_of_answer_is_spliced(form: str) -> None:
     spliced = splice_function(MASKED, "scale", PLAIN_FORMS[form])
     scope = run(spliced)
     assert scope["scale"]([1.0, -2.0], 3.0) == [3.0, -6.0]
@@ -188,7 +188,7 @@ METHOD_FORMS = {
 
 
 @pytest.mark.parametrize("form", METHOD_FORMS)
-def test_methods_are_put_into_their_class(form: str) -> None:
+def test_methods_go_into_their_class(form: str) -> None:
     spliced = splice_function(METHOD, "Outer.forward", METHOD_FORMS[form])
     modules = {"helper": lambda x: 10 * x, "plain": lambda function: function}
     model = run(spliced.replace("import torch\n", ""), **modules)["model"]

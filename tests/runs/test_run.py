@@ -28,7 +28,8 @@ from lmrbench_evaluate.runs.evaluation import evaluate
 from lmrbench_evaluate.runs.results import log_path, read_facts, read_results
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox.base import Limits, Outcome, Sandbox
-from lmrbench_evaluate.sandbox.docker import LABEL, connect
+from lmrbench_evaluate.sandbox.docker import RUN_LABEL
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from support import warm_cli
 from support.toy import TOY_ANSWER, recorded_rows, write_toy_benchmark
@@ -134,7 +135,7 @@ def assert_no_container(run_id: str) -> None:
     """All containers of a harness are gone within a few seconds."""
     api = connect()
     deadline = time.monotonic() + 20
-    while left := api.containers(all=True, filters={"label": f"{LABEL}={run_id}"}):
+    while left := api.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}):
         assert time.monotonic() < deadline, f"containers left behind: {left}"
         time.sleep(0.1)
 

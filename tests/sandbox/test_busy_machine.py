@@ -24,7 +24,8 @@ from lmrbench_evaluate.runs.evaluation import RunSummary, evaluate
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import meter
 from lmrbench_evaluate.sandbox.base import Limits, Outcome, Sandbox
-from lmrbench_evaluate.sandbox.docker import LABEL, DockerSandbox, connect
+from lmrbench_evaluate.sandbox.docker import RUN_LABEL, DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_batch
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
@@ -32,7 +33,7 @@ from support.toy import TOY_ANSWER
 
 
 def burning(seconds: float) -> str:
-    """A right answer each of whose four calls needs so many seconds of CPU time."""
+    """Return a right answer each of whose four calls needs this many seconds of CPU time."""
     return f"""
 import time
 def scale(values, factor):
@@ -49,7 +50,7 @@ def starved(docker_sandbox: DockerSandbox, toy_row: DatasetRow) -> Iterator[None
     burn = f"import os\nfor _ in range({cores - 1}): os.fork() or exec('while True: pass')\nwhile True: pass"
     api = connect()
     host = api.create_host_config(cpu_shares=9 * 1024 * cores, init=False)
-    labels = {LABEL: docker_sandbox.run_id}  # removed with the sandbox if this process is killed
+    labels = {RUN_LABEL: docker_sandbox.run_id}  # removed with the sandbox if this process is killed
     image = docker_sandbox.prepare(toy_row["docker_image"])
     burner = api.create_container(image, ["python", "-c", burn], host_config=host, labels=labels)["Id"]
     try:
@@ -71,7 +72,7 @@ def test_an_answer_that_waits_for_the_machine_passes(starved: None, try_in_docke
 
 @pytest.mark.docker
 @pytest.mark.timeout(180)
-def test_an_answer_that_the_machine_has_no_time_for_has_no_verdict(
+def test_an_answer_on_an_overloaded_machine_has_no_verdict(
     starved: None, try_in_docker: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(meter, "WALL_LEAST_S", 5.0)
@@ -108,8 +109,8 @@ ENDLESS = {
 @pytest.mark.docker
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("body", ENDLESS)
-def test_no_answer_waits_for_ever(body: str, try_in_docker: Callable[..., Verdict]) -> None:
-    """Where the machine has time, whatever does not end is a timeout: long before it could be an overload."""
+def test_no_answer_waits_forever(body: str, try_in_docker: Callable[..., Verdict]) -> None:
+    """On an idle machine an endless run is a timeout long before it could be an overload."""
     verdict = try_in_docker(f"def scale(values, factor):\n    {body}\n", timeout_s=2)
     assert verdict.status is Status.TIMEOUT, verdict.reason()
     assert verdict.cpu_s is not None
@@ -135,7 +136,7 @@ print(LocalSandbox().run("", sys.stdin.buffer.read(), Limits(2, 256)).ended, flu
 """
 
 
-def test_time_in_which_the_harness_was_stopped_counts_for_nobody() -> None:
+def test_time_while_the_harness_is_stopped_does_not_count() -> None:
     """As after Ctrl-Z, or on a machine that had no time for the harness: the answer has long returned by then."""
     harness = subprocess.Popen([sys.executable, "-c", STOPPED], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert harness.stdin is not None
@@ -153,7 +154,7 @@ def test_time_in_which_the_harness_was_stopped_counts_for_nobody() -> None:
 
 
 def test_a_killed_harness_leaves_no_sleeper(tmp_path: Path) -> None:
-    """Nothing waits for a limit by the clock: the runner sees that nobody reads what it says."""
+    """Nothing waits for a wall-clock limit: the runner notices that its output is not read."""
     harness = subprocess.Popen([sys.executable, "-c", STOPPED], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     noted = tmp_path / "process"
     assert harness.stdin is not None
@@ -183,9 +184,7 @@ def _workspace(body: str) -> bytes:
 
 
 @pytest.mark.timeout(120)
-def test_an_answer_that_sleeps_takes_no_time_from_others_of_its_batch(
-    toy_row: DatasetRow, local_sandbox: Sandbox
-) -> None:
+def test_a_sleeping_answer_takes_no_time_from_others_of_its_batch(toy_row: DatasetRow, local_sandbox: Sandbox) -> None:
     row: Any = {**toy_row, "tests": {**toy_row["tests"], "timeout_s": 2}}
     bodies = ["import time; time.sleep(60)", "while True: pass", "return [value * factor for value in values]"]
     answers = [Prediction("toy-scale", "m", "function", f"def scale(values, factor):\n    {body}\n") for body in bodies]
@@ -206,7 +205,7 @@ class Overloaded(LocalSandbox):
         self._beside_now = 0
         self._counting = threading.Lock()
         self.beside: list[int] = []
-        """Of each second try: the runs beside it."""
+        """The number of parallel runs during each retry."""
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         with self._counting:
@@ -242,7 +241,7 @@ def _run(folder: Path, row: DatasetRow, sandbox: Sandbox) -> tuple[RunSummary, l
     return summary, rows, json.loads((folder / "run.json").read_text())
 
 
-def test_what_the_machine_had_no_time_for_is_tried_again_alone(toy_row: DatasetRow, tmp_path: Path) -> None:
+def test_a_run_on_an_overloaded_machine_is_retried_alone(toy_row: DatasetRow, tmp_path: Path) -> None:
     sandbox = Overloaded(tries=1)
     summary, rows, _ = _run(tmp_path / "run", toy_row, sandbox)
     assert [row["status"] for row in rows] == ["passed"] * 4
@@ -250,7 +249,7 @@ def test_what_the_machine_had_no_time_for_is_tried_again_alone(toy_row: DatasetR
     assert summary.infra_errors == 0
 
 
-def test_an_overloaded_machine_is_nobodys_fault_and_every_report_says_so(toy_row: DatasetRow, tmp_path: Path) -> None:
+def test_every_report_mentions_an_overloaded_machine(toy_row: DatasetRow, tmp_path: Path) -> None:
     summary, rows, facts = _run(tmp_path / "run", toy_row, Overloaded(tries=9))
     assert {row["status"] for row in rows} == {"infra_error"}
     assert "overloaded" in summary.stopped  # the next answer would fare no better

@@ -19,7 +19,8 @@ from lmrbench_data.base.errors import InfraError
 from lmrbench_data.loader import File
 from lmrbench_evaluate.rebuild.workspace import workspace_tar
 from lmrbench_evaluate.sandbox.base import Ended, Limits, Outcome
-from lmrbench_evaluate.sandbox.docker import LABEL, DockerSandbox, connect
+from lmrbench_evaluate.sandbox.docker import RUN_LABEL, DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.verdict.verdict import Verdict
 
 pytestmark = pytest.mark.docker
@@ -74,7 +75,7 @@ def scale(values, factor): ...
 
 
 class TestFromInside:
-    """What a candidate finds out about its container."""
+    """A candidate's view of its container."""
 
     @pytest.fixture
     def seen(self, try_in_docker: Callable[..., Verdict]) -> dict[str, Any]:
@@ -82,7 +83,7 @@ class TestFromInside:
         [line] = [line for line in log.splitlines() if line.startswith("SEEN ")]
         return dict(json.loads(line.removeprefix("SEEN ")))
 
-    def test_nobody_without_any_privilege(self, seen: dict[str, Any]) -> None:
+    def test_an_unprivileged_user(self, seen: dict[str, Any]) -> None:
         for status in (seen["status"], seen["runner"]):
             assert set(status["Uid"].split()) == set(status["Gid"].split()) == {"65534"}
             for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
@@ -104,7 +105,7 @@ class TestFromInside:
         for folder in ("/tmp", "/work"):
             assert {"nosuid", "nodev"} <= set(options[folder].split(","))
 
-    def test_nothing_of_the_machine_is_mounted(self, seen: dict[str, Any]) -> None:
+    def test_no_folder_of_the_host_is_mounted(self, seen: dict[str, Any]) -> None:
         own = ("/proc", "/dev", "/sys", "/etc/resolv.conf", "/etc/hostname", "/etc/hosts", "/tmp", "/work")
         for mount in seen["mounts"]:
             path = mount.split()[0]
@@ -118,7 +119,7 @@ class TestFromInside:
         assert seen["core"] == [0, 0]
         assert seen["files"] == [1024, 1024]
 
-    def test_environment_tells_nothing_of_the_harness(self, seen: dict[str, Any]) -> None:
+    def test_the_environment_reveals_nothing_of_the_harness(self, seen: dict[str, Any]) -> None:
         allowed = {"PATH", "HOSTNAME", "HOME", "LANG", "TMPDIR", "GPG_KEY"}
         names = {name for name in seen["environment"] if not name.startswith(("PYTHON_", "OMP_", "MKL_", "OPENBLAS_"))}
         assert names <= allowed
@@ -135,7 +136,7 @@ def _workspace(body: str) -> bytes:
 
 
 def _containers(run_id: str) -> list[str]:
-    return [container["Id"] for container in connect().containers(all=True, filters={"label": f"{LABEL}={run_id}"})]
+    return [container["Id"] for container in connect().containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"})]
 
 
 def _until(condition: Callable[[], bool], seconds: float = 15) -> bool:
@@ -203,9 +204,7 @@ def test_close_during_runs(own_sandbox: DockerSandbox, image: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["kill", "stop", "remove"])
-def test_a_container_stopped_from_outside_is_no_fault_of_the_code(
-    how: str, own_sandbox: DockerSandbox, image: str
-) -> None:
+def test_a_container_stopped_from_outside_is_an_infra_error(how: str, own_sandbox: DockerSandbox, image: str) -> None:
     thread = _Background(own_sandbox, image, "import time; time.sleep(50)")
     assert _until(lambda: bool(_running(own_sandbox.run_id)))
     [container] = _containers(own_sandbox.run_id)
@@ -221,10 +220,10 @@ def test_a_container_stopped_from_outside_is_no_fault_of_the_code(
 
 
 def _running(run_id: str) -> list[Any]:
-    return list(connect().containers(filters={"label": f"{LABEL}={run_id}", "status": "running"}))
+    return list(connect().containers(filters={"label": f"{RUN_LABEL}={run_id}", "status": "running"}))
 
 
-def test_an_image_that_cannot_run_is_no_fault_of_the_code(own_sandbox: DockerSandbox) -> None:
+def test_an_image_that_cannot_run_is_an_infra_error(own_sandbox: DockerSandbox) -> None:
     missing = f"sha256:{'0' * 64}"
     with pytest.raises(InfraError, match=r"(?i)no such image"):
         own_sandbox.run(missing, _workspace("return 1"), Limits(60, 256))

@@ -14,7 +14,7 @@ import pytest
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, load_environments
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.sandbox.docker import connect
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id, push_image
 from support.toy import IN_CI
 
@@ -97,7 +97,7 @@ def test_round_trip_through_a_registry(
 
 
 @pytest.mark.docker
-def test_unknown_image_is_the_machinerys_fault_and_says_what_to_do(api: Any) -> None:
+def test_an_unknown_image_is_an_infra_error_that_says_what_to_do(api: Any) -> None:
     with pytest.raises(InfraError, match="LMRBENCH_REGISTRY"):
         ensure_image(api, "lmrbench/torch-cpu:000000000000")
 
@@ -113,7 +113,7 @@ def test_push_without_a_registry_or_an_image(api: Any, tiny: Environment, monkey
 
 
 @pytest.mark.docker
-def test_a_build_that_fails_says_at_which_step(api: Any, tiny: Environment) -> None:
+def test_a_failed_build_names_the_step(api: Any, tiny: Environment) -> None:
     (tiny.folder / "Dockerfile").write_text("FROM scratch\nCOPY missing /missing\n")
     with pytest.raises(InfraError, match="missing"):
         build_image(api, tiny)

@@ -100,7 +100,7 @@ def test_no_process_is_left(pause: int, ended: Ended, local_sandbox: Sandbox, ow
     assert _processes_below(own_folder) == []
 
 
-def test_close_ends_what_runs(own_folder: Path) -> None:
+def test_close_ends_all_runs(own_folder: Path) -> None:
     sandbox = LocalSandbox()
     failures: list[Exception] = []
 
@@ -145,7 +145,7 @@ def test_no_process_of_an_ordinary_user_is_left(docker_sandbox: Sandbox, toy_row
     assert alive == 2  # the outer runner and the case itself
 
 
-def test_a_runner_that_cannot_start_is_no_fault_of_the_code(own_folder: Path, local_sandbox: Sandbox) -> None:
+def test_a_runner_that_cannot_start_is_an_infra_error(own_folder: Path, local_sandbox: Sandbox) -> None:
     with pytest.raises(InfraError, match="did not start"):
         local_sandbox.run("", tar_bytes({"repo/scale.py": File(b"")}), Limits(30, 256))
 
@@ -169,7 +169,7 @@ def test_auto_falls_back_with_a_warning_and_docker_does_not(
 
 
 class Foreign(LocalSandbox):
-    """A sandbox that somebody else wrote."""
+    """A sandbox of a third party."""
 
     name = "foreign"
 
@@ -182,18 +182,18 @@ def test_a_sandbox_opens_by_its_import_path() -> None:
     with open_sandbox(f"{__name__}:Foreign") as sandbox:
         assert sandbox.name == "foreign"
     for path, problem in {
-        f"{__name__}:Boaster": "says it is official, which only `docker` is",
+        f"{__name__}:Boaster": "claims to be official, but only `docker` is",
         f"{__name__}:nothing": "cannot be imported",
         "no.such.module:Sandbox": "cannot be imported",
         f"{__name__}:Path": "lacks prepare, run",
-        "pathlib:Path.cwd": "one of auto, docker, local, or an import path",
+        "pathlib:Path.cwd": "expected auto, docker, local, or an import path",
     }.items():
         with pytest.raises(InputError, match=problem):
             open_sandbox(path)
 
 
 def _processes_below(folder: Path) -> list[str]:
-    """Processes of this machine whose command names the folder."""
+    """Return the processes of this machine whose command names the folder."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

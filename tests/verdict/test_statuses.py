@@ -19,7 +19,8 @@ import pytest
 from lmrbench_data.base.errors import InfraError
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.sandbox.docker import LABEL, DockerSandbox, connect
+from lmrbench_evaluate.sandbox.docker import RUN_LABEL, DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.verdict import verdict as verdict_module
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
@@ -160,7 +161,7 @@ def test_image_missing(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> None
     verdict = evaluate_prediction(toy_row, prediction, docker_sandbox, f"sha256:{'0' * 64}")
     assert verdict.status is Status.INFRA_ERROR
     assert "no such image" in verdict.reason().lower()
-    with pytest.raises(InfraError, match=r"lmrbench/nowhere:000000000000 is not here.*LMRBENCH_REGISTRY"):
+    with pytest.raises(InfraError, match=r"lmrbench/nowhere:000000000000 is missing.*LMRBENCH_REGISTRY"):
         docker_sandbox.prepare("lmrbench/nowhere:000000000000")
 
 
@@ -245,7 +246,7 @@ def test_daemon_stopped_mid_run(
 
     thread = threading.Thread(target=lambda: verdicts.append(evaluate(sleeping)))
     thread.start()
-    label = {"label": f"{LABEL}={sandbox.run_id}"}
+    label = {"label": f"{RUN_LABEL}={sandbox.run_id}"}
     api = connect()
     assert _until(lambda: bool(api.containers(filters={**label, "status": "running"})))
     second_daemon.stop(signal.SIGKILL)

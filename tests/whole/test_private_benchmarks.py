@@ -154,7 +154,7 @@ def test_an_environment_of_ones_own_is_known_where_its_benchmark_is(own_environm
 
 @pytest.mark.docker
 def test_an_environment_of_ones_own_is_built_when_it_is_needed(own_environment: Path) -> None:
-    from lmrbench_evaluate.sandbox.docker import connect
+    from lmrbench_evaluate.sandbox.docker_client import connect
     from lmrbench_evaluate.sandbox.images import image_id
 
     [task] = load_tasks(benchmark=own_environment)

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from lmrbench_data.base import limited_reader, names, ranking, shares
+from lmrbench_data.base import child, file_rows, limited_reader, names, ranking, shares
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.paths import cards_folder
 
-#: Modules that import nothing of the package, which a Space does not have.
-_MODULES = (names, limited_reader, ranking, shares)
+#: Modules that import only each other: a Space does not have the package. They go into the folder `base`.
+_MODULES = (child, file_rows, limited_reader, names, ranking, shares)
 
 
 def write_space(folder: Path) -> list[Path]:
@@ -20,8 +20,10 @@ def write_space(folder: Path) -> list[Path]:
     """
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not empty; give a new folder")
-    sources = [path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()]
-    sources += [Path(str(module.__file__)) for module in _MODULES]
-    for source in sources:
-        write_atomically(folder / source.name, source.read_bytes())
-    return [folder / source.name for source in sources]
+    sources = {path.name: path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()}
+    for module in _MODULES:
+        path = Path(str(module.__file__))
+        sources[f"base/{path.name}"] = path
+    for name, source in sources.items():
+        write_atomically(folder / name, source.read_bytes())
+    return [folder / name for name in sources]

@@ -1,7 +1,7 @@
 """Put a model's answer for one function into the masked goal file.
 
 Models answer with prose, fences, imports, helpers, a class around the method, or an indented method. All of these are
-understood; what the answer means is never guessed: without exactly one definition of the goal function it is malformed.
+accepted, but nothing is guessed: an answer without exactly one definition of the goal function is malformed.
 """
 
 import ast
@@ -41,15 +41,15 @@ class _Answer:
     below: Sequence[str]
     """Top-level statements before and after the function, not indented."""
     members: Sequence[str]
-    """Methods and attributes that came with a method and that its class does not have, not indented."""
+    """Methods and attributes that accompany a method and are new to its class, not indented."""
 
 
 def splice_function(masked_file: str, goal_function: str, answer: str) -> str:
-    """The goal file with the goal function replaced by the one in `answer`.
+    """Replace the goal function in the masked goal file by the one in the answer; return the new file.
 
     Decorators of the masked file stay unless the answer has its own. Imports, helpers and constants of the answer go
-    right above the statement that holds the function (below it, if they stood below the function), new members of its
-    class right above the method, `from __future__` imports to the top.
+    directly above the statement that holds the function, or below it if they followed the function in the answer. New
+    members of its class go directly above the method, `from __future__` imports to the top.
 
     Raises:
         MalformedAnswerError: no definition of the goal function, more than one, a syntax error, or an encoding other
@@ -63,7 +63,7 @@ def splice_function(masked_file: str, goal_function: str, answer: str) -> str:
         check_encoding(code)
         parts = _read(code, goal_function, place)
         result = _insert(masked_file, place, parts)
-        find_function(result, goal_function)  # the splice itself must have left one definition in a file that parses
+        find_function(result, goal_function)  # the result must parse and hold one definition
     except MalformedAnswerError:
         raise
     except SourceError as error:
@@ -72,10 +72,10 @@ def splice_function(masked_file: str, goal_function: str, answer: str) -> str:
 
 
 def check_goal_file(name: str, source: str, goal_function: str) -> None:
-    """Look whether a goal file that came whole has the goal function.
+    """Check that a complete goal file defines the goal function once.
 
     Raises:
-        MalformedAnswerError: it has not, or more than one, or cannot be parsed.
+        MalformedAnswerError: it does not, or cannot be parsed.
     """
     try:
         find_function(source, goal_function)
@@ -83,11 +83,11 @@ def check_goal_file(name: str, source: str, goal_function: str) -> None:
         raise MalformedAnswerError(f"{name}: {error}") from None
 
 
-# --- take it apart ----------------------------------------------------------------------------------------------------
+# --- take apart ----------------------------------------------------------------------------------------------------
 
 
 def _read(code: str, goal_function: str, place: Target) -> _Answer:
-    """The parts of code that parses."""
+    """Split code that parses into its parts."""
     *outer, name = goal_function.split(".")
     tree, lines = parse(code), split_lines(code)
     bodies = [tree.body, *(node.body for node in wrappers(tree))]
@@ -127,7 +127,7 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
 
 
 def _class_bodies(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[list[ast.stmt]]:
-    """The bodies of classes that stand under the dotted `path`."""
+    """Yield the bodies of the classes at a dotted path."""
     for node in body:
         if isinstance(node, ast.ClassDef) and node.name == path[0]:
             if len(path) == 1:
@@ -137,10 +137,10 @@ def _class_bodies(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[lis
 
 
 def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
-    """The source of statements that a solution may need, moved to the margin."""
+    """Return the source of the statements that a solution may need, dedented."""
     texts, done = [], 0
     for node in nodes:
-        if _is_prose(node) or _is_future(node) or first_line(node) <= done:  # `a = 1; b = 2` is one text
+        if _is_prose(node) or _is_future(node) or first_line(node) <= done:  # `a = 1; b = 2` is one piece of source
             continue
         done = block_end(lines, node)
         text = "".join(lines[first_line(node) - 1 : done])
@@ -149,7 +149,7 @@ def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
 
 
 def _is_prose(node: ast.stmt) -> bool:
-    """Statements that an answer has for show: docstrings, a demonstration under `if __name__ == "__main__"`."""
+    """Return whether a statement is no part of a solution: a docstring, or a demo under `if __name__ == "__main__"`."""
     if isinstance(node, ast.If):
         return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test))
     return isinstance(node, ast.Expr | ast.Pass)
@@ -160,7 +160,7 @@ def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
 
 
 def _bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """The names that functions, classes and assignments of a body bind."""
+    """Yield the names that functions, classes and assignments bind."""
     for node in body:
         if isinstance(node, FunctionNode | ast.ClassDef):
             yield node.name
@@ -169,7 +169,7 @@ def _bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
             yield from (part.id for item in targets for part in ast.walk(item) if isinstance(part, ast.Name))
 
 
-# --- put it in --------------------------------------------------------------------------------------------------------
+# --- insert --------------------------------------------------------------------------------------------------------
 
 
 def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
@@ -201,7 +201,7 @@ def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
 
 
 def _with_future(source: str, names: Sequence[str], newline: str) -> str:
-    """`source` with these names imported from `__future__`."""
+    """Add imports of these names from `__future__`."""
     if not names:
         return source
     tree = parse(source)

@@ -1,4 +1,4 @@
-"""Find the Python code in a model's answer: between fences, or above and below prose, indented or not."""
+"""Find the Python code in a model's answer: between fences or between prose, indented or not."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from typing import get_args
 from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, SourceError, indentation, parse, split_lines
 
 MAX_ANSWER_BYTES = 1_000_000
-#: Limits on parsing one answer: attempts, and characters in all.
+#: Limits on parsing one answer: attempts, and total characters.
 _MAX_PARSES = 100
 _PARSE_BUDGET = 3_000_000
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
@@ -18,18 +18,18 @@ _REASONING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE_START = re.compile(r"^[ \t]*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t])", re.MULTILINE)
-#: Put above members that came indented, without their class.
+#: The class that is put around indented members without a class.
 WRAPPER = "_class_of_the_answer"
 _MEMBERS = (*get_args(FunctionNode), ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Expr)
 
 
 def extract_code(answer: str, goal_function: str) -> str:
-    """The part of an answer that is Python and defines the goal function; it parses, and its lines end in LF.
+    """Return the Python code in an answer that defines the goal function; it parses, and its lines end in LF.
 
-    A method that came indented, without its class, gets a class named WRAPPER around it.
+    An indented method without a class gets a class named WRAPPER.
 
     Raises:
-        MalformedAnswerError: no definition of the goal function in it, or larger than MAX_ANSWER_BYTES.
+        MalformedAnswerError: it does not define the goal function, or is larger than MAX_ANSWER_BYTES.
         SourceError: a syntax error.
     """
     if len(answer.encode("utf-8", "surrogatepass")) > MAX_ANSWER_BYTES:
@@ -45,7 +45,7 @@ def extract_code(answer: str, goal_function: str) -> str:
         return parser.parsable(text)
     except SourceError as error:
         reason = error
-    # Models think aloud, with drafts, and answer below.
+    # Reasoning may hold drafts; the answer follows it.
     thought = _without_reasoning(text)
     if thought != text and (first_left := definition.search(thought)):
         text, first = thought, first_left
@@ -55,9 +55,9 @@ def extract_code(answer: str, goal_function: str) -> str:
             reason = error
     defining = [block for block in _fenced_blocks(text) if definition.search(block)]
     if defining:
-        # Answers quote the task first and solve it last.
+        # Answers quote the task first; the solution comes last.
         return parser.parsable(defining[-1])
-    # Prose above and below, no fences: the code starts at the first line from which a piece with the function parses.
+    # Prose without fences: the code starts at the first line from which a piece with the function parses.
     for start in _CODE_START.finditer(text, 0, first.end()):
         code = parser.longest_prefix(text[start.start() :])
         if code and definition.search(code):
@@ -66,9 +66,9 @@ def extract_code(answer: str, goal_function: str) -> str:
 
 
 def _without_reasoning(text: str) -> str:
-    """A text without blocks like `<think>...</think>`; one that is never opened began before the text did.
+    """Remove blocks such as `<think>...</think>`; a block without an opening tag starts at the beginning of the text.
 
-    A tag inside a line is code, or prose about it, unless it closes a block.
+    A tag within a line is code or prose, unless it closes a block.
     """
     pieces, done, opened = [], 0, list[str]()
     for tag in _REASONING.finditer(text):
@@ -87,7 +87,7 @@ def _without_reasoning(text: str) -> str:
 
 
 def _fenced_blocks(text: str) -> Iterator[str]:
-    """The contents of fenced blocks, as CommonMark reads them: one that is never closed runs to the end."""
+    """Yield the contents of fenced blocks, as CommonMark reads them: an unclosed block extends to the end."""
     fence, indent, block = "", 0, list[str]()
     for line in split_lines(text):
         found = _FENCE.match(line)
@@ -104,16 +104,16 @@ def _fenced_blocks(text: str) -> Iterator[str]:
 
 
 class _Parser:
-    """Finds text that parses, in a bounded number of tries: hostile answers must not keep the harness busy."""
+    """Finds text that parses in a bounded number of attempts: hostile answers must not keep the harness busy."""
 
     def __init__(self, text: str) -> None:
-        self._tries = min(_MAX_PARSES, max(6, _PARSE_BUDGET // (len(text) + 1)))
+        self._attempts = min(_MAX_PARSES, max(6, _PARSE_BUDGET // (len(text) + 1)))
 
     def parsable(self, text: str) -> str:
-        """`text`, or `text` with a class put above a method that came indented, if that parses.
+        """Return the text, or the text with a class put around an indented method, if that parses.
 
         Raises:
-            SourceError: neither does.
+            SourceError: neither parses.
         """
         code = text.strip("\n").rstrip() + "\n"
         try:
@@ -127,7 +127,7 @@ class _Parser:
         wrapper = f"class {WRAPPER}:\n"
         variants = [("".join([*lines[: line - 1], wrapper, *lines[line - 1 :]]), _MEMBERS)]
         if re.match(r"@|async\b|def\b", lines[0]):
-            # The answer was stripped: its first line lost the indentation that the others have.
+            # The answer was stripped: its first line lost the indentation of the others.
             variants.insert(0, (wrapper + indentation(lines, line) + code, get_args(FunctionNode)))
         for variant, kinds in variants:
             try:
@@ -137,13 +137,13 @@ class _Parser:
                     reason = SourceError(str(error).replace(f"line {error.line}", f"line {error.line - 1}", 1))
                     reason.line = error.line - 1
                 continue
-            # Anything else that parses is not a class: it is a function whose indentation went wrong.
+            # Other contents mean that it is not a class but a function with wrong indentation.
             if all(isinstance(item, kinds) for node in wrappers(tree) for item in (*node.body, *node.decorator_list)):
                 return variant
         raise reason
 
     def longest_prefix(self, text: str) -> str | None:
-        """Whole top-level statements from the start of `text`, as many as parse: prose below the code is left out."""
+        """Return the longest prefix of whole top-level statements that parses, without the prose below the code."""
         lines = split_lines(text)
         while lines:
             try:
@@ -161,12 +161,12 @@ class _Parser:
         return None
 
     def _parse(self, code: str) -> ast.Module:
-        if not self._tries:
+        if not self._attempts:
             raise MalformedAnswerError("code and prose cannot be told apart; put the code between ``` fences")
-        self._tries -= 1
+        self._attempts -= 1
         return parse(code)
 
 
 def wrappers(tree: ast.Module) -> list[ast.ClassDef]:
-    """The class that `extract_code` added, if it did."""
+    """Return the class that `extract_code` added, if any."""
     return [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == WRAPPER]

@@ -1,7 +1,7 @@
 """Apply a unified diff, as agents make it with git, to the files of a repository.
 
-What running code leaves behind is left out: caches, and binary files that the repository does not have and Python does
-not import. `git diff` shows them as "Binary files differ", which nobody can apply, and no test reaches them.
+By-products of running code are left out: caches, and new binary files that Python does not import. `git diff` shows
+them as "Binary files differ", which cannot be applied, and no test reaches them.
 """
 
 import re
@@ -16,33 +16,33 @@ from lmrbench_data.base.git import CPU_S, GitError, GitLimitError, empty_git_dir
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import File, write_files
 
-#: For git, which searches for the place of each hunk: its time grows with the square of a hostile patch's size.
+#: git searches for the place of each hunk, and its time grows with the square of the size of a hostile patch.
 MAX_PATCH_BYTES = 200_000
 MAX_REPO_BYTES = 64 * 1024 * 1024
 MAX_PATCHED_FILES = 500
 MAX_PATCHED_DEPTH = 32
 _CACHES = IGNORED_PARTS | {".hypothesis", ".ipynb_checkpoints", ".cache", ".coverage", ".tox", ".nox"}
-#: What Python imports, by the ends of names.
+#: Extensions of files that Python imports.
 IMPORTED = (".py", ".so", ".pyd", ".pth", ".zip", ".egg", ".whl")
 _BINARY = re.compile(r"^(?:GIT binary patch$|Binary files .* differ$)", re.MULTILINE)
 _REPO, _GIT = "repo", "git"
 
 
 class Patch(NamedTuple):
-    """A patch, ready for git, and the files whose changes were left out of it."""
+    """A patch that is ready for git, and the files whose changes were left out."""
 
     text: str
     left_out: Sequence[str]
 
 
 def read_patch(patch: str, files: Collection[str]) -> Patch:
-    """A patch without what running code left behind.
+    """Return a patch without by-products of running code.
 
     Args:
-        files: those of the repository.
+        files: the files of the repository.
 
     Raises:
-        MalformedAnswerError: it changes nothing, a binary file that tests may reach, or is too large.
+        MalformedAnswerError: it is empty or too large, or changes a binary file that tests may reach.
     """
     text = _without_transport(patch)
     sections = re.split(r"^(?=diff --git )", text, flags=re.MULTILINE)
@@ -59,38 +59,38 @@ def read_patch(patch: str, files: Collection[str]) -> Patch:
             kept.append(section)
     text = "".join(kept)
     if not text.strip():
-        also = f" (left out, as running code makes them: {_shown(left_out)})" if left_out else ""
+        also = f" (left out as by-products of running code: {_shown(left_out)})" if left_out else ""
         raise MalformedAnswerError(f"the patch is empty{also}")
     if len(text.encode()) > MAX_PATCH_BYTES:
         raise MalformedAnswerError(f"the patch is larger than {MAX_PATCH_BYTES} bytes")
-    # Compressed deltas of a few bytes can unfold to any size.
+    # A compressed delta of a few bytes can unfold to any size.
     if re.search(r"^GIT binary patch$", text, re.MULTILINE):
-        raise MalformedAnswerError("the patch holds binary files; only text can be patched")
+        raise MalformedAnswerError("the patch contains binary files; only text can be patched")
     return Patch(text if text.endswith("\n") else text + "\n", left_out)
 
 
 def is_cache(name: str) -> bool:
-    """Whether a file is one that running code leaves behind."""
+    """Return whether a file is a cache."""
     return bool(_CACHES.intersection(PurePosixPath(name).parts)) or name.endswith((".pyc", ".pyo"))
 
 
 def left_out_of(patch: str, files: Collection[str]) -> str:
-    """What is told of files whose changes were left out, for the log; empty if there is nothing to tell."""
+    """Return a line for the log about files whose changes were left out; empty if there are none."""
     try:
         left_out = read_patch(patch, files).left_out
-    except MalformedAnswerError:  # the verdict says it
+    except MalformedAnswerError:  # the verdict reports it
         return ""
-    return f"left out of the patch, as running code makes them: {_shown(left_out)}\n" if left_out else ""
+    return f"left out of the patch as by-products of running code: {_shown(left_out)}\n" if left_out else ""
 
 
 def apply_patch(files: Mapping[str, File], patch: str) -> dict[str, File]:
-    """Apply a unified diff with `git apply`, in a temporary folder that holds nothing but the repository.
+    """Apply a unified diff with `git apply`, in a temporary folder that contains only the repository.
 
-    git refuses paths outside the folder and beyond symbolic links; links that a patch creates are refused here. What
-    `.gitattributes` say, those of the patch too, has no effect.
+    git refuses paths outside the folder and beyond symbolic links; links that a patch creates are refused here.
+    `.gitattributes` have no effect, not even those in the patch.
 
     Raises:
-        MalformedAnswerError: it does not apply, or creates something other than plain files of reasonable size.
+        MalformedAnswerError: it does not apply, or leaves entries other than plain files of reasonable size.
         InfraError: git is missing, or the machine has no time for it.
     """
     text = read_patch(patch, files).text
@@ -102,7 +102,7 @@ def apply_patch(files: Mapping[str, File], patch: str) -> dict[str, File]:
         try:
             _git_apply(text.encode(), folder, strip)
         except MalformedAnswerError as error:
-            # Models miscount lines. Counted anew, though, `--- a/next_file` would read as a line that is removed.
+            # Models miscount lines. Recounting comes second: it would read `--- a/next_file` as a removed line.
             try:
                 _git_apply(text.encode(), folder, strip, "--recount")
             except MalformedAnswerError:
@@ -113,20 +113,20 @@ def apply_patch(files: Mapping[str, File], patch: str) -> dict[str, File]:
             return read_tree(folder)
         except LMRBenchError as error:
             reason = str(error).replace(str(folder), "")
-            raise MalformedAnswerError(f"the patch leaves more than plain files: {reason}") from error
+            raise MalformedAnswerError(f"the patch leaves entries other than plain files: {reason}") from error
 
 
-# --- what a patch says ------------------------------------------------------------------------------------------------
+# --- parse a patch ---------------------------------------------------------------------------------------------------
 
 
 def _without_transport(patch: str) -> str:
-    """A patch whose header lines end in CRLF was saved as a text of Windows: all of its lines end so."""
+    """Undo Windows line endings: if all header lines end in CRLF, the whole patch was converted."""
     heads = re.findall(r"^(?:diff --git|---|\+\+\+|@@) .*$", patch, re.MULTILINE)
     return patch.replace("\r\n", "\n") if heads and all(head.endswith("\r") for head in heads) else patch
 
 
 def _name(section: str) -> str:
-    """The file that a section of git's format leaves behind, without the prefix; "" if that cannot be told."""
+    """Return the file that a section of git's format writes, without its prefix; "" if it is ambiguous."""
     head = section.partition("\n@@ ")[0]
     for mark in ("rename to ", "copy to "):
         if found := re.search(rf"^{mark}(.*)$", head, re.MULTILINE):
@@ -139,7 +139,7 @@ def _name(section: str) -> str:
 
 
 def _both_names(line: str) -> tuple[str, str]:
-    """What stands behind `diff --git`: names may hold blanks, but in all but renames both are of one length."""
+    """Split the two names after `diff --git`: they may contain spaces, but except in renames they are equally long."""
     if quoted := re.fullmatch(r'("(?:[^"\\]|\\.)*") ("(?:[^"\\]|\\.)*")', line):
         return _unquoted(quoted[1]), _unquoted(quoted[2])
     middle = len(line) // 2
@@ -147,7 +147,7 @@ def _both_names(line: str) -> tuple[str, str]:
 
 
 def _unquoted(name: str) -> str:
-    """A path as git writes it: in quotes and with escapes if it holds anything odd."""
+    """Undo git's quoting of a path with unusual characters."""
     if not (len(name) > 1 and name.startswith('"') and name.endswith('"')):
         return name
     plain = {"n": b"\n", "t": b"\t", "r": b"\r", "a": b"\a", "b": b"\b", "f": b"\f", "v": b"\v"}
@@ -160,7 +160,7 @@ def _unquoted(name: str) -> str:
 
 
 def _strip(text: str, files: Collection[str]) -> int:
-    """How many folders stand before the repository's paths: one (`a/`, `b/`), or none (`git diff --no-prefix`)."""
+    """Return the number of leading folders to strip: one (`a/`, `b/`), or none (`git diff --no-prefix`)."""
     git = [_both_names(line) for line in re.findall(r"^diff --git (.*)$", text, re.MULTILINE)]
     if git:
         return 0 if any(old == new for old, new in git) else 1
@@ -189,15 +189,15 @@ def _git(patch: bytes, folder: Path, *options: str) -> bytes:
     try:
         return run_git(folder, *arguments, stdin=patch, directory=folder.with_name(_GIT))
     except GitLimitError:
-        raise MalformedAnswerError(f"git needs more than {CPU_S} s to find the places of the patch") from None
+        raise MalformedAnswerError(f"git needs more than {CPU_S} s to find where the patch applies") from None
     except GitError as error:
         raise MalformedAnswerError(f"the patch does not apply: {error.reason}") from None
 
 
 def _check_touched(numstat: bytes) -> None:
-    """Refuse a patch before it touches the disk: too many files, or folders too deep to walk through."""
+    """Refuse a patch with too many files or too deep folders before it is written to the disk."""
     names = [entry.split(b"\t", 2)[2].decode("utf-8", "replace") for entry in numstat.split(b"\0") if entry]
     if len(names) > MAX_PATCHED_FILES:
         raise MalformedAnswerError(f"the patch touches {len(names)} files, more than {MAX_PATCHED_FILES}")
     if deep := next((name for name in names if name.count("/") > MAX_PATCHED_DEPTH), None):
-        raise MalformedAnswerError(f"the patch makes more than {MAX_PATCHED_DEPTH} nested folders ({deep[:60]}...)")
+        raise MalformedAnswerError(f"the patch creates more than {MAX_PATCHED_DEPTH} nested folders ({deep[:60]}...)")

@@ -1,7 +1,7 @@
 """Rebuild a repository from a dataset row and a prediction, and pack it with the cases and the runner for the sandbox.
 
-What goes in: the masked repository with the answer applied, the cases, the runner. Never the golden file, the expected
-outputs or the variants: a sandbox cannot leak what it does not have.
+The workspace holds the masked repository with the answer applied, the cases and the runner. It never holds the golden
+file, the expected outputs or the variants: a sandbox cannot leak files that it does not have.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.base.archive import tar_bytes
-from lmrbench_data.base.child import call_killable
+from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File, read_archive
@@ -23,10 +23,10 @@ from .patch import apply_patch
 
 
 def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
-    """The files of the repository with the prediction applied; what the model wrote is parsed in a child process.
+    """Return the files of the repository with the prediction applied; a child process parses the model's code.
 
     Raises:
-        MalformedAnswerError: it cannot be applied, or the goal function is not there (or not parsable) afterwards.
+        MalformedAnswerError: it cannot be applied, or leaves no goal function that can be parsed.
         InfraError: this machine cannot do it now.
     """
     masked = read_archive(row["repo_archive"])
@@ -43,21 +43,21 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
         raise MalformedAnswerError(f"{prediction.form} is larger than {MAX_ANSWER_BYTES} bytes")
     elif prediction.form == "function":
         masked_file = files[goal].data.decode("utf-8")
-        new = call_killable(splice_function, masked_file, row["goal_function"], prediction.content)
+        new = call_on_answer(splice_function, masked_file, row["goal_function"], prediction.content)
         files[goal] = files[goal]._replace(data=new.encode("utf-8"))
     else:
         files[goal] = files[goal]._replace(data=prediction.content.encode("utf-8"))
     if goal not in files:
-        raise MalformedAnswerError(f"the goal file {goal} is gone")
+        raise MalformedAnswerError(f"the answer removes the goal file {goal}")
     changed = [name for name in files if name.endswith(".py") and files[name] != masked.get(name)]
     sources = {name: _source(name, files[name]) for name in sorted({goal, *changed})}
-    if prediction.form != "function":  # which has been looked at where it was put in
-        call_killable(check_goal_file, goal, sources[goal], row["goal_function"])
+    if prediction.form != "function":  # a spliced file has been checked already
+        call_on_answer(check_goal_file, goal, sources[goal], row["goal_function"])
     return files
 
 
 def _source(name: str, file: File) -> str:
-    """The text of a Python file that an answer changes."""
+    """Return the text of a Python file that an answer changes."""
     try:
         return python_text(file.data)
     except SourceError as error:
@@ -75,22 +75,21 @@ def workspace_tar(
     goal_file: str = "",
     threads: int = 1,
 ) -> bytes:
-    """The tar that the sandbox gets on stdin.
+    """Return the tar that the sandbox receives on stdin.
 
     Args:
         repo: files of the rebuilt repository.
-        cases: source of the cases.
-        runs: (case, seed) in the order in which they run; None lists all cases and runs each with each of `seeds`.
-        limit_s: CPU seconds of the run. With some more, and some time by the clock, the runner ends by itself, should
-            the harness be gone by then.
-        answers: goal files that are tried one after the other in place of `goal_file`, each within an equal share of
-            the time (`evaluator.evaluate_batch`).
-        threads: of numerical libraries; other than one only to see whether a task depends on it.
+        cases: source code of the cases.
+        runs: (case, seed) in running order; None lists all cases and runs each with each of `seeds`.
+        limit_s: CPU seconds of the run. The runner has somewhat higher limits of its own, in case the harness is gone.
+        answers: goal files to try one after the other in place of `goal_file`, each within an equal share of the time
+            (`evaluator.evaluate_batch`).
+        threads: threads of numerical libraries; more than one only to see whether a task depends on their number.
     """
-    # The harness is always first, however seldom a busy machine lets it look.
+    # The harness is always first, however rarely a busy machine lets it check.
     ends = {"limit_s": int(limit_s) + 10, "wall_s": int(10 * wall_limit(limit_s))}
     plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), **ends, "threads": threads}
-    # With `.py`: the runner loads the libraries that such files import before it starts a case.
+    # The extension matters: the runner imports the libraries of `.py` files before it starts a case.
     extra = {f"answers/{number}.py": File(content) for number, content in enumerate(answers)}
     if answers:
         plan |= {"goal_file": goal_file, "answers": [(str(i), limit_s / len(answers)) for i in range(len(answers))]}

@@ -5,7 +5,7 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lmrbench_data.base.child import call_killable
+from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.source import block_end, find_function, first_line, split_lines
 from lmrbench_data.dataset.rows import DatasetRow
@@ -45,7 +45,7 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
     name = row["goal_function"]
     try:
         candidate = rebuild(row, prediction)[row["goal_file"]].data.decode("utf-8", "replace")
-        function, rest = call_killable(split_source, candidate, name)
+        function, rest = call_on_answer(split_source, candidate, name)
     except LMRBenchError as error:
         text = prediction.content.splitlines()
         shown = [DiffLine("same", line, number) for number, line in enumerate(text[:MAX_DIFF_LINES])]

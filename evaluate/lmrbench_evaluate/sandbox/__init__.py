@@ -1,4 +1,4 @@
-"""Where tested code runs: `docker` is the security boundary; `local` is none, for machines without an engine."""
+"""Run tested code: `docker` is the security boundary; `local`, for machines without an engine, isolates nothing."""
 
 import importlib
 import logging
@@ -14,16 +14,16 @@ _log = logging.getLogger(__name__)
 
 
 def open_sandbox(kind: str, benchmark: Path | None = None) -> Sandbox:
-    """The sandbox of this kind; use it as a context manager.
+    """Return a sandbox of this kind; use it as a context manager.
 
     Args:
-        kind: `docker`; `local`; `auto`, which takes Docker if a daemon answers, else `local` with a warning; or the
-            import path `package.module:name` of something that is called without arguments and returns a `Sandbox`.
-        benchmark: a folder of tasks whose environments are known as well as the installed ones.
+        kind: `docker`; `local`; `auto`, which is Docker if a daemon answers, else `local` with a warning; or the import
+            path `package.module:name` of a callable that takes no arguments and returns a `Sandbox`.
+        benchmark: a folder of tasks whose environments are known in addition to the installed ones.
 
     Raises:
-        InfraError: `docker` was asked for and no daemon answers.
-        InputError: no such kind, or nothing can be imported from that path.
+        InfraError: `docker` was requested and no daemon answers.
+        InputError: the kind is unknown, or the path cannot be imported.
     """
     from .local import LocalSandbox
 
@@ -35,9 +35,8 @@ def open_sandbox(kind: str, benchmark: Path | None = None) -> Sandbox:
         except InfraError as error:
             if kind == "docker":
                 raise
-            _log.warning("%s", error)
-            _log.warning("using the `local` sandbox: no isolation from this machine, not accepted on a leaderboard")
-            return LocalSandbox(benchmark)
+            _log.warning("%s; using the `local` sandbox", error)
+            kind = "local"
     if kind == "local":
         _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
         return LocalSandbox(benchmark)
@@ -45,9 +44,9 @@ def open_sandbox(kind: str, benchmark: Path | None = None) -> Sandbox:
 
 
 def _open_path(path: str) -> Sandbox:
-    """A sandbox that somebody else wrote."""
+    """Return a sandbox by import path."""
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", path):
-        raise InputError(f"sandbox {path!r}: one of {', '.join(KINDS)}, or an import path `package.module:name`")
+        raise InputError(f"sandbox {path!r}: expected {', '.join(KINDS)}, or an import path `package.module:name`")
     module, _, name = path.partition(":")
     try:
         sandbox: Sandbox = getattr(importlib.import_module(module), name)()
@@ -57,5 +56,5 @@ def _open_path(path: str) -> Sandbox:
     if missing:
         raise InputError(f"sandbox {path!r}: lacks {', '.join(missing)}")
     if sandbox.official:
-        raise InputError(f"sandbox {path!r}: says it is official, which only `docker` is; set `official = False`")
+        raise InputError(f"sandbox {path!r}: claims to be official, but only `docker` is; set `official = False`")
     return sandbox

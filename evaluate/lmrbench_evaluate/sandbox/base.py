@@ -1,6 +1,6 @@
-"""The one interface of all sandboxes: bytes in (a tar), bytes out (a stream), limits, and how it ended.
+"""The interface of all sandboxes: a tar in, a stream of bytes out, limits, and how the run ended.
 
-A sandbox knows nothing of tasks or verdicts.
+A sandbox knows nothing about tasks or verdicts.
 """
 
 import re
@@ -11,17 +11,17 @@ from typing import Protocol, Self
 
 from lmrbench_data.base.errors import InfraError
 
-#: The runner's first word, said before any tested code runs, with the CPU seconds that its own start took.
+#: The first line of the runner, sent before any tested code runs, with the CPU seconds that its own start took.
 READY = re.compile(rb"ready(?: (\d{1,6}\.\d{3}))?\n")
-#: The runner's last word: the CPU seconds of all cases. It is shown to users and decides nothing.
+#: The last line of the runner: the CPU seconds of all cases. It is shown to users and decides nothing.
 _USED = re.compile(rb"used (\d{1,6}\.\d{3})\n\Z")
-#: Seconds by the clock for unpacking and loading libraries, before the first word. It takes seconds of CPU time, and
-#: no tested code runs yet: only a machine that is overloaded or broken needs longer.
+#: Wall-clock limit for unpacking and loading libraries, before the first line. That takes seconds of CPU time, and no
+#: tested code runs yet: only an overloaded or broken machine needs longer.
 START_S = 600.0
 
 
 class Ended(StrEnum):
-    """How a run in a sandbox came to its end, as seen from outside."""
+    """How a run in a sandbox ended, as seen from outside."""
 
     EXITED = "exited"
     TIME_LIMIT = "time_limit"
@@ -31,11 +31,11 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may use."""
+    """The limits of a run."""
 
     time_s: float
-    """Seconds of CPU time, all processes together, from the runner's first word on: neither a slow start nor a busy
-    machine is the tested code's fault. `meter` has the rule, and what becomes of code that sleeps."""
+    """CPU seconds of all processes together, from the runner's first line on: neither a slow start nor a busy machine
+    is the tested code's fault. `meter` has the rule, also for code that sleeps."""
     memory_mb: int
     processes: int = 256
     disk_mb: int = 256
@@ -43,7 +43,7 @@ class Limits:
     log_kb: int = 256
 
     def as_row(self) -> dict[str, int]:
-        """The limits that are the same for all instances, as run.json records them."""
+        """Return the limits that are the same for all instances, as run.json records them."""
         return {
             "processes": self.processes,
             "disk_mb": self.disk_mb,
@@ -54,32 +54,32 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a sandbox."""
+    """The result of a run in a sandbox."""
 
     stdout: bytes
     log: str
     ended: Ended
     duration_s: float
-    """Seconds by the clock, from the runner's first word on."""
+    """Wall-clock seconds from the runner's first line on."""
     cpu_s: float | None = None
-    """Seconds of CPU time in that time; None if unknown."""
+    """CPU seconds in that time; None if unknown."""
     slowed: bool = False
-    """Whether the machine was seen to give this run less than half a processor."""
+    """Whether a measurement showed the run getting less than half a processor."""
 
 
 def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:
-    """What the runner sent between its first word and its last.
+    """Return the output of the runner between its first line and its last.
 
     Args:
-        problem: what is known about a runner that did not start.
+        problem: the reason, should the runner not have started.
 
     Raises:
-        InfraError: the first word is missing, so no tested code has run yet and nothing can be its fault (memory apart:
-            the limit may be too low for the libraries that the tested code names).
+        InfraError: the first line is missing, so no tested code has run and nothing can be its fault. Memory is an
+            exception: the limit may be too low for the libraries that the tested code names.
     """
     if first := READY.match(stdout):
         del stdout[: first.end()]
-        if last := _last_word(stdout):
+        if last := _last_line(stdout):
             del stdout[-len(last[0]) :]
     elif ended is not Ended.OUT_OF_MEMORY:
         raise InfraError(f"the runner did not start ({problem})")
@@ -87,27 +87,27 @@ def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:
 
 
 def used_cpu(stdout: bytearray) -> float | None:
-    """The CPU seconds that the runner's last word names; None without such a word. Ask before `runner_stream`."""
-    last = _last_word(stdout)
+    """Return the CPU seconds in the runner's last line; None without such a line. Call it before `runner_stream`."""
+    last = _last_line(stdout)
     return float(last[1]) if last else None
 
 
-def _last_word(stdout: bytearray) -> re.Match[bytes] | None:
+def _last_line(stdout: bytearray) -> re.Match[bytes] | None:
     return _USED.search(stdout, max(0, len(stdout) - 32))
 
 
 class Sandbox(Protocol):
-    """Where tested code runs; a context manager that leaves nothing behind."""
+    """Runs tested code; a context manager that leaves nothing behind."""
 
     name: str
     official: bool
-    """Whether its results may stand on a leaderboard."""
+    """Whether a leaderboard accepts its results."""
 
     def prepare(self, tag: str) -> str:
         """Make the environment with this image tag available; return the identity that results record.
 
         Raises:
-            InfraError: it cannot be had.
+            InfraError: the environment is not available.
         """
         ...
 
@@ -115,20 +115,20 @@ class Sandbox(Protocol):
         """Run one workspace (see `workspace.workspace_tar`); safe to call from several threads.
 
         Args:
-            image: what `prepare` returned.
+            image: the identity that `prepare` returned.
 
         Raises:
-            OverloadError: the machine had no time for it.
+            OverloadError: the machine had no time for the run.
             InfraError: the machinery failed; nothing is known about the tested code.
         """
         ...
 
     def close(self) -> None:
-        """Stop everything that still runs and leave nothing behind; running `run` calls raise InfraError."""
+        """Stop all runs and leave nothing behind; pending calls of `run` raise InfraError."""
         ...
 
     def __enter__(self) -> Self:
-        """The sandbox itself."""
+        """Return the sandbox itself."""
         return self
 
     def __exit__(

@@ -1,14 +1,12 @@
-"""Run workspaces in Docker (or Podman, through DOCKER_HOST): one fresh, locked-down container a run.
+"""Run workspaces in Docker (or Podman, through DOCKER_HOST): one fresh, locked-down container per run.
 
-No network, read-only root, tmpfs work folder, an unprivileged user, no capabilities, limits on everything. Nothing is
-mounted, so the daemon may be on another machine. Containers carry the labels below and are always removed: by `run`
-itself, by `close`, and after a crash of the harness by the reaper process.
+A container has no network, a read-only root, work folders in memory, an unprivileged user, no capabilities, and limits
+on memory, processes, disk and files. Nothing is mounted, so the daemon may be on another machine. Containers carry the
+labels below and are always removed: by `run`, by `close`, or by the reaper process if the harness crashes.
 """
 
 import contextlib
 import os
-import re
-import socket
 import subprocess
 import sys
 import threading
@@ -22,23 +20,23 @@ from typing import Any
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import bootstrap
-from .base import START_S, Ended, Limits, Outcome, Sandbox, runner_stream, used_cpu
-from .docker_cpu import Probe, cpu_seconds
+from .base import START_S, Ended, Limits, Outcome, Sandbox
+from .docker_client import API_TIMEOUT_S, connect, engine_errors
+from .docker_cpu import CpuProbe, cpu_seconds
+from .docker_stream import StreamReader, stream_socket
 from .images import ensure_image
 from .meter import Meter
+from .runner_output import collect_output, make_outcome
 
-LABEL = "lmrbench.run"
-#: The process that made a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
-PROCESS = "lmrbench.process"
+RUN_LABEL = "lmrbench.run"
+#: The process that created a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
+PROCESS_LABEL = "lmrbench.process"
 WORK = "/work"
 USER = "65534:65534"
-#: Of one request to the daemon. One that is gone refuses at once; one on a busy machine takes its time.
-_API_TIMEOUT_S = 180
-_STDOUT = 1
 
 
 class DockerSandbox(Sandbox):
-    """Containers of one harness process."""
+    """The containers of one harness process."""
 
     name = "docker"
     official = True
@@ -47,10 +45,10 @@ class DockerSandbox(Sandbox):
         """Connect to the daemon.
 
         Args:
-            benchmark: a folder of tasks whose environments can be built as well as the installed ones.
+            benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
 
         Raises:
-            InfraError: none answers.
+            InfraError: no daemon answers.
         """
         self._benchmark = benchmark
         self.run_id = uuid.uuid4().hex
@@ -64,7 +62,7 @@ class DockerSandbox(Sandbox):
 
     def prepare(self, tag: str) -> str:
         """Pull or build the image if it is missing; return its content address."""
-        with engine_errors(f"image {tag}"), self._image_lock:
+        with self._image_lock:
             return ensure_image(self._api(), tag, self._benchmark)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
@@ -80,7 +78,7 @@ class DockerSandbox(Sandbox):
                 stdin_open=True,
                 network_disabled=True,
             ) as (api, container),
-            contextlib.closing(Probe(lambda **options: self.container(image, **options), USER)) as offered,
+            contextlib.closing(CpuProbe(lambda **options: self.container(image, **options), USER)) as offered,
         ):
             meter = Meter(limits, lambda: cpu_seconds(api, container), offered.share)
             return self._converse(api, container, workspace, limits, meter)
@@ -89,11 +87,11 @@ class DockerSandbox(Sandbox):
     def container(
         self, image: str, limits: Limits, *, host: Mapping[str, Any], **options: Any
     ) -> Iterator[tuple[Any, str]]:
-        """(client, id) of a locked-down container, made but not started; it is removed at the end of the block.
+        """Create a locked-down container and yield (client, id); start it yourself, it is removed after the block.
 
         Args:
-            host: what is added to the configuration of the host's side, such as tmpfs folders.
-            options: of the container itself, such as its command.
+            host: additions to its host configuration, such as tmpfs folders.
+            options: options of the container itself, such as its command.
         """
         if self._closed:
             raise InfraError("the sandbox was closed")
@@ -104,20 +102,20 @@ class DockerSandbox(Sandbox):
                 image=image,
                 entrypoint=[],
                 user=USER,
-                labels={LABEL: self.run_id, PROCESS: str(os.getpid())},
+                labels={RUN_LABEL: self.run_id, PROCESS_LABEL: str(os.getpid())},
                 host_config=_host_config(api, limits, host),
                 **options,
             )
             container = made["Id"]
             try:
-                if self._closed:  # while the container was being made
+                if self._closed:  # while the container was being created
                     raise InfraError("the sandbox was closed")
                 yield api, container
             finally:
                 _remove(api, container)
 
     def close(self) -> None:
-        """Remove all containers of this sandbox; if the daemon does not answer, the reaper waits for it."""
+        """Remove all containers of this sandbox; if the daemon does not answer, leave them to the reaper."""
         self._closed = True
         clean = False
         with contextlib.suppress(InfraError):
@@ -135,7 +133,7 @@ class DockerSandbox(Sandbox):
             reaper.wait(timeout=10)
 
     def _api(self) -> Any:
-        """A client for this thread: `requests` sessions are not made to be shared."""
+        """Return the client of this thread: `requests` sessions must not be shared."""
         if not hasattr(self._threads, "api"):
             self._threads.api = connect()
         return self._threads.api
@@ -143,21 +141,21 @@ class DockerSandbox(Sandbox):
     def _converse(self, api: Any, container: str, workspace: bytes, limits: Limits, meter: Meter) -> Outcome:
         parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         attached = api.attach_socket(container, params=parameters)
-        connection = getattr(attached, "_sock", attached)
+        connection = stream_socket(attached)
         try:
             api.start(container)
-            # A container that dies at once does not read: what it has to say comes out below.
+            # A container that dies at once does not read; its output gives the reason.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.settimeout(START_S)
                 connection.sendall(workspace)
-            stdout, log, ended = _read_stream(connection, meter, limits)
+            stdout, log, ended = collect_output(StreamReader(connection).read, meter, limits)
             duration = meter.elapsed()
         finally:
             attached.close()
             connection.close()
         problem = str(ended)
         if ended is Ended.EXITED:
-            code = api.wait(container, timeout=_API_TIMEOUT_S)["StatusCode"]
+            code = api.wait(container, timeout=API_TIMEOUT_S)["StatusCode"]
             problem = f"exit {code}: {log.strip()[-300:]}"
             state = api.inspect_container(container)["State"] if code else {}
             if state.get("OOMKilled"):
@@ -166,9 +164,7 @@ class DockerSandbox(Sandbox):
                 raise InfraError(
                     f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip()
                 )
-        cpu = used_cpu(stdout) if ended is Ended.EXITED else None
-        sent = runner_stream(stdout, ended, problem)
-        return Outcome(sent, log, ended, duration, meter.cpu if cpu is None else cpu, meter.slowed)
+        return make_outcome(stdout, log, ended, duration, meter, problem)
 
     def _start_reaper(self) -> None:
         with self._reaper_lock:
@@ -185,11 +181,11 @@ class DockerSandbox(Sandbox):
 
 
 def tmpfs_options(limits: Limits) -> str:
-    """How a folder that tested code may write to is mounted."""
+    """Return the mount options of a folder that tested code may write to."""
     return f"rw,nosuid,nodev,size={limits.disk_mb}m,mode=1777"
 
 
-def _host_config(api: Any, limits: Limits, more: Mapping[str, Any]) -> Any:
+def _host_config(api: Any, limits: Limits, additions: Mapping[str, Any]) -> Any:
     import docker
 
     memory = limits.memory_mb * 2**20
@@ -204,42 +200,28 @@ def _host_config(api: Any, limits: Limits, more: Mapping[str, Any]) -> Any:
         nano_cpus=1_000_000_000,
         ipc_mode="none",
         oom_score_adj=500,
-        # A daemon that adds an init process by itself would put the runner in reach of signals.
+        # With an init process as process 1, signals from tested code would reach the runner.
         init=False,
         ulimits=[
             docker.types.Ulimit(name="core", soft=0, hard=0),
             docker.types.Ulimit(name="nofile", soft=1024, hard=1024),
         ],
-        # The stream is read live; the daemon must not keep a copy of what tested code prints.
+        # The stream is read live; the daemon must not keep a copy of the output.
         log_config=docker.types.LogConfig(type="none"),
-        **more,
+        **additions,
     )
 
 
-def connect() -> Any:
-    """A low-level client of the daemon that the environment names.
-
-    Raises:
-        InfraError: none answers.
-    """
-    import docker
-    from docker.utils import kwargs_from_env
-
-    with engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
-        # Asking for the version is the ping.
-        return docker.APIClient(**kwargs_from_env(), version="auto", timeout=_API_TIMEOUT_S)
-
-
 def remove_all(api: Any, run_id: str) -> bool:
-    """Remove all containers with this run's label, running or not; return whether none is left.
+    """Remove all containers of a run, running or not; return whether none is left.
 
     Raises:
         InfraError: the daemon does not answer.
     """
     with engine_errors("Docker engine"):
-        for pause in (0.0, 0.2, 1.0):  # a removal that somebody else began takes its time
+        for pause in (0.0, 0.2, 1.0):  # a removal begun elsewhere takes its time
             time.sleep(pause)
-            containers = api.containers(all=True, quiet=True, filters={"label": f"{LABEL}={run_id}"})
+            containers = api.containers(all=True, quiet=True, filters={"label": f"{RUN_LABEL}={run_id}"})
             if not containers:
                 return True
             for container in containers:
@@ -248,80 +230,23 @@ def remove_all(api: Any, run_id: str) -> bool:
 
 
 def _remove(api: Any, container: str) -> None:
-    """Remove a container if the daemon can; a failure must not hide what came out of the container."""
+    """Remove a container; a failure must not hide the outcome of its run."""
     import docker.errors
     import requests
 
-    # It is gone, on its way out, or the daemon is: `close` and after it the reaper look again.
+    # The container or the daemon is gone: `close`, and then the reaper, try again.
     with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
         api.remove_container(container, force=True, v=True)
 
 
 def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any]) -> bool:
-    """Whether somebody stopped the container (`docker stop`, `kill`, `rm -f`).
+    """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
 
-    Its exit status does not tell: tested code can lower the runner's CPU limit, so that the kernel kills the runner.
+    The exit status does not tell: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
     """
     started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
-    # The daemon notes the kill just after the end that it brought about.
+    # The daemon records the kill just after the container has ended.
     period = {"since": f"{started:.3f}", "until": f"{finished + 1:.3f}"}
     events = api.events(**period, filters={"container": container, "event": "kill"}, decode=True)
     with contextlib.closing(events):
         return any(True for _ in events)
-
-
-def _read_stream(connection: socket.socket, meter: Meter, limits: Limits) -> tuple[bytearray, str, Ended]:
-    """Read Docker's multiplexed stream: 8 bytes of header (stream, length), then the data."""
-    stdout, log = bytearray(), bytearray()
-    buffer = bytearray()
-    ended = Ended.EXITED
-    while ended is Ended.EXITED:
-        rest = meter.rest()
-        if rest <= 0:
-            if limit := meter.look():
-                ended = limit
-                break
-            continue
-        connection.settimeout(rest)
-        try:
-            chunk = connection.recv(1 << 18)
-        except TimeoutError:
-            continue
-        except ConnectionResetError:
-            break
-        if not chunk:
-            break
-        buffer += chunk
-        position = 0
-        while len(buffer) - position >= 8:
-            size = int.from_bytes(buffer[position + 4 : position + 8], "big")
-            if len(buffer) - position - 8 < size:
-                break
-            data = buffer[position + 8 : position + 8 + size]
-            if buffer[position] == _STDOUT:
-                stdout += data
-            elif len(log) < limits.log_kb * 1024:
-                log += data
-            position += 8 + size
-        del buffer[:position]
-        meter.hear(stdout)
-        if len(stdout) + len(buffer) > limits.output_mb * 2**20:
-            ended = Ended.OUTPUT_LIMIT
-    return stdout, log[: limits.log_kb * 1024].decode("utf-8", "replace"), ended
-
-
-@contextlib.contextmanager
-def engine_errors(what: str) -> Iterator[None]:
-    """Turn whatever the client raises into InfraError: none of it is the tested code's doing."""
-    try:
-        yield
-    except InfraError:
-        raise
-    except Exception as error:
-        of_the_client = type(error).__module__.startswith(("docker.", "requests.", "urllib3."))
-        if not of_the_client and not isinstance(error, OSError):
-            raise
-        text = " ".join(str(error).split()) or type(error).__name__
-        # The client wraps what the operating system says in two or three layers of its own words.
-        system = re.search(r"\w+Error\(\d+, '([^']+)'\)", text)
-        raise InfraError(f"{what}: {system[1] if system else text[:300]}") from error

@@ -1,4 +1,4 @@
-"""What a container has used of the processor, and what there is to use beside it: the two measurements of `meter`."""
+"""Measure the CPU time that a container has used, and the share of a processor that it could have used."""
 
 import contextlib
 from collections.abc import Callable
@@ -14,35 +14,35 @@ _IDLE = "import time; time.sleep(1e6)"
 
 
 def cpu_seconds(api: Any, container: str) -> float:
-    """CPU seconds of a container so far, all of its processes, from its cgroup; 0 if the daemon does not know."""
-    # Since 1.41 a daemon can answer at once; before, it first measures for a second or two.
+    """Return the CPU seconds of all processes of a container so far, from its cgroup; 0 if the daemon does not know."""
+    # From API 1.41 on a daemon can answer at once; older ones first measure for a second or two.
     version = tuple(int(part) for part in api.api_version.split("."))
     at_once = {"one_shot": True} if version >= (1, 41) else {}
     usage = api.stats(container, stream=False, **at_once).get("cpu_stats", {}).get("cpu_usage", {})
     return float(usage.get("total_usage", 0)) / 1e9
 
 
-class Probe:
-    """A container beside a run's, made when it is first asked, in which a process spins to see what there is to get.
+class CpuProbe:
+    """Measures, in a container of its own, the share of a processor that is available beside a run.
 
-    Beside, not inside: what the run does to its own container cannot change what this one measures.
+    The run cannot affect the measurement through its own container. The probe's container is created on first use.
     """
 
     def __init__(self, make: Callable[..., contextlib.AbstractContextManager[tuple[Any, str]]], user: str) -> None:
-        """Make nothing yet.
+        """Store how to create the container.
 
         Args:
-            make: `DockerSandbox.container` with its image.
+            make: `DockerSandbox.container` for one image.
         """
         self._make, self._user = make, user
         self._made = contextlib.ExitStack()
         self._container: tuple[Any, str] | None = None
 
     def share(self, seconds: float) -> float:
-        """The share of a processor that a process gets which spins for so long.
+        """Let a process spin for some seconds and return the share of a processor that it got.
 
         Raises:
-            InfraError: the daemon fails, or the process says nothing.
+            InfraError: the daemon failed, or the process reported nothing.
         """
         if self._container is None:
             command = ["python", "-I", "-S", "-c", _IDLE]

@@ -1,4 +1,4 @@
-"""Make an environment's image available: look, pull from the configured registry, or build from our own folder."""
+"""Make an environment's image available: find it, pull it from the configured registry, or build it."""
 
 import logging
 import os
@@ -9,7 +9,9 @@ from typing import Any
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import Environment, known_environments, registry_tag
 
-#: Network of build steps (`host` where the default network of builds reaches no package index).
+from .docker_client import engine_errors
+
+#: Network of build steps (`host` where the default network reaches no package index).
 BUILD_NETWORK_VARIABLE = "LMRBENCH_BUILD_NETWORK"
 #: Passed on to builds when set in the environment.
 _BUILD_ARGUMENTS = ("PIP_EXTRA_INDEX_URL",)
@@ -17,13 +19,13 @@ _log = logging.getLogger(__name__)
 
 
 def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
-    """The content address of the image `tag`, pulled or built first if it is missing.
+    """Return the content address of an image; pull or build it first if it is missing.
 
     Args:
-        benchmark: a folder of tasks whose environments can be built as well as the installed ones.
+        benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
 
     Raises:
-        InfraError: it is neither here nor in the registry, and this installation cannot build it.
+        InfraError: the image is neither here nor in the registry, and this installation cannot build it.
     """
     if identity := image_id(api, tag):
         return identity
@@ -39,37 +41,39 @@ def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
             _log.warning("%s", error)
     if environment is None:
         raise InfraError(
-            f"image {tag} is not here, and this installation has no environment of that content; "
-            "set LMRBENCH_REGISTRY to a registry that has it, "
-            "install the version of lmrbench-data that made the dataset, "
-            "or build it from a benchmark of your own: `lmrbench images build --benchmark DIR`"
+            f"image {tag} is missing, and this installation has no environment of that content; "
+            "set LMRBENCH_REGISTRY to a registry that has the image, "
+            "install the version of lmrbench-data that built the dataset, "
+            "or build the image from your own benchmark: `lmrbench images build --benchmark DIR`"
         )
     _log.info("image %s is missing: building it from %s/.%s", tag, environment.folder.name, need)
     return build_image(api, environment)
 
 
 def image_id(api: Any, tag: str) -> str | None:
-    """The content address of a local image, None if there is none of that tag."""
+    """Return the content address of a local image; None if no image has this tag."""
     import docker.errors
 
-    try:
-        return str(api.inspect_image(tag)["Id"])
-    except docker.errors.ImageNotFound:
-        return None
+    with engine_errors(f"image {tag}"):
+        try:
+            return str(api.inspect_image(tag)["Id"])
+        except docker.errors.ImageNotFound:
+            return None
 
 
 def pull_image(api: Any, tag: str) -> str:
-    """Pull from the configured registry and give the image its plain tag."""
-    import docker.errors
-
+    """Pull an image from the configured registry and give it its plain tag."""
     name = registry_tag(tag)
     try:
-        _follow(api.pull(name, stream=True, decode=True), f"pulling {name}")
-    except docker.errors.APIError as error:
-        limited = " (the registry limits the rate: wait, or log in)" if "toomanyrequests" in str(error).lower() else ""
-        raise InfraError(f"cannot pull {name}: {error.explanation or error}{limited}") from error
-    api.tag(name, *tag.rsplit(":", 1))
-    return str(api.inspect_image(tag)["Id"])
+        with engine_errors(f"cannot pull {name}"):
+            _follow(api.pull(name, stream=True, decode=True), f"pulling {name}")
+    except InfraError as error:
+        if "toomanyrequests" not in f"{error} {error.__cause__}".lower():
+            raise
+        raise InfraError(f"{error} (the registry limits the rate: wait, or log in)") from error
+    with engine_errors(f"image {tag}"):
+        api.tag(name, *tag.rsplit(":", 1))
+        return str(api.inspect_image(tag)["Id"])
 
 
 def build_image(
@@ -82,23 +86,27 @@ def build_image(
     """Build an environment's image under its content-hashed tag; return the content address.
 
     Args:
-        network: of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
-        arguments: build arguments, added to those taken from the environment.
+        network: network of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
+        arguments: build arguments, added to those from the environment.
+
+    Raises:
+        InfraError: a step of the build fails.
     """
     import io
 
     passed = {name: os.environ[name] for name in _BUILD_ARGUMENTS if os.environ.get(name)}
-    lines = api.build(
-        fileobj=io.BytesIO(environment.context()),
-        custom_context=True,
-        tag=environment.tag,
-        network_mode=network or os.environ.get(BUILD_NETWORK_VARIABLE) or None,
-        buildargs={**passed, **(arguments or {})},
-        rm=True,
-        forcerm=True,
-        decode=True,
-    )
-    _follow(lines, f"building {environment.tag}")
+    with engine_errors(f"building {environment.tag}"):
+        lines = api.build(
+            fileobj=io.BytesIO(environment.context()),
+            custom_context=True,
+            tag=environment.tag,
+            network_mode=network or os.environ.get(BUILD_NETWORK_VARIABLE) or None,
+            buildargs={**passed, **(arguments or {})},
+            rm=True,
+            forcerm=True,
+            decode=True,
+        )
+        _follow(lines, f"building {environment.tag}")
     identity = image_id(api, environment.tag)
     if identity is None:
         raise InfraError(f"building {environment.tag} ended without an image")
@@ -115,14 +123,19 @@ def push_image(api: Any, tag: str) -> str:
     if name == tag:
         raise InfraError("no registry is configured; set LMRBENCH_REGISTRY, for example to ghcr.io/org")
     if image_id(api, tag) is None:
-        raise InfraError(f"image {tag} is not here; run `lmrbench images build` first")
-    api.tag(tag, *name.rsplit(":", 1))
-    _follow(api.push(name, stream=True, decode=True), f"pushing {name}")
+        raise InfraError(f"image {tag} is missing; run `lmrbench images build` first")
+    with engine_errors(f"pushing {name}"):
+        api.tag(tag, *name.rsplit(":", 1))
+        _follow(api.push(name, stream=True, decode=True), f"pushing {name}")
     return name
 
 
-def _follow(lines: Iterable[Mapping[str, Any]], what: str) -> None:
-    """Log the steps of a build, pull or push; raise what the stream reports as an error."""
+def _follow(lines: Iterable[Mapping[str, Any]], action: str) -> None:
+    """Log the steps of a build, pull or push.
+
+    Raises:
+        InfraError: the stream reports an error.
+    """
     recent: list[str] = []
     last_status = ""
     for line in lines:
@@ -136,4 +149,4 @@ def _follow(lines: Iterable[Mapping[str, Any]], what: str) -> None:
             _log.info("  %s", status)
         last_status = status or last_status
         if "error" in line:
-            raise InfraError(f"{what} failed: {line['error']} (before it: {' | '.join(recent)[-400:]})")
+            raise InfraError(f"{action} failed: {line['error']} (after: {' | '.join(recent)[-400:]})")

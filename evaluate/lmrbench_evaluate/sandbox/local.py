@@ -1,7 +1,10 @@
 """Run workspaces in a child process of this machine: rlimits, a scrubbed environment, a temporary folder.
 
-Not a security boundary: tested code runs as this user and can reach files and network. For machines without an engine
-and for quick work on tasks one trusts; results say `local` and no leaderboard takes them.
+This is not a security boundary: tested code runs as this user and can reach files and network. It serves machines
+without an engine and quick work on trusted tasks; results say `local`, and no leaderboard accepts them.
+
+Starting and killing the child is `base.child`'s job. The rest differs from other children: the run is limited by CPU
+time that `meter` measures from outside, and by rlimits that are set after the workspace has been unpacked.
 """
 
 import contextlib
@@ -21,29 +24,31 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+from lmrbench_data.base.child import Child, describe_status
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.tasks.environments import known_environments
 
 from ..runner import bootstrap, probe
-from .base import Ended, Limits, Outcome, Sandbox, runner_stream, used_cpu
+from .base import START_S, Ended, Limits, Outcome, Sandbox
 from .meter import Meter
+from .runner_output import collect_output, make_outcome
 
-#: Carried in the environment of everything that a run starts, so that stragglers can be found.
+#: An environment variable of all processes of a run, by which stragglers are found.
 _MARK = "LMRBENCH_LOCAL_SANDBOX"
 _log = logging.getLogger(__name__)
 
 
 class LocalSandbox(Sandbox):
-    """Child processes of one harness process."""
+    """The child processes of one harness process."""
 
     name = "local"
     official = False
 
     def __init__(self, benchmark: Path | None = None) -> None:
-        """Start nothing yet.
+        """Prepare the sandbox; no process is started yet.
 
         Args:
-            benchmark: a folder of tasks whose environments are known as well as the installed ones.
+            benchmark: a folder of tasks whose environments are known in addition to the installed ones.
         """
         self._benchmark = benchmark
         self._running: set[str] = set()
@@ -75,7 +80,7 @@ class LocalSandbox(Sandbox):
                 "run `pip install 'lmrbench-data[local]'` or start Docker"
             )
         if other:
-            _log.warning("this Python has %s; results may differ from the image's", ", ".join(other))
+            _log.warning("this Python has %s; results may differ from those in the image", ", ".join(other))
         return "; ".join(found)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
@@ -91,7 +96,7 @@ class LocalSandbox(Sandbox):
                 return self._run(workspace, limits, folder, mark)
             finally:
                 kill_marked(mark)
-                # Not `shutil.rmtree`: tested code can nest folders deeper than Python recurses.
+                # Not `shutil.rmtree`: tested code can nest folders more deeply than Python recurses.
                 subprocess.run(["rm", "-rf", str(folder)], stderr=subprocess.DEVNULL, check=False)
         except OSError as error:
             raise InfraError(f"local sandbox: {error}") from error
@@ -100,7 +105,7 @@ class LocalSandbox(Sandbox):
                 self._running.discard(mark)
 
     def close(self) -> None:
-        """Kill what still runs."""
+        """Kill all runs."""
         with self._lock:
             self._closed = True
             marks = list(self._running)
@@ -116,77 +121,47 @@ class LocalSandbox(Sandbox):
         }
         command = [sys.executable, "-I", "-c", bootstrap(), str(len(workspace)), str(folder), json.dumps(rlimits)]
         environment = {"PATH": os.defpath, "LANG": "C.UTF-8", _MARK: mark}
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
-        )
-        meter = Meter(limits, lambda: _cpu_seconds(process.pid, mark), _share)
-        try:
+        with Child(command, environment=environment, folder=folder, stderr=subprocess.PIPE) as child:
+            meter = Meter(limits, lambda: _cpu_seconds(child.process.pid, mark), _share)
             if self._closed:  # while the process was being started
                 raise InfraError("the sandbox was closed")
-            assert process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.write(workspace)
-                process.stdin.close()
-            stdout, log, ended = _read(process, meter, limits)
+            # A runner that does not read its workspace does not send its first word either.
+            with contextlib.suppress(BrokenPipeError, TimeoutError):
+                child.send(workspace, time.monotonic() + START_S)
+                child.close_stdin()
+            stdout, log, ended = _read(child.process, meter, limits)
             duration = meter.elapsed()
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            for stream in (process.stdout, process.stderr):
-                if stream:
-                    stream.close()
         if self._closed:
             raise InfraError("the sandbox was closed")
-        problem = f"exit {process.returncode} after {duration:.0f} s: {log.strip()[-300:]}"
-        cpu = used_cpu(stdout) if ended is Ended.EXITED else None
-        sent = runner_stream(stdout, ended, problem)
-        return Outcome(sent, log, ended, duration, meter.cpu if cpu is None else cpu, meter.slowed)
+        problem = f"{describe_status(child.process.returncode)} after {duration:.0f} s: {log.strip()[-300:]}"
+        return make_outcome(stdout, log, ended, duration, meter, problem)
 
 
 def _read(process: subprocess.Popen[bytes], meter: Meter, limits: Limits) -> tuple[bytearray, str, Ended]:
-    """Read stdout and stderr until stdout ends, the runner is gone, or a limit is reached."""
-    stdout, log = bytearray(), bytearray()
+    """Read stdout and stderr until both end, the runner is gone, or a limit is reached."""
     assert process.stdout is not None
     assert process.stderr is not None
     with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ, stdout)
-        selector.register(process.stderr, selectors.EVENT_READ, log)
-        while selector.get_map():
-            rest = meter.rest()
-            if rest <= 0:
-                if limit := meter.look():
-                    return stdout, _text(log, limits), limit
-                continue
-            gone = process.poll() is not None  # asked before looking for its last words, which come before its end
-            ready = selector.select(0 if gone else min(rest, 0.5))
+        selector.register(process.stdout, selectors.EVENT_READ)
+        selector.register(process.stderr, selectors.EVENT_READ)
+
+        def receive(timeout_s: float) -> list[tuple[bool, bytes]] | None:
+            is_gone = process.poll() is not None  # asked before the last read: its last words precede its end
+            ready = selector.select(0 if is_gone else min(timeout_s, 0.5)) if selector.get_map() else []
+            pieces = []
             for key, _ in ready:
-                chunk = os.read(key.fd, 1 << 18)
-                if not chunk:
+                if data := os.read(key.fd, 1 << 18):
+                    pieces.append((key.fileobj is process.stdout, data))
+                else:
                     selector.unregister(key.fileobj)
-                elif key.data is stdout or len(log) < limits.log_kb * 1024:
-                    key.data.extend(chunk)
-            meter.hear(stdout)
-            if len(stdout) > limits.output_mb * 2**20:
-                return stdout, _text(log, limits), Ended.OUTPUT_LIMIT
             # A straggler may hold the pipes open after the runner is gone.
-            if not ready and gone:
-                break
-    return stdout, _text(log, limits), Ended.EXITED
+            return None if (not selector.get_map() and not pieces) or (is_gone and not ready) else pieces
 
-
-def _text(log: bytearray, limits: Limits) -> str:
-    return log[: limits.log_kb * 1024].decode("utf-8", "replace")
+        return collect_output(receive, meter, limits)
 
 
 def kill_marked(mark: str) -> None:
-    """Kill every process that a run left behind, also those that left its session (Linux; elsewhere they time out)."""
+    """Kill every process of a run, including those that left its session (Linux; elsewhere they time out)."""
     for _ in range(5):
         found = False
         for process in _marked(mark):
@@ -199,7 +174,7 @@ def kill_marked(mark: str) -> None:
 
 
 def _marked(mark: str) -> Iterator[int]:
-    """The processes that a run started, as far as this user may read their environment."""
+    """Yield the processes of a run whose environment this user may read."""
     needle = f"{_MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError, ValueError):
@@ -208,7 +183,7 @@ def _marked(mark: str) -> Iterator[int]:
 
 
 def _cpu_seconds(runner: int, mark: str) -> float:
-    """CPU seconds of a run so far: of the processes that live, and of those that these have waited for (Linux)."""
+    """Return the CPU seconds of a run so far: of its live processes and those that they have waited for (Linux)."""
     ticks = 0
     for process in {runner, *_marked(mark)}:
         with contextlib.suppress(OSError):
@@ -218,10 +193,10 @@ def _cpu_seconds(runner: int, mark: str) -> float:
 
 
 def _share(seconds: float) -> float:
-    """The share of a processor that a process of this machine gets which spins for so long."""
-    # In a session of its own, as a run is: schedulers share the machine between sessions.
+    """Let a process spin for some seconds and return the share of a processor that it got."""
+    # In a session of its own, like a run: schedulers divide the machine between sessions.
     command = [sys.executable, "-I", "-S", "-c", probe(), str(seconds)]
     try:
         return float(subprocess.run(command, capture_output=True, check=True, start_new_session=True).stdout)
     except (OSError, subprocess.SubprocessError):
-        return 1.0  # tested code is not kept here from taking all processes: this must not excuse it
+        return 1.0  # tested code may have used up all processes: that must not excuse it

@@ -1,4 +1,4 @@
-"""Run workspaces side by side, and one that an overloaded machine kept from running once more alone."""
+"""Run workspaces in parallel, and retry alone those that an overloaded machine kept from running."""
 
 import contextlib
 import threading
@@ -10,10 +10,10 @@ from .base import Limits, Outcome, Sandbox
 
 
 def run_fairly(sandbox: Sandbox, image: str, workspace: bytes, limits: Limits) -> Outcome:
-    """`sandbox.run`; if the machine had no time for it, again while no other run of this process goes on.
+    """Call `sandbox.run`; if the machine had no time for the run, retry it while this process runs nothing else.
 
     Raises:
-        OverloadError: the machine had no time for it alone either.
+        OverloadError: the machine had no time for the retry either.
         InfraError: the machinery failed.
     """
     try:
@@ -25,7 +25,7 @@ def run_fairly(sandbox: Sandbox, image: str, workspace: bytes, limits: Limits) -
 
 
 class _Turns:
-    """A lock that many hold together, or one alone; whoever wants it alone goes before those who come after."""
+    """A lock with shared and exclusive holders; a waiting exclusive holder precedes later shared ones."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -34,18 +34,18 @@ class _Turns:
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold it beside others."""
+        """Hold the lock together with others."""
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting)
             self._running += 1
         try:
             yield
         finally:
-            self._left()
+            self._release()
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold it alone."""
+        """Hold the lock alone."""
         with self._changed:
             self._waiting += 1
             try:
@@ -59,9 +59,9 @@ class _Turns:
         finally:
             with self._changed:
                 self._waiting -= 1
-            self._left()
+            self._release()
 
-    def _left(self) -> None:
+    def _release(self) -> None:
         with self._changed:
             self._running -= 1
             self._changed.notify_all()

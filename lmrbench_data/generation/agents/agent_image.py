@@ -1,6 +1,6 @@
-"""The image of an agent that lives in the container: the image of the task, and the agent beside it.
+"""Build and find the image of an agent that runs in the container: the image of the task with the agent installed.
 
-`lmrbench agent image` builds it; a run only looks whether it is here.
+`lmrbench agent image` builds it; a run only checks that it exists.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class AgentImage(Environment):
     """The tag of the task's image."""
 
     def context(self) -> bytes:
-        """The build context, with the task's image in its Dockerfile."""
+        """Return the build context, with the task's image in its Dockerfile."""
         files = read_tree(self.folder)
         dockerfile = files["Dockerfile"].data.decode()
         named = dockerfile.replace("ARG ENVIRONMENT\n", f"ARG ENVIRONMENT={self.base}\n", 1)
@@ -35,22 +35,22 @@ class AgentImage(Environment):
 
 
 def agent_image(agent: str, base: str) -> AgentImage:
-    """The image of an agent on that of a task.
+    """Return the image of an agent on the image of a task.
 
     Raises:
-        InputError: the agent has none.
+        InputError: the agent has no image.
     """
     known = {folder.name: folder for folder in sorted(_FOLDERS.iterdir()) if (folder / "Dockerfile").is_file()}
     if agent not in known:
-        raise InputError(f"{agent!r} is no agent with an image of its own; known: {', '.join(known)}")
+        raise InputError(f"{agent!r} is not an agent with an image of its own; known: {', '.join(known)}")
     return AgentImage(known[agent], f"{agent} on {base}", DISK_MB[agent], base)
 
 
 def find_agent_image(api: Any, agent: str, base: str) -> str:
-    """The content address of an agent's image.
+    """Return the content address of an agent's image.
 
     Raises:
-        InputError: it has not been built.
+        InputError: the image has not been built.
     """
     if identity := image_id(api, agent_image(agent, base).tag):
         return identity
@@ -59,10 +59,10 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
 
 
 def build_agent_image(api: Any, agent: str, base: str, *, network: str | None = None) -> str:
-    """Build an agent's image, and the task's below it if that is missing; return the content address.
+    """Build an agent's image, and the task's image if that is missing; return the content address.
 
     Args:
-        network: of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
+        network: network of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
 
     Raises:
         InfraError: a step of the build fails.

@@ -14,9 +14,9 @@ from .box import Box
 from .relay import Relay
 
 TIME_LIMIT = "time_limit"
-#: The file among the records of an agent that has what it printed.
+#: The file among the records of an agent that holds its output.
 OUTPUT = "output.log"
-#: How often whoever waits looks whether the run was called off.
+#: Seconds between two checks whether the run was cancelled.
 LOOK_S = 0.2
 
 
@@ -29,29 +29,29 @@ class Job:
     box: Box
     relay: Relay
     trajectory: Path
-    """A folder on this side, for whatever the agent records."""
+    """A folder on this machine for the records of the agent."""
     max_steps: int | None
     deadline: float
     """In `time.monotonic()`."""
     called_off: threading.Event
 
     def rest(self) -> float:
-        """Seconds that are left."""
+        """Return the remaining seconds."""
         return self.deadline - time.monotonic()
 
     def asked_nothing(self) -> bool:
-        """Whether the agent has not asked the model anything yet."""
+        """Return whether the agent has not sent any request to the model yet."""
         return not (self.relay.steps or self.relay.limit or self.relay.failure)
 
     def check_start(self, name: str, status: int, output: bytes) -> None:
-        """Check that a process that failed had asked the model something: if not, the mistake may be the user's.
+        """Check that a failed process had sent a request to the model: if not, the mistake may be the user's.
 
         Args:
-            name: what the process is to the user.
-            output: what it printed; its last line says why it failed.
+            name: name of the process in the message.
+            output: output of the process; its last line gives the reason.
 
         Raises:
-            InfraError: it had asked nothing.
+            InfraError: it had sent no request.
         """
         if status and self.asked_nothing():
             raise self.failed_start(name, f"exit {status}", output)
@@ -69,11 +69,11 @@ class Agent(Protocol):
     """As in the setting of its rows: `agent:<name>`."""
 
     def image(self, sandbox: DockerSandbox, tag: str) -> str:
-        """The content address of the image for its boxes: that of the task, unless it has one of its own."""
+        """Return the content address of the image for its boxes: the task's, unless the agent has its own."""
         return sandbox.prepare(tag)
 
     def work(self, job: Job) -> str:
-        """Work until done or out of time; what it changed is in the box.
+        """Work until done or out of time; the changes are in the box.
 
         Returns:
             How it ended, in the agent's own word, or `TIME_LIMIT`.

@@ -1,7 +1,7 @@
-"""The container that an agent works in: no network, a work folder of limited size, and nothing of the host.
+"""The container that an agent works in: no network, a work folder of limited size, and nothing from the host.
 
-Both folders are memory, in volumes of the container's own: the daemon writes to them and reads from them, so that no
-program inside takes part. For the last look the container is paused, where the kernel can do that.
+Both folders are volumes in memory: the daemon reads and writes them, so no program inside takes part. The container is
+paused while its files are copied out, where the kernel supports that.
 """
 
 import contextlib
@@ -16,19 +16,21 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lmrbench_evaluate.sandbox.base import Limits
-from lmrbench_evaluate.sandbox.docker import USER, WORK, DockerSandbox, engine_errors, tmpfs_options
+from lmrbench_evaluate.sandbox.docker import USER, WORK, DockerSandbox, tmpfs_options
+from lmrbench_evaluate.sandbox.docker_client import engine_errors
+from lmrbench_evaluate.sandbox.docker_stream import StreamReader, stream_socket
 
 from ...base.errors import InfraError
 from ...loader import File
 
 AGENT = "/agent"
-#: An agent runs more than one function: tests, libraries, tools of its own.
+#: An agent runs more than one function: tests, libraries and its own tools.
 MEMORY_MB = 4096
 DISK_MB = 256
 FILES = 20_000
-#: More than fits into the work folder: only files with holes come to so much.
+#: More than fits into the work folder: only sparse files exceed it.
 SNAPSHOT_BYTES = 2 * DISK_MB * 2**20
-#: First process: it ends the container if nobody else does, and takes over orphans.
+#: The first process: it ends the container if nothing else does, and reaps orphans.
 _INIT = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -42,8 +44,6 @@ while time.monotonic() < end:
     time.sleep(0.5)
 """
 _GRACE_S = 300
-#: The number of a stream in what Docker sends.
-STDOUT = 1
 FILE, FOLDER, LINK = "file", "folder", "link"
 _KINDS = {
     tarfile.REGTYPE: FILE,
@@ -56,23 +56,23 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Executed:
-    """What a command in a box came to."""
+class CommandResult:
+    """The result of a command in a box."""
 
     output: bytes
-    """Of both streams, or of standard error alone; up to the limit that was asked for."""
+    """Both streams, or standard error alone, up to the requested limit."""
     status: int | None
     """None if it was still running at its time limit."""
 
 
 class Box:
-    """A running container; use `open_box`, or from another process the id of one that is open."""
+    """A running container; made by `open_box`, or in another process from the id of an open one."""
 
     def __init__(self, api: Any, container: str) -> None:
         self._api, self.container = api, container
 
     def put(self, folder: str, files: Mapping[str, File], *, owner: int = 65534) -> None:
-        """Write files into a folder of the box, by their names in it. Root's can only be read by the agent."""
+        """Write files into a folder of the box, by relative name. The agent can only read those of owner 0."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as tar:
             folders = {str(parent) for name in files for parent in Path(name).parents if str(parent) != "."}
@@ -93,7 +93,7 @@ class Box:
     def start(
         self, command: Sequence[str], *, user: str = USER, environment: Mapping[str, str] | None = None
     ) -> tuple[str, socket.socket]:
-        """Start a command in the work folder: its id, and a connection to its streams."""
+        """Start a command in the work folder; return its id and a connection to its streams."""
         with engine_errors("starting a command in the container"):
             made = self._api.exec_create(
                 self.container,
@@ -104,7 +104,7 @@ class Box:
                 workdir=WORK,
             )["Id"]
             stream = self._api.exec_start(made, socket=True)
-        return made, getattr(stream, "_sock", stream)
+        return made, stream_socket(stream)
 
     def execute(
         self,
@@ -114,51 +114,51 @@ class Box:
         output_bytes: int,
         environment: Mapping[str, str] | None = None,
         stdout: BinaryIO | None = None,
-    ) -> Executed:
-        """Run a command. At its time limit it is left alone: end it with `timeout` inside, or end the box.
+    ) -> CommandResult:
+        """Run a command. It goes on after its time limit: end it with `timeout` inside, or end the box.
 
         Args:
-            stdout: gets standard output as it comes, up to `output_bytes` of it.
+            stdout: receives standard output as it arrives, up to `output_bytes`.
         """
         made, connection = self.start(command, environment=environment)
         output, rest = bytearray(), output_bytes
         with contextlib.closing(connection):
             try:
-                # What the command reads has an end at once.
+                # The command reads an empty input.
                 connection.shutdown(socket.SHUT_WR)
-                for stream, data in frames(connection, time.monotonic() + time_s):
-                    if stdout is not None and stream == STDOUT:
+                for is_stdout, data in StreamReader(connection).pieces(time.monotonic() + time_s):
+                    if stdout is not None and is_stdout:
                         rest -= stdout.write(data[:rest])
                     else:
                         output += data[: output_bytes - len(output)]
             except TimeoutError:
-                return Executed(bytes(output), None)
+                return CommandResult(bytes(output), None)
         with engine_errors("asking how a command in the container ended"):
-            return Executed(bytes(output), self._api.exec_inspect(made)["ExitCode"])
+            return CommandResult(bytes(output), self._api.exec_inspect(made)["ExitCode"])
 
     def leftovers(self) -> Generator["Leftover", None, None]:
-        """What lies in the work folder, folders before what is in them; the box is of no more use then.
+        """Yield the contents of the work folder, each folder before its files; the box cannot be used afterwards.
 
         Raises:
-            InfraError: the daemon fails, or its stream is cut short.
-            OverflowError: there is more than any answer needs.
+            InfraError: the daemon failed, or its stream was cut short.
+            OverflowError: the folder holds more than any answer needs.
         """
         import docker.errors
 
         with engine_errors("copying out of the container"):
-            # What forks without end cannot be frozen; then its answer is what stands there while it goes on.
+            # Processes that fork endlessly cannot be frozen; the answer is then read while they go on.
             with contextlib.suppress(docker.errors.APIError):
                 self._api.pause(self.container)
             chunks, _ = self._api.get_archive(self.container, WORK)
-            # Left open, the stream would hold up all other calls about this container.
+            # An open stream would block all other calls about this container.
             with contextlib.closing(chunks):
                 try:
-                    yield from _members(_Reader(chunks))
+                    yield from _members(_TarStream(chunks))
                 except tarfile.TarError as error:
                     raise InfraError(f"copying out of the container: {error}") from error
 
     def is_there(self) -> bool:
-        """Whether the daemon answers and knows the container, running or not."""
+        """Return whether the daemon answers and knows the container, running or not."""
         try:
             with engine_errors("asking for the container"):
                 self._api.inspect_container(self.container)
@@ -169,23 +169,23 @@ class Box:
 
 @dataclass(frozen=True)
 class Leftover:
-    """Something that an agent left in the work folder."""
+    """A file, folder or other entry that an agent left in the work folder."""
 
     name: str
-    """Path from the work folder; parts that are not UTF-8 hold half surrogate pairs."""
+    """Path from the work folder; bytes that are not UTF-8 are lone surrogates."""
     kind: str
-    """`FILE`, `FOLDER`, `LINK` (another name of a file), or what else it is, in words."""
+    """`FILE`, `FOLDER`, `LINK` (another name of a file), or a description of another kind."""
     size: int
     executable: bool
     target: str
-    """Of a `LINK`: the first name."""
+    """The first name of a `LINK`."""
     read: Callable[[], bytes]
-    """Content of a file; can be called until the next one is asked for."""
+    """Returns the content of a file; callable until the next entry is requested."""
 
 
 @contextlib.contextmanager
 def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]:
-    """A running box on an image; whatever happens, it is removed at the end."""
+    """Run a box on an image; it is always removed at the end."""
     from docker.types import DriverConfig, Mount
 
     limits = Limits(time_s=time_s, memory_mb=MEMORY_MB, disk_mb=DISK_MB)
@@ -204,38 +204,14 @@ def open_box(sandbox: DockerSandbox, image: str, time_s: float) -> Iterator[Box]
         yield Box(api, container)
 
 
-def frames(connection: socket.socket, deadline: float) -> Iterator[tuple[int, bytes]]:
-    """(stream, data) as Docker sends them: 8 bytes of header, then the data.
-
-    Raises:
-        TimeoutError: the deadline has passed.
-    """
-    buffer = bytearray()
-    while True:
-        rest = deadline - time.monotonic()
-        if rest <= 0:
-            raise TimeoutError
-        connection.settimeout(rest)
-        try:
-            chunk = connection.recv(1 << 16)
-        except ConnectionError:
-            return
-        if not chunk:
-            return
-        buffer += chunk
-        while len(buffer) >= 8 and len(buffer) >= 8 + (size := int.from_bytes(buffer[4:8], "big")):
-            yield buffer[0], bytes(buffer[8 : 8 + size])
-            del buffer[: 8 + size]
-
-
-class _Reader(io.RawIOBase):
-    """The stream of a tar as a file that ends with an error when it is too long."""
+class _TarStream(io.RawIOBase):
+    """The stream of a tar as a file that raises an error when it is too long."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks, self._buffer, self._read = chunks, b"", 0
 
     def read(self, size: int = -1) -> bytes:
-        """Up to `size` bytes."""
+        """Return up to `size` bytes."""
         while len(self._buffer) < size and (chunk := next(self._chunks, b"")):
             self._read += len(chunk)
             if self._read > SNAPSHOT_BYTES:

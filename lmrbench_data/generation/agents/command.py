@@ -9,7 +9,7 @@ from ...loader import File
 from ..workspace import REPO
 from .base import OUTPUT, TIME_LIMIT, Agent, Job
 from .box import AGENT
-from .doors import inner_door
+from .endpoints import box_endpoint
 
 _LOG_BYTES = 16 * 2**20
 _MAX_FILES_BYTES = 32 * 2**20
@@ -49,7 +49,7 @@ class CommandAgent(Agent):
     def work(self, job: Job) -> str:
         """Run the command to its end; what it prints becomes output.log."""
         job.box.put(AGENT, self._files, owner=0)
-        with inner_door(job.relay, job.box, job.deadline) as url:
+        with box_endpoint(job.relay, job.box, job.deadline) as url:
             environment = {
                 "OPENAI_BASE_URL": url,
                 "OPENAI_API_KEY": "none-needed",

@@ -1,4 +1,4 @@
-"""mini-swe-agent: it runs outside, in a process of its own, and each of its commands inside the box."""
+"""Run mini-swe-agent outside the box, in a process of its own; each of its commands runs inside the box."""
 
 import json
 import os
@@ -8,45 +8,46 @@ import tempfile
 import time
 from pathlib import Path
 
+from ...base.child import Child, clean_environment
 from ...base.errors import InputError
 from ...base.extras import need
 from .base import LOOK_S, OUTPUT, TIME_LIMIT, Agent, Job
-from .doors import outer_door
+from .endpoints import host_endpoint
 from .relay import STEP_LIMIT
 
 NAME = "mini-swe-agent"
-#: A folder that `pip install --target` has filled with it: its libraries then need not agree with this package's.
+#: Names a folder filled by `pip install --target`, so that the agent's libraries need not agree with this package's.
 PATH_VARIABLE = "LMRBENCH_AGENTS_PATH"
 TRAJECTORY = "trajectory.json"
-#: Environment variables that the agent's process needs; the user's keys are not among them.
-_PASSED = ("PATH", "PYTHONPATH", "LANG", "DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "TMPDIR")
+#: The agent's process needs Docker, but none of the user's keys.
+_DOCKER_VARIABLES = ("DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 
 
 class MiniSweAgent(Agent):
-    """The agent as its package has it, with its own prompts; the limits are ours."""
+    """The agent with the prompts and tools of its own package; the limits are ours."""
 
     name = NAME
 
     def __init__(self) -> None:
-        """Look whether it is there.
+        """Check that it is installed.
 
         Raises:
             InputError: the extra `agents` is not installed.
         """
         own = os.environ.get(PATH_VARIABLE, "")
         if own and not (Path(own) / "minisweagent").is_dir():
-            raise InputError(f"{PATH_VARIABLE}: {own} has no {NAME}: `pip install --target {own} {NAME} mcp`")
+            raise InputError(f"{PATH_VARIABLE}: {own} lacks {NAME}; run `pip install --target {own} {NAME} mcp`")
         if not own:
             need("agents", NAME)
         self._path = [own] if own else []
 
     def work(self, job: Job) -> str:
-        """Run it in a process that can be killed, whatever it waits for."""
+        """Run it in a process that can be killed at any time."""
         log = job.trajectory / OUTPUT
-        # Among its records: after a kill the next run removes it with them.
+        # Among its records, so that the next run removes it with them after a kill.
         place = tempfile.TemporaryDirectory(prefix="home-", dir=job.trajectory.resolve())
-        with outer_door(job.relay) as (url, key), place as home:
-            environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
+        with host_endpoint(job.relay) as (url, key), place as home:
+            environment = clean_environment(*_DOCKER_VARIABLES)
             path = [*self._path, *filter(None, [environment.get("PYTHONPATH")])]
             environment |= {
                 **({"PYTHONPATH": os.pathsep.join(path)} if path else {}),
@@ -66,29 +67,21 @@ class MiniSweAgent(Agent):
                 "trajectory": str((job.trajectory / TRAJECTORY).resolve()),
             }
             module = f"{__package__}.mini_process"
-            with log.open("wb") as output:
-                child = subprocess.Popen(
-                    [sys.executable, "-m", module, json.dumps(asked)],
-                    # It ends itself when the other end of this pipe is gone: a killed run leaves no agent.
-                    stdin=subprocess.PIPE,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    env=environment,
-                    start_new_session=True,
-                )
-                try:
-                    while child.poll() is None and job.rest() > 0 and not job.called_off.is_set():
-                        time.sleep(LOOK_S)
-                    if child.poll() is None:
-                        return TIME_LIMIT
-                finally:
-                    child.kill()
-                    child.communicate()
-        return _ending(job, child.returncode, log)
+            command = [sys.executable, "-m", module, json.dumps(asked)]
+            # It also ends by itself when its stdin does: a killed run leaves no agent.
+            with (
+                log.open("wb") as output,
+                Child(command, environment=environment, stdout=output, stderr=subprocess.STDOUT) as child,
+            ):
+                while child.is_running() and job.rest() > 0 and not job.called_off.is_set():
+                    time.sleep(LOOK_S)
+                if child.is_running():
+                    return TIME_LIMIT
+        return _ending(job, child.process.returncode, log)
 
 
 def _ending(job: Job, status: int, log: Path) -> str:
-    """The agent's own word for its end, from its trajectory."""
+    """Return the agent's own word for how it ended, from its trajectory."""
     try:
         info = json.loads((job.trajectory / TRAJECTORY).read_text(encoding="utf-8"))["info"]
         said = str(info["exit_status"] or "unknown")

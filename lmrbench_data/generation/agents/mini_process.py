@@ -1,4 +1,4 @@
-"""The process in which mini-swe-agent runs: `python -m ...mini_process JSON`, started by `mini.py`."""
+"""Run mini-swe-agent in a process of its own: `python -m ...mini_process JSON`, started by `mini.py`."""
 
 import json
 import os
@@ -7,25 +7,26 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.sandbox.docker import WORK, connect
+from lmrbench_evaluate.sandbox.docker import WORK
+from lmrbench_evaluate.sandbox.docker_client import connect
 
 from .box import Box
 
-#: For one command of the agent's.
+#: Time limit of one command of the agent.
 COMMAND_S = 120
 _OUTPUT_BYTES = 2**20
 _DONE = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
 class BoxEnvironment:
-    """Their protocol `Environment` over a box."""
+    """Implements the agent's protocol `Environment` for a box."""
 
     def __init__(self, box: Box, variables: dict[str, str]) -> None:
         self.config = {"cwd": WORK, "env": variables, "timeout": COMMAND_S}
         self._box, self._variables = box, variables
 
     def execute(self, action: dict[str, Any], cwd: str = "") -> dict[str, Any]:
-        """Run one command of the agent's; the word that it ends with ends the agent."""
+        """Run one command of the agent; a command that prints the final word ends the agent."""
         from minisweagent.exceptions import Submitted
 
         script = f"cd -- '{cwd}' && {{ {action.get('command', '')}\n}}" if cwd else action.get("command", "")
@@ -36,7 +37,7 @@ class BoxEnvironment:
         output = {
             "output": text,
             "returncode": -1 if done.status is None else done.status,
-            "exception_info": f"the command was ended after {COMMAND_S} s, or for its memory" if late else "",
+            "exception_info": f"the command was killed after {COMMAND_S} s, or for its memory" if late else "",
         }
         first, _, rest = text.lstrip().partition("\n")
         if first.strip() == _DONE and output["returncode"] == 0:
@@ -45,7 +46,7 @@ class BoxEnvironment:
         return output
 
     def get_template_vars(self, **more: Any) -> dict[str, Any]:
-        """Return the facts about the system for prompts: those of the container."""
+        """Return the facts about the container's system that prompts show."""
         names = dict(
             zip(("system", "release", "version", "machine"), ("Linux", "", "", os.uname().machine), strict=True)
         )

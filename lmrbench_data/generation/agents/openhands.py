@@ -3,13 +3,14 @@
 import json
 from pathlib import Path
 
-from lmrbench_evaluate.sandbox.docker import DockerSandbox, connect
+from lmrbench_evaluate.sandbox.docker import DockerSandbox
+from lmrbench_evaluate.sandbox.docker_client import connect
 
 from ...loader import File
 from .agent_image import find_agent_image
 from .base import OUTPUT, TIME_LIMIT, Agent, Job
 from .box import AGENT
-from .doors import inner_door
+from .endpoints import box_endpoint
 from .relay import STEP_LIMIT
 
 NAME = "openhands"
@@ -47,7 +48,7 @@ class OpenHandsAgent(Agent):
         """Run it to its end; its events become trajectory.jsonl as they come, what it logs output.log."""
         job.box.put(AGENT, {_PROGRAM: File(Path(__file__).with_name(_PROGRAM).read_bytes())}, owner=0)
         with (
-            inner_door(job.relay, job.box, job.deadline) as url,
+            box_endpoint(job.relay, job.box, job.deadline) as url,
             (job.trajectory / TRAJECTORY).open("wb", buffering=0) as events,
         ):
             asked = {"model": job.relay.model, "base_url": url, "max_steps": job.max_steps}

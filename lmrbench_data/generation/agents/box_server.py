@@ -1,6 +1,7 @@
-"""Runs inside a box, under a user that the agent is not: HTTP on one side, lines of JSON on stdin and stdout.
+"""Serve HTTP inside a box and pass each request on as a line of JSON: stdout carries requests, stdin the answers.
 
-Sent into the container as text: Python 3.11 and the standard library only. It knows no key and reaches no network.
+The program is sent into the container as text and runs as another user than the agent: Python 3.11 and the standard
+library only. It knows no key and reaches no network.
 """
 
 import base64
@@ -19,7 +20,7 @@ numbers = iter(range(10**9))
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Hands each request to the other side and waits for the answer.
+    """Passes each request to the other side and waits for the answer.
 
     HTTP/1.0: a connection ends with its answer, so that no idle one keeps a thread.
     """
@@ -50,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = relay
 
     def log_message(self, *_: object) -> None:
-        """Nothing on stderr."""
+        """Write nothing to stderr."""
 
 
 class Server(ThreadingHTTPServer):

@@ -1,4 +1,4 @@
-"""Two doors to a relay: one on this machine's loopback, for agents that run outside; one inside a box.
+"""Endpoints of a relay: one on this machine's loopback for agents that run outside, one inside a box.
 
 The one inside needs no network: a small server in the container passes requests through its own stdin and stdout.
 """
@@ -9,7 +9,6 @@ import contextlib
 import hmac
 import json
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -18,16 +17,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from lmrbench_evaluate.sandbox.docker_stream import StreamReader
+
 from ...base.errors import InfraError
 from ...chat.transport import HttpAnswer
 from .allowed import MAX_REQUEST_BYTES
-from .box import STDOUT, Box, frames
+from .box import Box
 from .relay import Relay
 
 PORT = 8000
-#: Requests of one agent at a time.
+#: Concurrent requests of one agent.
 AT_ONCE = 8
-#: A request in base64, and its names.
+#: A request in base64 with its JSON.
 _MAX_LINE = 2 * MAX_REQUEST_BYTES
 _LOOK_S = 0.2
 _RELAY_USER = "65533:65533"
@@ -35,8 +36,8 @@ _START_S = 60.0
 
 
 @contextlib.contextmanager
-def outer_door(relay: Relay) -> Iterator[tuple[str, str]]:
-    """(base URL, key) of a relay on this machine's loopback; the key opens this door and nothing else."""
+def host_endpoint(relay: Relay) -> Iterator[tuple[str, str]]:
+    """Serve a relay on this machine's loopback; yield (base URL, key). The key is valid for this endpoint only."""
     key, turns = secrets.token_urlsafe(24), threading.BoundedSemaphore(AT_ONCE)
 
     class Handler(BaseHTTPRequestHandler):
@@ -64,7 +65,7 @@ def outer_door(relay: Relay) -> Iterator[tuple[str, str]]:
         do_GET = do_POST = relay
 
         def log_message(self, *_: Any) -> None:
-            """Nothing on stderr."""
+            """Write nothing to stderr."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -78,18 +79,19 @@ def outer_door(relay: Relay) -> Iterator[tuple[str, str]]:
 
 
 @contextlib.contextmanager
-def inner_door(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
-    """The base URL of a relay inside a box.
+def box_endpoint(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
+    """Serve a relay inside a box; yield its base URL.
 
     Raises:
-        InfraError: it does not start.
+        InfraError: the server in the box did not start.
     """
-    program = Path(__file__).with_name("inside.py").read_text(encoding="utf-8")
+    program = Path(__file__).with_name("box_server.py").read_text(encoding="utf-8")
     command = ["python", "-I", "-u", "-c", program, str(PORT), str(MAX_REQUEST_BYTES)]
     _, connection = box.start(command, user=_RELAY_USER)
+    reader = StreamReader(connection)
     send = threading.Lock()
     pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="relay")
-    #: What waits for its turn stays in the box.
+    #: Requests that wait for their turn stay in the box.
     turns, closed = threading.BoundedSemaphore(AT_ONCE), threading.Event()
 
     def reply(asked: dict[str, Any]) -> None:
@@ -104,7 +106,8 @@ def inner_door(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
             connection.sendall(json.dumps({**line, "body": body}).encode() + b"\n")
 
     def serve(lines: Iterator[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError, RuntimeError):  # its end, nonsense, or the pool's end
+        # The stream breaks or holds nonsense, or the pool has been shut down.
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
             for line in lines:
                 asked = _request(line)
                 while not turns.acquire(timeout=_LOOK_S):
@@ -113,13 +116,13 @@ def inner_door(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
                 pool.submit(reply, asked)
 
     with contextlib.closing(connection):
-        try:  # it says one word, and no more until it is asked for something
-            first = next(_lines(connection, time.monotonic() + _START_S), b"")
+        try:  # it writes one line, and no more until it gets a request
+            first = next(_lines(reader, time.monotonic() + _START_S), b"")
         except TimeoutError:
             first = b""
         if first != b"ready":
             raise InfraError(f"the relay in the container did not start ({first[:200]!r})")
-        threading.Thread(target=serve, args=(_lines(connection, deadline),), daemon=True).start()
+        threading.Thread(target=serve, args=(_lines(reader, deadline),), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{PORT}/v1"
         finally:
@@ -128,11 +131,11 @@ def inner_door(relay: Relay, box: Box, deadline: float) -> Iterator[str]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _lines(connection: socket.socket, deadline: float) -> Iterator[bytes]:
-    """What the other side prints, line by line; it may have been tampered with."""
+def _lines(reader: StreamReader, deadline: float) -> Iterator[bytes]:
+    """Yield the lines that the server in the box prints; they may have been tampered with."""
     buffer = bytearray()
-    for stream, data in frames(connection, deadline):
-        if stream != STDOUT:
+    for is_stdout, data in reader.pieces(deadline):
+        if not is_stdout:
             continue
         *lines, rest = data.split(b"\n")
         for line in lines:
@@ -140,7 +143,7 @@ def _lines(connection: socket.socket, deadline: float) -> Iterator[bytes]:
             buffer.clear()
         buffer += rest
         if len(buffer) > _MAX_LINE:
-            raise ValueError("a line without an end")
+            raise ValueError("a line is too long")
 
 
 def _error(message: str) -> bytes:
@@ -148,14 +151,14 @@ def _error(message: str) -> bytes:
 
 
 def _request(line: bytes) -> dict[str, Any]:
-    """A request from inside.
+    """Parse a request from inside the box.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is malformed.
     """
     try:
         asked: Any = json.loads(line)
         body = base64.b64decode(asked["body"])
         return {"id": int(asked["id"]), "method": str(asked["method"]), "path": str(asked["path"]), "body": body}
     except (LookupError, TypeError, RecursionError, binascii.Error) as error:
-        raise ValueError("no request") from error
+        raise ValueError("malformed request") from error

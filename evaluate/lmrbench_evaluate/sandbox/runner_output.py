@@ -1,0 +1,54 @@
+"""Collect the output of a runner within its limits, and sum up its run; the same for all of our sandboxes."""
+
+from collections.abc import Callable, Iterable
+
+from .base import Ended, Limits, Outcome, runner_stream, used_cpu
+from .meter import Meter
+
+
+def collect_output(
+    receive: Callable[[float], Iterable[tuple[bool, bytes]] | None], meter: Meter, limits: Limits
+) -> tuple[bytearray, str, Ended]:
+    """Collect stdout and the log until both end or the run reaches a limit.
+
+    Args:
+        receive: waits for at most this many seconds; returns pieces of output with whether they are of stdout, none if
+            nothing arrived, and None at the end.
+
+    Raises:
+        OverloadError: the machine has no time for the run.
+        InfraError: the meter failed.
+    """
+    stdout, log, ended = bytearray(), bytearray(), None
+    while ended is None:
+        rest = meter.rest()
+        if rest <= 0:
+            ended = meter.check()
+            continue
+        pieces = receive(rest)
+        if pieces is None:
+            ended = Ended.EXITED
+            break
+        for is_stdout, data in pieces:
+            if is_stdout:
+                stdout += data
+            else:
+                log += data[: max(0, limits.log_kb * 1024 - len(log))]
+        meter.hear(stdout)
+        if len(stdout) > limits.output_mb * 2**20:
+            ended = Ended.OUTPUT_LIMIT
+    return stdout, log.decode("utf-8", "replace"), ended
+
+
+def make_outcome(stdout: bytearray, log: str, ended: Ended, duration_s: float, meter: Meter, problem: str) -> Outcome:
+    """Return the outcome of a run.
+
+    Args:
+        problem: the reason, should the runner not have started.
+
+    Raises:
+        InfraError: the runner did not start.
+    """
+    cpu = used_cpu(stdout) if ended is Ended.EXITED else None
+    sent = runner_stream(stdout, ended, problem)
+    return Outcome(sent, log, ended, duration_s, meter.cpu if cpu is None else cpu, meter.slowed)

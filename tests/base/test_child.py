@@ -1,0 +1,94 @@
+"""Child processes: deadlines, bounded frames, the whole group killed, and no secret inherited."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from lmrbench_data.base.child import Child, clean_environment, describe_status, frame
+from lmrbench_data.base.child_calls import CallLimits, call_in_child, call_on_answer
+from lmrbench_data.base.errors import InputError
+
+
+def python(code: str) -> Child:
+    return Child([sys.executable, "-I", "-c", code], environment=clean_environment())
+
+
+def within(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+def test_frames_arrive_whole_however_they_are_split() -> None:
+    code = "import sys, time; out = sys.stdout.buffer\n"
+    code += f"for byte in {frame(b'one') + frame(b'') + frame(b'three')!r}: out.write(bytes([byte])); out.flush()"
+    with python(code) as child:
+        assert [child.read_frame(5, within(30)) for _ in range(4)] == [b"one", b"", b"three", None]
+        assert child.process.wait() == 0
+
+
+def test_a_frame_is_refused_before_it_is_read() -> None:
+    with python("import sys; sys.stdout.buffer.write(b'\\x7f' + bytes(7)); sys.stdout.flush(); input()") as child:
+        with pytest.raises(OverflowError):
+            child.read_frame(1000, within(30))
+        assert child.is_running()
+    assert child.process.returncode == -signal.SIGKILL
+
+
+def test_a_truncated_frame_is_the_end() -> None:
+    with python("import sys; sys.stdout.buffer.write(bytes(7) + b'\\x09' + b'short')") as child:
+        assert child.read_frame(1000, within(30)) is None
+
+
+def test_neither_a_deaf_nor_a_mute_child_is_waited_for() -> None:
+    with python("import time; time.sleep(60)") as child:
+        for action in (lambda: child.send(bytes(2**20), within(0.2)), lambda: child.read_frame(9, within(0.2))):
+            started = time.monotonic()
+            with pytest.raises(TimeoutError):
+                action()
+            assert time.monotonic() - started < 10
+
+
+def test_grandchildren_die_with_the_child() -> None:
+    code = "import os, sys, time\nnumber = os.fork()\n"
+    code += "if number:\n    out = sys.stdout.buffer; out.write((4).to_bytes(8, 'big') + number.to_bytes(4, 'big'))\n"
+    code += "    out.flush()\ntime.sleep(60)"
+    with python(code) as child:
+        grandchild = int.from_bytes(child.read_frame(4, within(30)) or b"", "big")
+        os.kill(grandchild, 0)
+    deadline = within(10)
+    while _is_running(grandchild):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _is_running(process: int) -> bool:
+    found = subprocess.run(["ps", "-p", str(process), "-o", "stat="], capture_output=True, text=True).stdout.strip()
+    return bool(found) and not found.startswith("Z")
+
+
+def test_children_inherit_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    seen = call_in_child(clean_environment, "HF_TOKEN", "OPENAI_API_KEY", limits=CallLimits())
+    assert "PATH" in seen
+    assert not {"HF_TOKEN", "OPENAI_API_KEY"} & seen.keys()
+
+
+def test_refusals_and_limits_of_the_input_are_input_errors() -> None:
+    with pytest.raises(InputError, match="reading it yields more than 1 MiB"):
+        call_in_child(os.path.basename, "x" * 2**21, limits=CallLimits(reply_bytes=2**20))
+    with pytest.raises(RuntimeError, match="TypeError"):
+        call_on_answer(os.path.basename, 7)
+
+
+def test_an_ending_has_a_name() -> None:
+    statuses = (0, 3, -signal.SIGXCPU, -signal.SIGSEGV)
+    assert [describe_status(status) for status in statuses] == [
+        "exit status 0",
+        "exit status 3",
+        "CPU time limit",
+        "SIGSEGV",
+    ]
