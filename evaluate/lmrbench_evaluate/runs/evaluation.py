@@ -4,18 +4,18 @@ A job is a distinct answer to an instance; rows with equal answers share its ver
 never their contents, so that ten thousand predictions need no more than a hundred.
 """
 
-import concurrent.futures
 import contextlib
 import logging
 import secrets
 import threading
 import traceback
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError, OverloadError
+from lmrbench_data.base.jobs import Failures, run_jobs
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.text import error_line
 from lmrbench_data.base.times import now
@@ -39,9 +39,6 @@ from .load import Load
 from .settings import RunSettings
 
 _log = logging.getLogger(__name__)
-
-#: Stop after this many consecutive jobs that the engine failed or an overloaded machine kept from running.
-GIVE_UP_AFTER = 3
 
 
 @dataclass
@@ -128,14 +125,19 @@ def evaluate(
         progress.start(len(jobs))
         load = Load(folder.facts, settings.workers)
         evaluator = _Evaluator(settings, scope, sandbox, images, folder)
-        # Closed at once when anything goes wrong in here: sandboxes first, then the threads that wait for them.
-        with contextlib.closing(_in_parallel(evaluator, list(jobs), settings.workers, summary)) as verdicts:
-            for job, verdict in verdicts:
+        failures = Failures()
+        done = run_jobs(jobs, evaluator.evaluate, settings.workers, stop=evaluator.stop, ahead=1)
+        with contextlib.closing(done):
+            for job, future in done:
+                verdict = future.result()
                 folder.write_log(job, verdict.log)
                 load.note(verdict)
                 for entry in jobs[job]:
                     folder.append(entry, _result(entry, scope[job.instance_id], verdict, images, folder.facts))
                 progress.step(str(outcome(verdict.status, verdict.core_status)))
+                if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
+                    summary.stopped = verdict.detail
+                    break
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in folder.statuses(entries))
         complete = not summary.stopped and not summary.infra_errors
         folder.update(
@@ -243,37 +245,6 @@ class _Evaluator:
                     )
                 self._expected[instance_id] = frames
             return self._expected[instance_id]
-
-
-def _in_parallel(
-    evaluator: _Evaluator, jobs: Sequence[Entry], workers: int, summary: RunSummary
-) -> Generator[tuple[Entry, Verdict]]:
-    """Yield verdicts as they come; few jobs are in flight at a time, whatever their number."""
-    failures = 0
-    rest = iter(jobs)
-    flying: dict[concurrent.futures.Future[Verdict], Entry] = {}
-    pool = concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="evaluate")
-
-    def fill() -> None:
-        while len(flying) < workers + 1 and (job := next(rest, None)) is not None:
-            flying[pool.submit(evaluator.evaluate, job)] = job
-
-    try:
-        fill()
-        while flying:
-            ready, _ = concurrent.futures.wait(flying, return_when=concurrent.futures.FIRST_COMPLETED)
-            for future in ready:
-                verdict = future.result()
-                failures = failures + 1 if verdict.cause in (Cause.ENGINE, Cause.OVERLOAD) else 0
-                yield flying.pop(future), verdict
-                if failures >= GIVE_UP_AFTER:
-                    summary.stopped = verdict.detail
-                    return
-            fill()
-    finally:
-        if flying:
-            evaluator.stop()
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _result(
