@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.base.jobs import GIVE_UP_AFTER
 from lmrbench_data.base.errors import OverloadError
+from lmrbench_data.base.jobs import GIVE_UP_AFTER
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File
 from lmrbench_evaluate.predictions.prediction import Prediction
