@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lmrbench_evaluate.predictions.columns import check_columns
+from lmrbench_evaluate.predictions.column_mapping import check_columns
 from lmrbench_evaluate.predictions.sources import Source, check_source, raw_rows
 from lmrbench_evaluate.predictions.standard_input import WORD as STANDARD_INPUT
 from lmrbench_evaluate.predictions.standard_input import Piped, kept_input

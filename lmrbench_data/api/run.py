@@ -1,11 +1,10 @@
 """Run folders as an object, and reports over several of them."""
 
 import logging
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmrbench_evaluate.judge.judgement_log import read_judgements
 from lmrbench_evaluate.judge.question_log import answer_id
@@ -15,7 +14,7 @@ from lmrbench_evaluate.reports.annotations import read_annotations
 from lmrbench_evaluate.reports.report import Report, make_report
 from lmrbench_evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_evaluate.runs.evaluation import RunSummary
-from lmrbench_evaluate.runs.results import read_facts, read_results
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 
 from ..base.errors import InputError
@@ -30,27 +29,13 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass
-class Run:
-    """A run folder: the results of some predictions, with the judgements on them if there are any."""
+class Run(RunFolder):
+    """A run folder: results of predictions, and judgements if the run was judged; accepted wherever a path is."""
 
-    path: Path
     summary: RunSummary | None = None
-    """What `evaluate` did just now; None for a run that was only opened."""
+    """The outcome of `evaluate`; None for a run that was only opened."""
     judging: JudgeSummary | None = None
-    """What `judge` did just now."""
-
-    def __fspath__(self) -> str:
-        """The folder: a run can be given wherever a path can."""
-        return os.fspath(self.path)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """run.json: dataset, sandbox, limits, versions, times.
-
-        Raises:
-            InputError: it is missing or damaged.
-        """
-        return read_facts(self.path)
+    """The outcome of `judge`."""
 
     @property
     def complete(self) -> bool:
@@ -63,7 +48,7 @@ class Run:
         Raises:
             InputError: the folder is damaged.
         """
-        return list(read_results(self.path))
+        return list(self.rows())
 
     def scores(self, judge_model: str | None = None) -> list[ModelScore]:
         """Reproduced, robust and the judge's shares of each model, setting and track, recomputed from the rows.
@@ -106,8 +91,9 @@ def open_run(path: str | Path) -> Run:
     Raises:
         InputError: not a run folder, or a damaged one.
     """
-    read_facts(Path(path))
-    return Run(Path(path))
+    run = Run(Path(path))
+    run.check()
+    return run
 
 
 def write_report(run: Run) -> None:

@@ -17,8 +17,8 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.original import facts
 from lmrbench_data.original.importer import ImportSummary, import_original
 from lmrbench_evaluate.reports.annotations import read_annotations
-from lmrbench_evaluate.runs.eligibility import why_unofficial
 from lmrbench_evaluate.runs.evaluation import evaluate
+from lmrbench_evaluate.runs.provenance import why_unofficial
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support import original_clone

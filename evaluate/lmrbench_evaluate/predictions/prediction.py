@@ -6,24 +6,21 @@ reason. Any other row is an answer; one that cannot be used is a `Prediction` wi
 
 import difflib
 import hashlib
-import io
 import itertools
-import json
 import logging
 import reprlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.rows import TRACKS, DatasetRow
 from lmrbench_data.loader import read_archive
 
-from .columns import check_columns, renamed
+from .column_mapping import check_columns, renamed
 from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows, source_name
 
 _log = logging.getLogger(__name__)
@@ -225,48 +222,3 @@ def _is_json(value: Any, depth: int = 0) -> bool:
     else:
         return value is None or isinstance(value, str | int | float)
     return depth < MAX_DEPTH and all(_is_json(item, depth + 1) for item in items)
-
-
-class PredictionFile:
-    """A run's own copy of its predictions (`predictions.jsonl`), read back row by row, never held whole."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def read(self, position: int) -> Prediction:
-        """The prediction that starts at a byte position."""
-        with self.path.open("rb") as file:
-            file.seek(position)
-            return _stored(file.readline())
-
-    def __iter__(self) -> Iterator[Prediction]:
-        """All predictions in order.
-
-        Raises:
-            InputError: the file was damaged.
-        """
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    yield _stored(line)
-                except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
-                    raise InputError(f"{self.path}:{number}: damaged; evaluate again to fix it") from error
-
-    @staticmethod
-    def append(file: io.BufferedWriter, prediction: Prediction) -> int:
-        """Write a prediction; return the byte position at which it starts."""
-        position = file.tell()
-        file.write(json.dumps(prediction.as_row()).encode("ascii") + b"\n")
-        return position
-
-
-def _stored(line: bytes) -> Prediction:
-    """A row as `Prediction.as_row` wrote it."""
-    raw = json.loads(line)
-    form = next(form for form in FORMS if form in raw)
-    names = raw["instance_id"], raw["model_name_or_path"]
-    problem = raw.get("problem", "")
-    if not isinstance(problem, str):
-        raise ValueError("problem: not text")
-    place = raw["sample"], raw["setting"], raw.get("track", UNSTATED)
-    return Prediction(*names, form, raw[form], *place, raw.get("metadata"), problem)

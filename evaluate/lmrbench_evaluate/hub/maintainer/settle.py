@@ -25,7 +25,7 @@ from lmrbench_data.base.hub_client import (
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.dataset.rows import DatasetRow
 
-from ...runs.eligibility import shown_name
+from ...runs.provenance import shown_name
 from ..layout import belongs, list_files
 from ..records import name_warnings, read_records
 from ..submitted_rows import row_name

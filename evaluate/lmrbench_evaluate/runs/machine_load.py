@@ -12,7 +12,7 @@ from ..verdict.verdict import Cause, Verdict
 _KEY = "machine"
 
 
-class Load:
+class MachineLoad:
     """Watches the machine while a run goes on."""
 
     def __init__(self, facts: Mapping[str, Any], workers: int) -> None:
@@ -51,7 +51,7 @@ class Load:
             self._overloaded = self._overloaded or load > _cores() + self._workers
 
 
-def overload(facts: Mapping[str, Any]) -> str:
+def overload_note(facts: Mapping[str, Any]) -> str:
     """One sentence on the load of the machine during a run; empty if it had time for the run.
 
     Args:

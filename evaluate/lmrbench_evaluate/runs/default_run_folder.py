@@ -11,7 +11,7 @@ from ..predictions.sources import WORDS, Source
 from ..predictions.standard_input import Piped
 
 
-def default_folder(predictions: Source, instances: Sequence[str], categories: Sequence[str]) -> Path:
+def default_run_folder(predictions: Source, instances: Sequence[str], categories: Sequence[str]) -> Path:
     """The run folder for these predictions and this selection of instances."""
     name = _folder_name(predictions)
     if instances or categories:
