@@ -1,4 +1,4 @@
-"""Write the folder of a run: run.json, predictions.jsonl, results.jsonl, logs/. One process writes.
+"""Write a run folder: run.json, predictions.jsonl, results.jsonl, logs/. Only one process may.
 
 Totals are never stored: reports recompute them.
 """
@@ -62,7 +62,7 @@ class RunWriter:
         except FileExistsError:
             is_free = False
         except OSError as error:
-            problem = f"{path}: cannot be written ({error.strerror}); give another place"
+            problem = f"{path}: cannot be written ({error.strerror}); choose another place"
             raise ArgumentError("out", problem) from error
         if not is_free:
             raise ArgumentError("out", f"{path}: is not a run folder and not empty; give another name")

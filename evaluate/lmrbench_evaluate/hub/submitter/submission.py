@@ -17,7 +17,7 @@ from ...judge.judgement_log import FILE as JUDGEMENTS
 from ...judge.judgement_log import read_judgements
 from ...judge.question_log import answer_id
 from ...runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder
-from ...runs.provenance import why_unofficial
+from ...runs.provenance import unofficial_reason
 from ...verdict.verdict import Status
 from ..layout import ALLOWED, MIB, PUBLISHED_FACTS, packed_logs, parquet_bytes
 from ..submitted_rows import submission_schema, table_faults
@@ -106,7 +106,7 @@ def _faults(
         yield "it is not complete; run the same `lmrbench evaluate` again"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
         yield "it has infra errors; run the same `lmrbench evaluate` again"
-    if reason := why_unofficial(facts):
+    if reason := unofficial_reason(facts):
         yield reason
     if facts["timeout_scale"] != 1:
         yield f"its time limits were scaled by {facts['timeout_scale']}"
