@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile, PredictionKey
+from lmrbench_evaluate.predictions.prediction import Prediction, PredictionKey
 from lmrbench_evaluate.rebuild.workspace import rebuild
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.reports.association import Mean, mean_by_cluster
-from lmrbench_evaluate.runs.dataset import rows_of_run
-from lmrbench_evaluate.runs.results import read_results
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
@@ -119,10 +118,10 @@ def dependency_recall(
     work: list[tuple[Path, ResultRow, Prediction]] = []
     rows: dict[str, DatasetRow] = {}
     for run in runs:
-        rows |= rows_of_run(run, dataset)
-        file = PredictionFile(run / "predictions.jsonl")
-        predictions = {(*item.key, item.sha256): item for item in file} if file.path.is_file() else {}
-        for row in read_results(run):
+        folder = RunFolder(run)
+        rows |= folder.dataset_rows(dataset)
+        predictions = {(*item.key, item.sha256): item for item in folder.predictions}
+        for row in folder.rows():
             prediction = predictions.get((*_key(row), row["prediction_sha256"]))
             if prediction is None:
                 result.left_out["its prediction is not there"] += 1

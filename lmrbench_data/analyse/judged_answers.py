@@ -12,7 +12,7 @@ from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.score_tables import column
 from lmrbench_evaluate.reports.scores import NOT_JUDGED, ModelScore
-from lmrbench_evaluate.runs.dataset import rows_of_run
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
@@ -168,9 +168,9 @@ def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list
         InputError: no run folder, or the dataset has changed since.
         LoadError: there is no such dataset.
     """
-    rows = list(rows_of_run(Path(runs[0]), dataset).values())
+    rows = list(RunFolder(Path(runs[0])).dataset_rows(dataset).values())
     for run in runs[1:]:
-        rows_of_run(Path(run), rows=rows)
+        RunFolder(Path(run)).dataset_rows(rows=rows)
     return rows
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lmrbench_evaluate.predictions.prediction import UNSTATED, PredictionKey
 from lmrbench_evaluate.predictions.sources import raw_rows
-from lmrbench_evaluate.runs.results import read_facts, read_results
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
@@ -91,12 +91,13 @@ def run_sessions(
     left: Counter[str] = Counter()
     places = [Path(place) for place in trajectories]
     for path in map(Path, paths):
-        if (path / "run.json").is_file():
-            rows += _of_run(path, places, level, left)
+        run = RunFolder(path)
+        if run.exists:
+            rows += _of_run(run, places, level, left)
         elif (path / TRAJECTORIES).is_dir():
             rows += _of_agent(path, left)
         else:
-            read_facts(path)  # says what is missing
+            run.check()  # the error says what is missing
     where = ", ".join(map(str, paths))
     if not rows:
         why = "; ".join(f"{counted(number, 'answer')}: {reason}" for reason, number in left.items())
@@ -108,10 +109,9 @@ def run_sessions(
     return Sessions(where, str(level), rows, notes)
 
 
-def _of_run(run: Path, trajectories: Sequence[Path], level: Level, left: Counter[str]) -> Iterator[Session]:
-    facts_of_run = read_facts(run)
-    source = facts_of_run.get("predictions")
-    folders = [*trajectories, *([Path(source).parent] if isinstance(source, str) else []), run]
+def _of_run(run: RunFolder, trajectories: Sequence[Path], level: Level, left: Counter[str]) -> Iterator[Session]:
+    source = run.facts.get("predictions")
+    folders = [*trajectories, *([Path(source).parent] if isinstance(source, str) else []), run.path]
     agents = [folder for folder in folders if (folder / TRAJECTORIES).is_dir()]
     missing = [folder for folder in trajectories if folder not in agents]
     if missing:
@@ -119,7 +119,7 @@ def _of_run(run: Path, trajectories: Sequence[Path], level: Level, left: Counter
             "trajectories", f"{missing[0]}: has no folder {TRAJECTORIES!r}; name one of an agent's runs"
         )
     keys = {folder: set(_keys(folder)) for folder in agents}
-    for row in read_results(run):
+    for row in run.rows():
         key = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"], row["sample"]
         if row["setting"].startswith(AGENT):
             found = [folder for folder in agents if key in keys[folder]]

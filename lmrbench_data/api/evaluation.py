@@ -1,13 +1,13 @@
-"""From predictions of any kind to a run: verdicts in a sandbox, and a report."""
+"""Evaluate predictions of any kind."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lmrbench_evaluate.predictions.columns import check_columns
+from lmrbench_evaluate.predictions.column_mapping import check_columns
 from lmrbench_evaluate.predictions.sources import Source, check_source, raw_rows
 from lmrbench_evaluate.predictions.standard_input import WORD as STANDARD_INPUT
-from lmrbench_evaluate.predictions.standard_input import Piped, kept_input
+from lmrbench_evaluate.predictions.standard_input import Piped, copied_input
 from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import open_sandbox
@@ -29,7 +29,7 @@ def evaluate(
 
     Args:
         predictions: An iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
-            folder that `save_to_disk` has written; a dataset on the Hub, `org/name[@revision]`; `-` for JSON lines on
+            folder that `save_to_disk` wrote; a dataset on the Hub, `org/name[@revision]`; `-` for JSON lines on
             standard input; or the words `gold` and `masked`.
         sandbox: `auto`, `docker`, `local`, or the import path `package.module:name` of your own.
         progress: Receives each verdict.
@@ -50,9 +50,9 @@ def evaluate(
 
 @contextmanager
 def _readable(predictions: Source) -> Iterator[Source]:
-    """What can be read more than once: rows of an iterator and of a pipe are kept."""
+    """Make a source that can be read twice: copy rows of an iterator or a pipe."""
     if isinstance(predictions, str) and predictions == STANDARD_INPUT:
-        with kept_input() as piped:
+        with copied_input() as piped:
             yield piped
     elif isinstance(predictions, str | Path | Piped):
         yield predictions

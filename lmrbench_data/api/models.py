@@ -1,4 +1,4 @@
-"""All that asks a model: its answers, an agent's answers and its judgements."""
+"""Ask models: for answers, as agents, and as judges."""
 
 import logging
 from collections.abc import Callable

@@ -1,11 +1,10 @@
-"""Run folders as an object, and reports over several of them."""
+"""Runs as objects, and reports on several of them."""
 
 import logging
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmrbench_evaluate.judge.judgement_log import read_judgements
 from lmrbench_evaluate.judge.question_log import answer_id
@@ -15,7 +14,7 @@ from lmrbench_evaluate.reports.annotations import read_annotations
 from lmrbench_evaluate.reports.report import Report, make_report
 from lmrbench_evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_evaluate.runs.evaluation import RunSummary
-from lmrbench_evaluate.runs.results import read_facts, read_results
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 
 from ..base.errors import InputError
@@ -24,57 +23,43 @@ from ..dataset.rows import ResultRow
 if TYPE_CHECKING:
     import pandas as pd
 
-#: So many bad rows are named; all are in run.json.
+#: Largest number of bad rows in the log.
 MAX_NAMED = 20
 _log = logging.getLogger(__name__)
 
 
 @dataclass
-class Run:
-    """A run folder: the results of some predictions, with the judgements on them if there are any."""
+class Run(RunFolder):
+    """A run folder: results of predictions, and judgements if the run was judged; accepted wherever a path is."""
 
-    path: Path
     summary: RunSummary | None = None
-    """What `evaluate` did just now; None for a run that was only opened."""
+    """The outcome of `evaluate`; None for a run that was only opened."""
     judging: JudgeSummary | None = None
-    """What `judge` did just now."""
-
-    def __fspath__(self) -> str:
-        """The folder: a run can be given wherever a path can."""
-        return os.fspath(self.path)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """run.json: dataset, sandbox, limits, versions, times.
-
-        Raises:
-            InputError: it is missing or damaged.
-        """
-        return read_facts(self.path)
+    """The outcome of `judge`."""
 
     @property
     def complete(self) -> bool:
-        """Whether every prediction has a verdict that is not an infra error."""
+        """Whether every prediction has a verdict other than an infra error."""
         return bool(self.facts.get("complete"))
 
     def results(self) -> list[ResultRow]:
-        """The verdict on each prediction, in the order of the predictions.
+        """Return the result of each prediction, in the order of the predictions.
 
         Raises:
             InputError: the folder is damaged.
         """
-        return list(read_results(self.path))
+        return list(self.rows())
 
     def scores(self, judge_model: str | None = None) -> list[ModelScore]:
-        """Reproduced, robust and the judge's shares of each model, setting and track, recomputed from the rows.
+        """Score each model, setting and track: reproduced, robust and the judge's shares, computed from the rows.
 
         Args:
-            judge_model: whose judgements count; by default the model that judged last.
+            judge_model: the judge whose judgements count (default: the last one).
         """
         return score_runs([self.path], judge_model)
 
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
-        """One row for each prediction, in their order: the verdict, `reproduced`, `robust`, and the `judge`'s category.
+        """Return one row per prediction, in order: its result, `reproduced`, `robust`, and the `judge`'s category.
 
         The category is None if the answer was not judged.
         """
@@ -92,22 +77,23 @@ class Run:
         return pd.DataFrame.from_records(records, columns=columns)
 
     def report(self, judge_model: str | None = None) -> Report:
-        """The report of this run alone."""
+        """Return the report on this run alone."""
         return make_report([self.path], judge_model=judge_model)
 
     def _repr_markdown_(self) -> str:
-        """How a notebook shows it."""
+        """Return the Markdown that a notebook shows."""
         return self.report().to_markdown()
 
 
 def open_run(path: str | Path) -> Run:
-    """A run folder that is there.
+    """Open a run folder.
 
     Raises:
-        InputError: not a run folder, or a damaged one.
+        InputError: it is not a run folder, or damaged.
     """
-    read_facts(Path(path))
-    return Run(Path(path))
+    run = Run(Path(path))
+    run.check()
+    return run
 
 
 def write_report(run: Run) -> None:
@@ -118,10 +104,10 @@ def write_report(run: Run) -> None:
 
 
 def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
-    """Name rows that could not be used, the first of many.
+    """Log the first rows that could not be used.
 
     Args:
-        where: which file has all of them.
+        where: the file that lists all of them.
     """
     for row in bad[:MAX_NAMED]:
         _log.warning("bad row: %s", row)
@@ -130,17 +116,17 @@ def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
 
 
 def report(*runs: Run | str | Path, judge_model: str | None = None, human: str | Path | None = None) -> Report:
-    """Compare runs: reproduced and robust by model, category and instance; McNemar's test for each two models.
+    """Compare runs: reproduced and robust by model, category and instance; a paired test for each two models.
 
     Args:
-        judge_model: whose judgements count; by default the model that judged last.
-        human: people's labels (.csv, .jsonl), to be compared with the judge.
+        judge_model: the judge whose judgements count (default: the last one).
+        human: a file of people's labels (.csv, .jsonl), to compare with the judge.
 
     Raises:
-        InputError: no run folder, or a damaged one; a file of labels that cannot be read.
+        InputError: a path is not a run folder, a folder is damaged, or the labels cannot be read.
     """
     if not runs:
-        raise InputError("report: give one run or more")
+        raise InputError("report: give one or more runs")
     paths = list(map(Path, runs))
     annotations, bad = read_annotations(Path(human)) if human is not None else (None, [])
     log_bad_rows(bad)

@@ -4,10 +4,11 @@ import errno
 import os
 import stat
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 
-def write_atomically(path: Path, content: bytes | str) -> None:
+def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None:
     """Write a file (text as UTF-8) and put it in place whole; missing folders are made.
 
     Raises:
@@ -18,7 +19,8 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     try:
         # A name of a folder may hold bytes that are no text: they are shown, and lose no file.
         data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-        temporary.write_bytes(data)
+        with temporary.open("wb") as file:
+            file.writelines([data] if isinstance(data, bytes) else data)
         os.replace(temporary, path)
     except OSError as error:  # about the file that the caller knows
         raise type(error)(error.errno, error.strerror, str(path)) from error

@@ -1,6 +1,7 @@
 """Read and write JSON-lines files that a run appends to: a kill may cut the last row short, a hand may damage any."""
 
 import json
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +13,8 @@ from filelock import FileLock, Timeout
 
 from .errors import InputError
 from .files import write_atomically
+
+_log = logging.getLogger(__name__)
 
 
 class Line(NamedTuple):
@@ -49,6 +52,7 @@ def read_log(path: Path, parse: Callable[[bytes], dict[str, Any] | None], fix: s
 def cut_tail(path: Path, end: int) -> None:
     """Remove everything after the last whole row, which ends at byte `end`."""
     if path.exists() and path.stat().st_size > end:
+        _log.warning("%s: the last row was cut short and is dropped", path)
         os.truncate(path, end)
 
 
@@ -113,6 +117,8 @@ class Ledger:
                 yield ledger
             finally:
                 with ledger.lock:
+                    if ledger._file:
+                        ledger._file.close()
                     ledger._file = None
 
     @property
@@ -128,15 +134,19 @@ class Ledger:
         """Append a row and count it; the operating system has it when this returns."""
         with self.lock:
             assert self._file is not None, "the ledger is not open"
-            self._file.write(json.dumps(row).encode("ascii") + b"\n")
+            self._file.write(_line(row))
             self._file.flush()
             self.count(row)
 
     def rewrite(self, rows: Iterable[dict[str, Any]]) -> None:
         """Put other rows in the place of all that are there, or fail and change nothing; then the ledger is closed."""
         with self.lock:
-            write_atomically(self.path, "".join(json.dumps(row) + "\n" for row in rows))
+            write_atomically(self.path, map(_line, rows))
             self._file = None
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row).encode("ascii") + b"\n"
 
 
 def parse_row(line: bytes, keys: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -84,13 +84,13 @@ def variants(
     """
     from lmrbench_evaluate.judge.variants import variants as find_variants
     from lmrbench_evaluate.reports.calibration_sources import calibrate_on_variants
-    from lmrbench_evaluate.runs.results import read_facts
 
+    from .. import api
     from ..dataset.build import build_rows
     from ..tasks.task import load_tasks
 
     for folder in runs or ():
-        read_facts(folder)
+        api.open_run(folder)
     tasks = load_tasks(settings.instances, benchmark)
     found = find_variants(tasks, track, settings.instances, each)
     default = Path("runs") / re.sub(r"[^\w.-]", "-", f"calibration-{settings.endpoint.model}-{track}")
@@ -117,8 +117,8 @@ def _show(calibration: "Calibration", folders: Sequence[Path], as_json: bool) ->
 
     for folder in folders:
         keep(calibration, folder)
-        if (folder / "run.json").is_file():
-            api.write_report(api.open_run(folder))
+        if (run := api.Run(folder)).exists:
+            api.write_report(run)
             if judge_of(folder) != calibration.judge:
                 say(f"{folder}: another judge, server or prompt judged it last, so its report does not show this")
     if as_json:

@@ -54,7 +54,7 @@ def evaluate(
 
     Example: lmrbench evaluate predictions.jsonl --out runs/mine --workers 4
     """
-    from lmrbench_evaluate.predictions.columns import parse_columns
+    from lmrbench_evaluate.predictions.column_mapping import parse_columns
 
     from .. import api
     from ..base.errors import ArgumentError

@@ -16,7 +16,8 @@ from lmrbench_evaluate.judge.judgement_log import FILE, JudgementLog, VoteKey
 from lmrbench_evaluate.judge.parse import Opinion
 from lmrbench_evaluate.judge.question_log import Judge, QuestionOutcome
 from lmrbench_evaluate.predictions.prediction import UNSTATED, Prediction
-from lmrbench_evaluate.runs.eligibility import IMPORTED
+from lmrbench_evaluate.runs.folder import FACTS, PREDICTIONS, RESULTS
+from lmrbench_evaluate.runs.provenance import IMPORTED
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.version import __version__
@@ -69,11 +70,11 @@ def run_files(
     }
     hashes = {key: _answer_sha256(evaluation, functions[key], answers.get(key)) for key in evaluation.answers}
     rows = [_row(evaluation, key, functions[key], hashes[key], facts) for key in evaluation.answers]
-    files = {"run.json": json.dumps(facts, indent=2).encode() + b"\n", "results.jsonl": _lines(rows)}
+    files = {FACTS: json.dumps(facts, indent=2).encode() + b"\n", RESULTS: _lines(rows)}
     if evaluation.judged:
         files[FILE] = _judgements(evaluation, functions, hashes)
     if answers:
-        files["predictions.jsonl"] = _lines(answers[key].as_row() for key in evaluation.answers if key in answers)
+        files[PREDICTIONS] = _lines(answers[key].as_row() for key in evaluation.answers if key in answers)
     return files
 
 

@@ -19,7 +19,7 @@ from lmrbench_data.original.importer import ImportSummary
 from lmrbench_data.original.interfaces import signature
 from lmrbench_data.original.replay import Rebuilt, read_listing, replay
 from lmrbench_evaluate.runs.evaluation import evaluate
-from lmrbench_evaluate.runs.results import read_results
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support import original_clone
@@ -257,7 +257,7 @@ def test_each_answer_says_how_it_was_rebuilt(clone: Clone) -> None:
     assert predictions[0]["goal_file"] == MASKED.replace(LOOP, RIGHT)
     assert predictions[0]["metadata"]["recovery"] == "replayed"
     # What was not rebuilt keeps its verdict.
-    assert {row["instance_id"] for row in read_results(summary.out / "runs/openhands_agent-o4mini")} == {DPO, STEP}
+    assert {row["instance_id"] for row in RunFolder(summary.out / "runs/openhands_agent-o4mini").rows()} == {DPO, STEP}
     rows = {row["instance_id"]: row for row in load_rows(str(summary.out / "dataset"))}
     assert set(read_archive(rows[DPO]["repo_archive"])) == {"README.md", "helpers/units.py", "numbers_of.py"}
     assert rows[DPO]["golden_file"] == GOLDEN
@@ -274,7 +274,7 @@ def test_answers_with_our_interface_are_evaluated_by_our_tests(clone: Clone, loc
     for name in ("references", "evaluable"):
         run = summary.out.parent / name
         evaluate(str(summary.out / f"{name}.jsonl"), RunSettings(out=run), load_rows(), local_sandbox)
-        statuses |= {row["model_name_or_path"]: row["core_status"] for row in read_results(run)}
+        statuses |= {row["model_name_or_path"]: row["core_status"] for row in RunFolder(run).rows()}
     assert statuses == {"lmr-bench-original-reference": "passed", "gpt4o": "passed", "gpt4.1": "failed"}
 
 

@@ -17,8 +17,8 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.original import facts
 from lmrbench_data.original.importer import ImportSummary, import_original
 from lmrbench_evaluate.reports.annotations import read_annotations
-from lmrbench_evaluate.runs.eligibility import why_unofficial
 from lmrbench_evaluate.runs.evaluation import evaluate
+from lmrbench_evaluate.runs.provenance import unofficial_reason
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support import original_clone
@@ -109,9 +109,9 @@ def test_imported_runs_stand_apart(
         api.report(out / summary.runs[0], ours)
     with pytest.raises(ArgumentError, match="cannot be mixed"):
         evaluate("gold", RunSettings(out=out / summary.runs[0]), [toy_row], local_sandbox)
-    assert "imported" in why_unofficial(api.open_run(out / summary.runs[0]).facts)
+    assert "imported" in unofficial_reason(api.open_run(out / summary.runs[0]).facts)
     assert (
-        why_unofficial(api.open_run(ours).facts)
+        unofficial_reason(api.open_run(ours).facts)
         == "it ran in the local sandbox, which does not isolate; evaluate in docker"
     )
 

@@ -21,7 +21,7 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions import standard_input
-from lmrbench_evaluate.predictions.columns import KEYS
+from lmrbench_evaluate.predictions.column_mapping import KEYS
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 from support import warm_cli

@@ -23,7 +23,8 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import read_archive
 from lmrbench_evaluate.predictions import sources as prediction_files
-from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile, read_predictions
+from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
+from lmrbench_evaluate.predictions.prediction_file import PredictionFile
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.rebuild.workspace import rebuild
 from support.hub_server import Hub
@@ -129,8 +130,7 @@ def test_an_answer_that_cannot_be_used_is_an_answer_and_malformed(
     with pytest.raises(MalformedAnswerError, match=reason):
         rebuild(toy_row, item)  # type: ignore[arg-type]
     # A run's own copy keeps the reason and the identity, and is a file of predictions like any other.
-    with copy.open("wb") as file:
-        PredictionFile.append(file, item)
+    PredictionFile(copy).write([item])
     for kept in (*PredictionFile(copy), *read(copy)):
         assert kept == item
         assert kept.sha256 == item.sha256 != Prediction("toy-scale", "org/model", "function", "").sha256
@@ -473,8 +473,6 @@ def test_whatever_a_row_holds_it_is_read_or_told(tmp_path_factory: pytest.TempPa
             assert "\n" not in str(item)
     good = [item for item in found if isinstance(item, Prediction)]
     stored = PredictionFile(folder / "predictions.jsonl")
-    with stored.path.open("wb") as file:
-        positions = [PredictionFile.append(file, item) for item in good]
-    for position, item in zip(positions, good, strict=True):
-        assert json.dumps(stored.read(position).as_row()) == json.dumps(item.as_row())
+    for entry, item in zip(stored.write(good), good, strict=True):
+        assert json.dumps(stored.read(entry.position).as_row()) == json.dumps(item.as_row())
     assert [item.sha256 for item in stored] == [item.sha256 for item in good]

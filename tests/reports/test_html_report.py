@@ -16,11 +16,12 @@ from selenium.webdriver.support.ui import Select
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.loader import dataset_sha256, load_rows, row_sha256
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile
+from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.answer_diff import diff_answer
 from lmrbench_evaluate.reports.html import render_html
 from lmrbench_evaluate.reports.html.markup import prose
 from lmrbench_evaluate.reports.report import make_report
+from lmrbench_evaluate.runs.folder import RunFolder
 from support import warm_cli
 from support.runs import result, write_run
 from support.toy import TOY_ANSWER
@@ -64,9 +65,9 @@ def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, An
 
     def make(answers: list[dict[str, Any]]) -> str:
         """Each answer: instance, model, status, code; optional judge category, detail, log."""
-        run, results = tmp_path / "run", []
+        run, results, predictions = tmp_path / "run", [], []
         run.mkdir()
-        with (run / "predictions.jsonl").open("wb") as file, (run / "judgements.jsonl").open("w") as judgements:
+        with (run / "judgements.jsonl").open("w") as judgements:
             for answer in answers:
                 code, instance, detail = answer["code"], answer["instance"], answer.get("detail", "output[0]: got 1")
                 named = {name: answer[name] for name in ("sample", "metadata") if name in answer}
@@ -74,10 +75,7 @@ def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, An
                 case = {"name": "random_values", "seed": 0, "status": answer["status"], "detail": detail}
                 row = result(instance, answer["status"], model=answer["model"], cases=[case], detail=detail)
                 results.append({**row, "sample": prediction.sample, "prediction_sha256": prediction.sha256})
-                try:
-                    PredictionFile.append(file, prediction)
-                except UnicodeEncodeError:
-                    continue
+                predictions.append(prediction)
                 if answer.get("log"):
                     log = run / "logs" / instance / f"{prediction.sha256[:16]}.log"
                     log.parent.mkdir(parents=True, exist_ok=True)
@@ -104,6 +102,7 @@ def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, An
                         "judged_at": "",
                     }
                     judgements.write(json.dumps({**about, **kind, **said, **spent}) + "\n")
+        RunFolder(run).predictions.write(predictions)
         write_run(run, results, **facts)
         path = tmp_path / "report.html"
         path.write_text(render_html(make_report([run])), encoding="utf-8")

@@ -25,10 +25,11 @@ from lmrbench_data.api import open_run
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.tasks.overview import task_facts
 from lmrbench_data.tasks.task import load_tasks
-from lmrbench_evaluate.predictions.prediction import Prediction, PredictionFile
+from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.formats import MAX_REASONS
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.scores import ModelScore, score_runs
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
 from support.runs import SCOPE, command, result, two_levels, write_run
 
@@ -195,8 +196,7 @@ def test_rows_count_once_and_only_for_predictions_of_the_run(tmp_path: Path) -> 
         result("a-two", "passed", prediction_sha256=gone.sha256),
     ]
     path = write_run(tmp_path, rows)
-    with (path / "predictions.jsonl").open("wb") as file:
-        PredictionFile.append(file, new)
+    RunFolder(path).predictions.write([new])
     [score] = score_run(path)
     assert dict(score.overall.outcomes) == {"robust": 1, "missing": 2}
     (path / "predictions.jsonl").unlink()
@@ -284,18 +284,16 @@ def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp
         ({"cost_usd": -1, "input_tokens": True, "duration_s": "long", "usage": []}, passed, passed),
         (None, passed, passed),
     ]
-    run = write_run(tmp_path / "run", [])
-    rows = []
-    with (run / "predictions.jsonl").open("wb") as file:
-        for number, (metadata, core, contract) in enumerate(told):
-            prediction = Prediction("a-one", "m", "function", f"x = {number}", number, "", "paper", metadata)
-            PredictionFile.append(file, prediction)
-            changes = {"sample": number, "prediction_sha256": prediction.sha256}
-            rows.append(two_levels("a-one", core, contract, **changes))
-        free = Prediction("a-one", "free", "function", "x", metadata={"input_tokens": 5})
-        PredictionFile.append(file, free)
-        rows.append(result("a-one", "passed", model="free", prediction_sha256=free.sha256))
-    write_run(run, rows)
+    rows, predictions = [], []
+    for number, (metadata, core, contract) in enumerate(told):
+        prediction = Prediction("a-one", "m", "function", f"x = {number}", number, "", "paper", metadata)
+        predictions.append(prediction)
+        changes = {"sample": number, "prediction_sha256": prediction.sha256}
+        rows.append(two_levels("a-one", core, contract, **changes))
+    free = Prediction("a-one", "free", "function", "x", metadata={"input_tokens": 5})
+    rows.append(result("a-one", "passed", model="free", prediction_sha256=free.sha256))
+    run = write_run(tmp_path / "run", rows)
+    RunFolder(run).predictions.write([*predictions, free])
     score, free_score = report_dict([run])["scores"]
     assert score["spending"] == {
         "cost_usd": {"sum": 1.0, "answers": 3, "per_reproduced": 0.5, "per_robust": 1.0},
@@ -315,9 +313,8 @@ def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp
         assert cell in page
     assert "dollars per reproduced" in page
     nothing = write_run(tmp_path / "nothing", [{**rows[2], "sample": 0}])
-    with (nothing / "predictions.jsonl").open("wb") as file:
-        lost = Prediction("a-one", "m", "function", "x = 2", 0, "", "paper", {"cost_usd": 0.25})
-        PredictionFile.append(file, lost)
+    lost = Prediction("a-one", "m", "function", "x = 2", 0, "", "paper", {"cost_usd": 0.25})
+    RunFolder(nothing).predictions.write([lost])
     [lost_score] = report_dict([nothing])["scores"]
     assert lost_score["spending"]["cost_usd"]["per_reproduced"] is None
     assert "| m | 0.2500 | 0.25 for 1 answer | - | - |" in render_markdown([nothing])

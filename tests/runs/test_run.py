@@ -25,7 +25,7 @@ from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.runs.evaluation import evaluate
-from lmrbench_evaluate.runs.results import log_path, read_facts, read_results
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox.base import Limits, Outcome, Sandbox
 from lmrbench_evaluate.sandbox.docker import RUN_LABEL
@@ -285,7 +285,7 @@ def test_changed_and_removed_predictions_count_as_they_stand_now(bench: Bench) -
     bench.write(TOY_ANSWER)
     done = bench.run()
     assert done.returncode == 0
-    assert "1 results that do not count any more moved to results-removed.jsonl" in done.stderr
+    assert "1 results that no longer count moved to results-removed.jsonl" in done.stderr
     assert counted() == ["model-w0 1"]
     assert [row["status"] for row in bench.rows()] == ["passed"]
     started = {row["duration_s"] for row in map(json.loads, folder_of_logs.read_text().splitlines())}
@@ -426,10 +426,10 @@ def test_nothing_in_an_answer_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]
     with Fragile() as sandbox:
         summary = evaluate(predictions, RunSettings(out=tmp_path / "run"), [toy_row], sandbox)
     assert (summary.rows, summary.jobs, summary.infra_errors, summary.stopped) == (10, 9, 8, "")
-    statuses = {row["sample"]: (row["status"], row["detail"]) for row in read_results(tmp_path / "run")}
+    statuses = {row["sample"]: (row["status"], row["detail"]) for row in RunFolder(tmp_path / "run").rows()}
     assert statuses.pop(0) == statuses.pop(9) == ("passed", "")
     assert set(statuses.values()) == {("infra_error", "a bug in lmrbench, please report it: ZeroDivisionError: a bug")}
-    assert not read_facts(tmp_path / "run")["complete"]
+    assert not RunFolder(tmp_path / "run").facts["complete"]
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ def test_a_row_of_a_dataset_that_cannot_be_read_costs_its_own_answers_their_verd
         "".join(json.dumps({**row, "model_name_or_path": "m", "sample": n}) + "\n" for n, row in enumerate(items))
     )
     evaluate(predictions, RunSettings(out=tmp_path / "run"), [toy_row, broken], local_sandbox)
-    found = {row["sample"]: row for row in read_results(tmp_path / "run")}
+    found = {row["sample"]: row for row in RunFolder(tmp_path / "run").rows()}
     assert found[4]["status"] == "passed"
     for number in range(4):
         assert found[number]["status"] == "infra_error"
@@ -472,14 +472,15 @@ def test_a_row_without_cases_is_refused(tmp_path: Path, toy_row: dict[str, Any],
 def test_a_name_of_a_dataset_writes_nothing_outside_the_run(tmp_path: Path, toy_row: dict[str, Any]) -> None:
     """Rows that never went through the loader."""
     run = tmp_path / "a" / "run"
+    folder = RunFolder(run)
     for name in ("../../../x", "/tmp/x", "..", "a/b", "A b", "a" * 101, "x\n"):
         row = {**toy_row, "instance_id": name}
         answer = {"instance_id": name, "model_name_or_path": "m", "function": TOY_ANSWER.replace("[", "print(1) or [")}
         with LocalSandbox() as sandbox, pytest.raises(LoadError, match="not a plain name"):
             evaluate([answer], RunSettings(out=run), [row], sandbox)  # type: ignore[list-item]
         assert list(tmp_path.rglob("*")) == []
-        assert log_path(run, name, "../../" * 5).resolve().is_relative_to(run / "logs")
-    assert log_path(run, "dpo-preference-loss", "0" * 64) == run / "logs" / "dpo-preference-loss" / f"{'0' * 16}.log"
+        assert folder.log_path(name, "../../" * 5).resolve().is_relative_to(run / "logs")
+    assert folder.log_path("dpo-preference-loss", "0" * 64) == run / "logs" / "dpo-preference-loss" / f"{'0' * 16}.log"
 
 
 def test_answers_that_say_nothing_are_malformed_and_the_run_is_complete(
@@ -504,14 +505,14 @@ def test_answers_that_say_nothing_are_malformed_and_the_run_is_complete(
             # The run's own copy is a file of predictions like any other, and goes on in the same folder.
             path = Path(shutil.copy(tmp_path / "run" / "predictions.jsonl", tmp_path / "copy.jsonl"))
     assert summary.jobs == 0
-    details = {row["sample"]: (row["status"], row["detail"]) for row in read_results(tmp_path / "run")}
+    details = {row["sample"]: (row["status"], row["detail"]) for row in RunFolder(tmp_path / "run").rows()}
     assert {status for status, _ in details.values()} == {"malformed"}
     assert [details[n][1] for n in (0, 2, 6)] == [
         "function is empty",
         "the patch is empty",
         "goal_file must be text, not a list",
     ]
-    assert read_facts(tmp_path / "run")["complete"]
+    assert RunFolder(tmp_path / "run").facts["complete"]
     [score] = score_runs([tmp_path / "run"])
     assert (score.overall.total, score.overall.robust) == (7, 0)
     assert "function is empty" in make_report([tmp_path / "run"]).to_html()
@@ -544,7 +545,7 @@ def test_rows_of_a_wrong_file_do_not_cost_the_results(tmp_path: Path, toy_row: d
     with LocalSandbox() as sandbox:
         assert evaluate([good], settings, [toy_row], sandbox).jobs == 1
         assert evaluate([{**good, "model_name_or_path": "n", "function": "x"}], settings, [toy_row], sandbox).jobs == 1
-        assert [row["model_name_or_path"] for row in read_results(folder)] == ["n"]
+        assert [row["model_name_or_path"] for row in RunFolder(folder).rows()] == ["n"]
         assert len((folder / "results.jsonl").read_text().splitlines()) == 1
         with pytest.raises(InputError, match=r"predictions .memory.: no rows"):
             evaluate([], settings, [toy_row], sandbox)
@@ -553,7 +554,7 @@ def test_rows_of_a_wrong_file_do_not_cost_the_results(tmp_path: Path, toy_row: d
         with (folder / "results-removed.jsonl").open("a") as file:
             file.write('{"instance_id": "toy-sc')
         assert evaluate([good], settings, [toy_row], sandbox).jobs == 0
-    assert [row["status"] for row in read_results(folder)] == ["passed"]
+    assert [row["status"] for row in RunFolder(folder).rows()] == ["passed"]
     assert len((folder / "results-removed.jsonl").read_text().splitlines()) == 2
 
 
@@ -603,4 +604,4 @@ def test_missing_image_is_incomplete_not_failed(
     assert done.returncode == 3
     assert "lmrbench/torch-cpu:000000000000" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not bench.results.exists()
+    assert bench.rows() == []

@@ -16,6 +16,7 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import OverloadError
+from lmrbench_data.base.jobs import GIVE_UP_AFTER
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File
 from lmrbench_evaluate.predictions.prediction import Prediction
@@ -224,7 +225,9 @@ class Overloaded(LocalSandbox):
                 self._beside_now -= 1
 
 
-def _run(folder: Path, row: DatasetRow, sandbox: Sandbox) -> tuple[RunSummary, list[dict[str, Any]], dict[str, Any]]:
+def _run(
+    folder: Path, row: DatasetRow, sandbox: Sandbox, samples: int = 4
+) -> tuple[RunSummary, list[dict[str, Any]], dict[str, Any]]:
     answers = [
         {
             "instance_id": "toy-scale",
@@ -233,7 +236,7 @@ def _run(folder: Path, row: DatasetRow, sandbox: Sandbox) -> tuple[RunSummary, l
             "track": "paper",
             "goal_file": f"{TOY_ANSWER}# {sample}\n",
         }
-        for sample in range(4)
+        for sample in range(samples)
     ]
     with sandbox:
         summary = evaluate(answers, RunSettings(out=folder, workers=4), [row], sandbox)
@@ -250,12 +253,12 @@ def test_a_run_on_an_overloaded_machine_is_retried_alone(toy_row: DatasetRow, tm
 
 
 def test_every_report_mentions_an_overloaded_machine(toy_row: DatasetRow, tmp_path: Path) -> None:
-    summary, rows, facts = _run(tmp_path / "run", toy_row, Overloaded(tries=9))
+    summary, rows, facts = _run(tmp_path / "run", toy_row, Overloaded(tries=99), samples=GIVE_UP_AFTER + 1)
     assert {row["status"] for row in rows} == {"infra_error"}
     assert "overloaded" in summary.stopped  # the next answer would fare no better
     assert facts["complete"] is False
     assert facts["machine"]["overloaded"] is True
-    assert facts["machine"]["slowed_answers"] == len(rows) >= 3
+    assert facts["machine"]["slowed_answers"] == len(rows) >= GIVE_UP_AFTER
     report = lmr.report(tmp_path / "run")
     sentence = f"The machine was overloaded during run {facts['run_id']} (load average up to "
     assert sentence in report.to_markdown()

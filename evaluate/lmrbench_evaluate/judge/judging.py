@@ -5,17 +5,15 @@ and is never a category.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.rows import DatasetRow
 
-from ..runs.dataset import rows_of_run
-from ..runs.results import predictions_of, read_facts
+from ..runs.folder import RunFolder
 from .asking import AskingPass
 from .category import Category
 from .client import JUDGEMENT, JudgeClient
@@ -51,8 +49,7 @@ def judge(
     """
     settings.price()
     client = JudgeClient(settings.endpoint, JUDGEMENT)
-    of_run = _rows_of_run(settings, read_facts(settings.run), rows)
-    return _judge(settings, client, of_run, progress)
+    return _judge(settings, client, _rows_of_run(settings, rows), progress)
 
 
 def judge_predictions(
@@ -79,12 +76,12 @@ def _judge(
         return judging.summary
 
 
-def _rows_of_run(
-    settings: JudgeSettings, facts: Mapping[str, Any], rows: Sequence[DatasetRow] | None
-) -> dict[str, DatasetRow]:
-    predictions_of(settings.run)
-    found = rows_of_run(settings.run, settings.dataset, rows)
-    if unknown := [name for name in settings.instances if name not in facts["scope"]]:
+def _rows_of_run(settings: JudgeSettings, rows: Sequence[DatasetRow] | None) -> dict[str, DatasetRow]:
+    run = RunFolder(settings.run)
+    scope = run.facts["scope"]
+    run.needed_predictions()
+    found = run.dataset_rows(settings.dataset, rows)
+    if unknown := [name for name in settings.instances if name not in scope]:
         raise ArgumentError("instances", f"{unknown[0]!r} is not in this run")
     return found
 
@@ -113,14 +110,14 @@ class _Judging(AskingPass[_Job, Opinion]):
     ) -> None:
         super().__init__(settings, client, prompt_version(), log, progress)
         self.votes, self.rows = log, rows
-        self._predictions = predictions_of(settings.run)
+        self._predictions = RunFolder(settings.run).needed_predictions()
         self._questions: dict[AnswerId, asyncio.Task[Question]] = {}
 
     async def plan(self) -> list[_Job]:
         """Return the votes that are missing, each answer once."""
-        predictions, jobs = self._predictions, []
+        jobs = []
         seen: set[AnswerId] = set()
-        for position, prediction in zip(_line_starts(predictions.path), predictions, strict=True):
+        for position, prediction in self._predictions.placed():
             answer = prediction.answer
             if answer in seen or (self.settings.instances and prediction.instance_id not in self.settings.instances):
                 continue
@@ -180,12 +177,3 @@ class _Judging(AskingPass[_Job, Opinion]):
         points = tuple(str(point) for point in stored["rationale"])
         texts = str(stored["algorithm"]), str(stored["implementation"])
         return Opinion(Category(stored["category"]), *texts, points)
-
-
-def _line_starts(path: Path) -> Iterator[int]:
-    """The byte at which each line of a file starts."""
-    start = 0
-    with path.open("rb") as file:
-        for line in file:
-            yield start
-            start += len(line)

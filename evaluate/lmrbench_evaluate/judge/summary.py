@@ -9,7 +9,7 @@ from typing import Any
 from lmrbench_data.chat.budget import Spent
 from lmrbench_data.chat.jobs import JobSummary
 
-from ..predictions.prediction import PredictionFile
+from ..runs.folder import RunFolder
 from .category import Category
 from .judgement_log import judges, read_judgements
 from .question_log import BY_MODEL, AnswerId, Judge
@@ -92,7 +92,7 @@ def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -
     """
     judgements = read_judgements(run, *summary.judge) if summary.judge in judges(run) else {}
     models: dict[tuple[str, str, str], ModelSummary] = {}
-    for prediction in PredictionFile(run / "predictions.jsonl"):
+    for prediction in RunFolder(run).predictions:
         if instances and prediction.instance_id not in instances:
             continue
         name = prediction.model, prediction.setting, prediction.track

@@ -13,7 +13,8 @@ from lmrbench_data.dataset.rows import TRACKS, check_instances
 from lmrbench_data.tasks.task import Task
 
 from ..checks.faults import read_variant
-from ..predictions.prediction import Prediction, PredictionFile
+from ..predictions.prediction import Prediction
+from ..runs.folder import RunFolder
 
 #: Track → kind → the categories that are right for its variants, the best first. Plain and careless ones have the
 #: method, and faults such as a logarithm of what underflows or a change in place, which is what LC is for. The contract
@@ -70,8 +71,4 @@ def _read(tasks: Sequence[Task], track: str, each: int | None) -> Iterator[Varia
 def write_variants(found: Sequence[Variant], folder: Path) -> None:
     """Write them as the predictions of a folder; judgements in it stay."""
     folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / ".predictions.jsonl"
-    with temporary.open("wb") as file:
-        for item in found:
-            PredictionFile.append(file, item.prediction)
-    temporary.replace(folder / "predictions.jsonl")
+    RunFolder(folder).predictions.write(item.prediction for item in found)

@@ -1,1 +1,1 @@
-"""Read prediction rows from any source and check them."""
+"""Predictions: rows read from any source and checked."""

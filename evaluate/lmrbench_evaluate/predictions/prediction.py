@@ -1,42 +1,39 @@
-"""Read predictions: rows of a file or a Hub dataset, checked against the contract, or the words `gold` and `masked`.
+"""Read predictions: rows of any source, checked against the contract, or the words `gold` and `masked`.
 
-A row that cannot be attributed to an instance and a model never stops a run: it becomes a `BadRow` with its place and
-reason. Any other row is an answer; one that cannot be used is a `Prediction` with a `problem`, and malformed.
+A row without a known instance or a model never stops a run: it becomes a `BadRow` with its place and reason. Any other
+row is an answer; an unusable one is a `Prediction` with a `problem`, and malformed.
 """
 
 import difflib
 import hashlib
-import io
 import itertools
-import json
 import logging
 import reprlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.rows import TRACKS, DatasetRow
 from lmrbench_data.loader import read_archive
 
-from .columns import check_columns, renamed
+from .column_mapping import check_columns, rename_columns
 from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows, source_name
 
 _log = logging.getLogger(__name__)
 
 FORMS = ("function", "goal_file", "model_patch")
-#: The track of a row that names none.
+#: The track of a row without one.
 UNSTATED = "unstated"
-#: What is said of an answer without content.
+#: The problem of an answer without content.
 EMPTY = {"function": "function is empty", "goal_file": "goal_file is empty", "model_patch": "the patch is empty"}
 MAX_SAMPLE = 1_000_000
 #: Identity of a prediction row: instance, model, setting, track, sample.
 PredictionKey = tuple[str, str, str, str, int]
-#: Of `metadata`: what is nested deeper can be read but not written again.
+#: Levels of `metadata`: deeper values can be read but not written again.
 MAX_DEPTH = 50
 
 
@@ -55,11 +52,11 @@ class Prediction:
     """One of `TRACKS`, or `unstated`."""
     metadata: Mapping[str, Any] | None = None
     problem: str = ""
-    """Why the answer cannot be used, as it came; `content` is empty then, and the verdict is malformed."""
+    """Why the answer cannot be used; then `content` is empty, and the verdict is malformed."""
 
     @property
     def sha256(self) -> str:
-        """Identity of what is evaluated: predictions that agree in it run once."""
+        """Identity of the content: predictions that agree in it run once."""
         if self.problem:
             return hashlib.sha256(f"problem\n{self.problem}".encode()).hexdigest()
         return hashlib.sha256(f"{self.form}\n{self.content}".encode()).hexdigest()
@@ -71,11 +68,11 @@ class Prediction:
 
     @property
     def answer(self) -> tuple[str, str, str]:
-        """Identity of what a judge is asked about: instance, hash of the answer, track."""
+        """Identity of a judge's question: instance, hash of the answer, track."""
         return self.instance_id, self.sha256, self.track
 
     def as_row(self) -> dict[str, Any]:
-        """The row as it is written: the names of the prediction contract."""
+        """Return the row with the keys of the prediction contract."""
         row = {
             "instance_id": self.instance_id,
             "model_name_or_path": self.model,
@@ -90,10 +87,10 @@ class Prediction:
 
 
 def check_track(track: str) -> None:
-    """Refuse what is no track that a model can be shown.
+    """Check that a model can be shown this track.
 
     Raises:
-        ArgumentError: it is none of `TRACKS`.
+        ArgumentError: it is not one of `TRACKS`.
     """
     if track not in TRACKS:
         raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(TRACKS)}")
@@ -108,13 +105,13 @@ def read_predictions(
 
     Args:
         source: a path (.jsonl, .json, .parquet, a folder of `save_to_disk`), `org/name[@revision]` on the Hub, `gold`
-            or `masked`; what was piped in; or rows: an iterable of mappings, a DataFrame.
+            or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
-        columns: of a file that has other names: its column → our key.
+        columns: column of the source → key, for other column names.
 
     Raises:
         InputError: the source itself cannot be read.
-        ArgumentError: the columns cannot be mapped so.
+        ArgumentError: the columns cannot be mapped.
     """
     check_source(source)
     columns = columns or {}
@@ -126,7 +123,7 @@ def read_predictions(
     seen: dict[PredictionKey, str] = {}
     free: Counter[tuple[str, str, str, str]] = Counter()
     numbered = 0
-    for place, raw in renamed(raw_rows(source), columns, source_name(source)):
+    for place, raw in rename_columns(raw_rows(source), columns, source_name(source)):
         item = raw if isinstance(raw, BadRow) else _check(place, raw, rows.keys())
         if isinstance(item, Prediction):
             if item.key in seen and raw.get("sample") is None:
@@ -149,7 +146,7 @@ def _own_file(row: DatasetRow, word: str) -> str:
 
 
 def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
-    """A prediction, if the row keeps to the contract."""
+    """Make a prediction of a row that keeps to the contract."""
     if not isinstance(raw, dict):
         return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
     instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")
@@ -162,7 +159,7 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
         near = difflib.get_close_matches(str(instance_id), known, n=1)
         return BadRow(place, f"unknown instance {instance_id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     sample, setting, track, metadata = (raw.get(name) for name in ("sample", "setting", "track", "metadata"))
-    # A column of whole numbers in which one is missing is a column of floats for pandas.
+    # pandas reads a column of integers with a gap as floats.
     sample = int(sample) if isinstance(sample, float) and sample.is_integer() else sample
     if sample is not None and (type(sample) is not int or not 0 <= sample <= MAX_SAMPLE):
         return BadRow(place, f"sample must be a whole number from 0 to {MAX_SAMPLE}, not {reprlib.repr(sample)}")
@@ -182,9 +179,9 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
 
 
 def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
-    """(form, content, problem) of a row that names an instance and a model.
+    """Return form, content and problem of a row with an instance and a model.
 
-    Whatever such a row holds is what the model answered. Models do answer nothing: it counts, as malformed.
+    Any such row is the model's answer. Models do answer nothing: that counts, as malformed.
     """
     forms = [form for form in FORMS if raw.get(form) is not None]
     if len(forms) != 1:
@@ -198,7 +195,7 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     if not isinstance(content, str):
         problem = f"{form} must be text, not {_kind(content)}"
     elif not content.strip():
-        told = raw.get("problem")  # a row that we have written before
+        told = raw.get("problem")  # a row that the harness wrote before
         is_told = isinstance(told, str) and told.strip() and told.isprintable() and len(told) <= MAX_NAME
         problem = str(told) if is_told else EMPTY[form]
     elif len(content) > MAX_ROW_BYTES:
@@ -217,7 +214,7 @@ def _kind(value: Any) -> str:
 
 
 def _is_json(value: Any, depth: int = 0) -> bool:
-    """Whether `value` can be written as JSON; Parquet rows may hold times, bytes and the like."""
+    """Tell whether `value` can be written as JSON; Parquet rows may hold times, bytes and the like."""
     if isinstance(value, dict):
         items = value.values() if all(isinstance(key, str) for key in value) else [object()]
     elif isinstance(value, list):
@@ -225,48 +222,3 @@ def _is_json(value: Any, depth: int = 0) -> bool:
     else:
         return value is None or isinstance(value, str | int | float)
     return depth < MAX_DEPTH and all(_is_json(item, depth + 1) for item in items)
-
-
-class PredictionFile:
-    """A run's own copy of its predictions (`predictions.jsonl`), read back row by row, never held whole."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def read(self, position: int) -> Prediction:
-        """The prediction that starts at a byte position."""
-        with self.path.open("rb") as file:
-            file.seek(position)
-            return _stored(file.readline())
-
-    def __iter__(self) -> Iterator[Prediction]:
-        """All predictions in order.
-
-        Raises:
-            InputError: the file was damaged.
-        """
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    yield _stored(line)
-                except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
-                    raise InputError(f"{self.path}:{number}: damaged; evaluate again to fix it") from error
-
-    @staticmethod
-    def append(file: io.BufferedWriter, prediction: Prediction) -> int:
-        """Write a prediction; return the byte position at which it starts."""
-        position = file.tell()
-        file.write(json.dumps(prediction.as_row()).encode("ascii") + b"\n")
-        return position
-
-
-def _stored(line: bytes) -> Prediction:
-    """A row as `Prediction.as_row` wrote it."""
-    raw = json.loads(line)
-    form = next(form for form in FORMS if form in raw)
-    names = raw["instance_id"], raw["model_name_or_path"]
-    problem = raw.get("problem", "")
-    if not isinstance(problem, str):
-        raise ValueError("problem: not text")
-    place = raw["sample"], raw["setting"], raw.get("track", UNSTATED)
-    return Prediction(*names, form, raw[form], *place, raw.get("metadata"), problem)

@@ -1,6 +1,6 @@
-"""The Arrow files of a folder that `datasets` has written with `save_to_disk`: one dataset, or a dictionary of splits.
+"""Find the Arrow files of a folder that `datasets` wrote with `save_to_disk`: a dataset, or a dictionary of splits.
 
-Nothing in the folder is trusted: a name in it leads to a file beside it, or is refused.
+Nothing in the folder is trusted: a name in it must be that of a file in the folder.
 """
 
 import json
@@ -11,19 +11,19 @@ from typing import Any
 
 from lmrbench_data.base.errors import InputError
 
-#: The file that says what else there is: of a dataset, of a dictionary of them.
+#: The files that list the others: of a dataset, and of a dictionary of splits.
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 _MAX_STATE_BYTES = 16 * 1024 * 1024
 _PLAIN = re.compile(r"\w[\w.-]*")
 
 
 def is_saved_dataset(path: Path) -> bool:
-    """Whether a folder is one that `save_to_disk` has written."""
+    """Tell whether `save_to_disk` wrote a folder."""
     return (path / _STATE).is_file() or (path / _SPLITS).is_file()
 
 
 def arrow_files(path: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """(folder, its files in order) of each split, or of the one dataset that there is.
+    """Yield the folder of each split, or of the only dataset, and its files in order.
 
     Raises:
         InputError: the folder is damaged.
@@ -57,7 +57,7 @@ def _facts(path: Path) -> dict[str, Any]:
 
 
 def _names(path: Path, names: Any) -> list[str]:
-    """Names of files or folders beside `path`."""
+    """Check names of files or folders beside `path`."""
     if isinstance(names, list) and all(isinstance(name, str) and _PLAIN.fullmatch(name) for name in names):
         return names
     raise _damaged(path)

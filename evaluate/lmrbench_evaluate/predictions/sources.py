@@ -1,6 +1,6 @@
-"""Raw prediction rows with their places: from a file, a pipe, a saved dataset, a dataset on the Hub, or memory.
+"""Read raw prediction rows and their places from a file, a pipe, a saved dataset, a dataset on the Hub, or memory.
 
-What cannot be read as a row comes out as a `BadRow`; what it means is checked in `predictions.py`.
+An unreadable row becomes a `BadRow`; `prediction` checks the contents of the others.
 """
 
 import gzip
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 WORDS = ("gold", "masked")
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
-#: First bytes of files that are no text.
+#: First bytes of binary files.
 _MAGIC = {b"\x1f\x8b": "gzip", b"PAR1": "Parquet", b"PK\x03\x04": "zip"}
-#: Where predictions come from: a path, a name on the Hub, `gold` or `masked`; what was piped in; or rows in memory.
+#: A source of predictions: a path, a name on the Hub, `gold` or `masked`; piped input; or rows in memory.
 Source: TypeAlias = "str | Path | Piped | Iterable[Mapping[str, Any]] | pd.DataFrame"
 MAX_ROW_BYTES = 8 * 1024 * 1024
-#: A .json file is parsed whole, so it has a limit of its own; JSONL and Parquet are read row by row.
+#: Limit of a .json file, which is parsed whole; JSONL and Parquet are read row by row.
 MAX_JSON_BYTES = 256 * 1024 * 1024
-#: A table in binary form can promise any number of rows, and unfold to many times its size.
-MAX_PARQUET_ROWS, MAX_PARQUET_BYTES, MAX_UNFOLDING = 1_000_000, 1024 * 1024 * 1024, 50
-#: What a compressed file may unpack to: a bomb of a few megabytes holds as many gigabytes.
+#: Limits of a binary table, which can declare any number of rows, and expand to many times its size.
+MAX_PARQUET_ROWS, MAX_PARQUET_BYTES, MAX_EXPANSION = 1_000_000, 1024 * 1024 * 1024, 50
+#: Limit of an unpacked file: a bomb of a few megabytes holds as many gigabytes.
 MAX_UNPACKED_BYTES = 2 * 1024**3
 
 
@@ -50,17 +50,17 @@ class BadRow:
 
 
 def source_name(source: Source) -> str:
-    """How a source is called in messages and in run.json; `memory` for rows in memory."""
+    """Return the name of a source for messages and run.json; `memory` for rows in memory."""
     if isinstance(source, Piped) or (isinstance(source, str) and source == WORD):
         return NAME
     return str(source) if isinstance(source, str | Path) else "memory"
 
 
 def check_source(source: Source) -> None:
-    """Fail early on predictions that cannot be there.
+    """Fail early if a source cannot exist.
 
     Raises:
-        InputError: neither a word, nor a file, nor a saved dataset, nor the name of a Hub dataset, nor rows.
+        InputError: it is neither a word, a file, a saved dataset, the name of a Hub dataset, nor rows.
     """
     if isinstance(source, Piped):
         return
@@ -74,7 +74,9 @@ def check_source(source: Source) -> None:
         return
     if path.is_dir():
         kinds = ", ".join(SUFFIXES)
-        raise InputError(f"predictions {source!r}: is a folder, not of `save_to_disk`; give a file in it ({kinds})")
+        raise InputError(
+            f"predictions {source!r}: is a directory that `save_to_disk` did not write; give a file in it ({kinds})"
+        )
     if path.exists():
         raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
     if source.endswith(SUFFIXES) or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
@@ -83,13 +85,13 @@ def check_source(source: Source) -> None:
 
 
 def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
-    """(place, row) of everything in `source`, which `check_source` has let pass; a row is any JSON value or a BadRow.
+    """Yield place and row of everything in a checked source; a row is any JSON value or a BadRow.
 
     Raises:
         InputError: the source as a whole cannot be read.
     """
     if isinstance(source, Piped):
-        return _told_as(NAME, source.path)
+        return _rows_named(NAME, source.path)
     if not isinstance(source, str | Path):
         return _memory_rows(source)
     path = Path(source)
@@ -101,10 +103,10 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
 
 
 def _file_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """The rows of a file, which has to be what its name says.
+    """Yield the rows of a file, whose content has to match its name.
 
     Raises:
-        InputError: it is something else.
+        InputError: the content is of another kind.
     """
     with path.open("rb") as file:
         start = file.read(4)
@@ -112,9 +114,13 @@ def _file_rows(path: Path) -> Iterator[tuple[str, Any]]:
     said = {".gz": "gzip", ".parquet": "Parquet"}.get(path.suffix, "text")
     if kind == "zip":
         raise InputError(f"{path}: is a zip archive; unpack it and give the file in it")
-    if kind != said and (kind != "text" or said == "gzip"):  # Parquet that is damaged is told as such
-        fix = {"gzip": "name it .jsonl.gz or .json.gz", "Parquet": "name it .parquet", "text": "take .gz off its name"}
-        raise InputError(f"{path}: is {kind}, which its name does not say; {fix[kind]}")
+    if kind != said and (kind != "text" or said == "gzip"):  # damaged Parquet gets its own message
+        fix = {
+            "gzip": "name it .jsonl.gz or .json.gz",
+            "Parquet": "name it .parquet",
+            "text": "remove .gz from its name",
+        }
+        raise InputError(f"{path}: is {kind}, and its name says otherwise; {fix[kind]}")
     if said == "Parquet":
         return _parquet_rows(path)
     return _json_rows(path) if path.name.removesuffix(".gz").endswith(".json") else _jsonl_rows(path)
@@ -125,7 +131,7 @@ def _open(path: Path) -> "IO[bytes]":
 
 
 def _memory_rows(source: "Iterable[Mapping[str, Any]] | pd.DataFrame") -> Iterator[tuple[str, Any]]:
-    """Rows of a list, a `datasets.Dataset`, a DataFrame; what a data frame writes for "nothing" (NaN) is None."""
+    """Yield the rows of a list, a `datasets.Dataset` or a DataFrame, whose NaN becomes None."""
     frame: Any = source
     records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "iloc") else frame
     for index, row in enumerate(records):
@@ -148,7 +154,7 @@ def _jsonl_rows(path: Path) -> Iterator[tuple[str, Any]]:
                 place = f"{path}:{number}"
                 if len(line) > MAX_ROW_BYTES:
                     while not line.endswith(b"\n") and (line := file.readline(1 << 20)):
-                        _check_unpacked(path, file)  # skipped in pieces, never held whole
+                        _check_unpacked(path, file)  # skipped piece by piece, never held whole
                     yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
                 elif line.strip():
                     yield place, _parse_json(place, line)
@@ -179,19 +185,19 @@ def _parse_json(place: str, line: bytes) -> Any:
 def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         with _open(path) as file:
-            # Not a byte is read of a file that is too large, and of a compressed one not more than that.
+            # Nothing of a file that is too large is read, and no more than the limit of a compressed one.
             is_large = path.stat().st_size > MAX_JSON_BYTES
             data = b"" if is_large else file.read(MAX_JSON_BYTES + 1)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: damaged ({error_line(error)}); save it again") from error
     if is_large or len(data) > MAX_JSON_BYTES:
-        raise InputError(f"{path}: larger than {MAX_JSON_BYTES // 2**20} MiB; give one row a line in a .jsonl file")
+        raise InputError(f"{path}: larger than {MAX_JSON_BYTES // 2**20} MiB; write one row per line to a .jsonl file")
     content = _parse_json(str(path), data)
     if isinstance(content, BadRow):
-        raise InputError(f"{content}; a file of one row a line is named .jsonl")
+        raise InputError(f"{content}; name a file with one row per line .jsonl")
     if isinstance(content, dict) and "instance_id" in content:
         content = [content]
-    if isinstance(content, dict):  # SWE-bench's older form: instance id → row
+    if isinstance(content, dict):  # the older form of SWE-bench: instance id → row
         for key, value in content.items():
             yield f"{path}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
     elif isinstance(content, list):
@@ -203,29 +209,29 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
     with Reader() as reader:
-        rows = reader.parquet_rows(path, max_rows=MAX_PARQUET_ROWS, max_bytes=_most(path), keep_bad=True)
-        yield from _placed(rows, path, path, 0)
+        rows = reader.parquet_rows(path, max_rows=MAX_PARQUET_ROWS, max_bytes=_max_bytes(path), keep_bad=True)
+        yield from _with_places(rows, path, path, 0)
 
 
 def _saved_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """The rows of what `datasets` has saved, counted through all files of a split."""
+    """Yield the rows of a saved dataset, numbered through all files of a split."""
     with Reader() as reader:
         for folder, files in arrow_files(path):
             count = 0
             for file in files:
-                rows = reader.arrow_rows(file, max_rows=MAX_PARQUET_ROWS, max_bytes=_most(file))
-                for item in _placed(rows, folder, file, count):
+                rows = reader.arrow_rows(file, max_rows=MAX_PARQUET_ROWS, max_bytes=_max_bytes(file))
+                for item in _with_places(rows, folder, file, count):
                     count += 1
                     yield item
 
 
-def _placed(rows: Iterator[Any], table: Path, file: Path, before: int) -> Iterator[tuple[str, Any]]:
-    """Rows that a child process reads, because a file can unfold to gigabytes or bring its reader down.
+def _with_places(rows: Iterator[Any], table: Path, file: Path, before: int) -> Iterator[tuple[str, Any]]:
+    """Yield rows from a child process, which reads them because a file can expand to gigabytes or crash its reader.
 
     Args:
-        table: of which the rows are, by whose name they are called.
-        file: the one that is read now.
-        before: rows of the table in other files.
+        table: the name of the rows in messages.
+        file: the file that they are read from.
+        before: number of rows of the table in earlier files.
     """
     number = before
     try:
@@ -236,16 +242,13 @@ def _placed(rows: Iterator[Any], table: Path, file: Path, before: int) -> Iterat
         raise InputError(f"{file}: {error} (after row {number})") from error
 
 
-def _most(path: Path) -> int:
-    """Bytes that a table in binary form may unfold to: an honest one has answers that repeat.
-
-    Without a bound 50 KB could fill a disk.
-    """
-    return max(MAX_PARQUET_BYTES, MAX_UNFOLDING * path.stat().st_size)
+def _max_bytes(path: Path) -> int:
+    """Return the limit of an expanded table: answers may repeat, but 50 KB must not fill a disk."""
+    return max(MAX_PARQUET_BYTES, MAX_EXPANSION * path.stat().st_size)
 
 
-def _told_as(name: str, path: Path) -> Iterator[tuple[str, Any]]:
-    """The rows of a file under the name that the user knows, not that of a copy of ours.
+def _rows_named(name: str, path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a file under the name that the user knows, not that of our copy.
 
     Raises:
         InputError: the file cannot be read.
@@ -259,11 +262,11 @@ def _told_as(name: str, path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
-    """The rows of all prediction files of a dataset repository, all of one commit."""
+    """Yield the rows of all prediction files of a dataset repository at one commit."""
     from huggingface_hub import HfApi, errors, hf_hub_download
 
     name, _, revision = source.partition("@")
-    # The HTTP library's own error: what a dropped connection raises.
+    # The HTTP library's own error, which a dropped connection raises.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
     try:
         info = HfApi().dataset_info(name, revision=revision or None)
@@ -279,4 +282,4 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
     for file, path in paths.items():
-        yield from _told_as(f"{source}/{file}", path)
+        yield from _rows_named(f"{source}/{file}", path)

@@ -1,4 +1,4 @@
-"""Predictions that are piped in: kept in a file while they are read, because a pipe can be read only once."""
+"""Piped predictions: copied to a file first, because a pipe can be read only once."""
 
 import hashlib
 import logging
@@ -13,40 +13,42 @@ from lmrbench_data.base.errors import InputError
 
 _log = logging.getLogger(__name__)
 
-#: The word that stands for it, and how it is called in messages.
+#: The word for standard input as a source, and its name in messages.
 WORD, NAME = "-", "stdin"
-#: What is kept of it at most.
+#: Limit of standard input.
 MAX_BYTES = 2 * 1024**3
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Piped:
-    """What came in on standard input."""
+    """A copy of standard input."""
 
     path: Path
-    """A file of our own: JSON lines, or JSON lines gzipped, as its name says."""
+    """A temporary file of JSON lines, gzipped if its name says so."""
     sha256: str
 
 
 @contextmanager
-def kept_input() -> Iterator[Piped]:
-    """Standard input to its end as a file, which is there as long as the context is open.
+def copied_input() -> Iterator[Piped]:
+    """Copy standard input to a file that lasts as long as the context.
 
     Raises:
-        InputError: it is closed, holds Parquet, or has more than `MAX_BYTES`.
+        InputError: it is closed, is Parquet, or is larger than `MAX_BYTES`.
     """
     if sys.stdin is None:
         raise InputError("predictions '-': standard input is closed; pipe rows into it, or give a file")
     if sys.stdin.isatty():
-        _log.info("reading predictions, one JSON object a line; Ctrl-D ends them")
+        _log.info("reading predictions, one JSON object per line; end with Ctrl-D")
     with tempfile.TemporaryDirectory(prefix="lmrbench-") as folder:
         digest, size, path = hashlib.sha256(), 0, Path(folder) / "stdin.jsonl"
         with path.open("wb") as file:
             while chunk := sys.stdin.buffer.read(_CHUNK):
                 size += len(chunk)
                 if size > MAX_BYTES:
-                    raise InputError(f"predictions '-': more than {MAX_BYTES // 2**30} GiB; give a file, or less")
+                    raise InputError(
+                        f"predictions '-': larger than {MAX_BYTES // 2**30} GiB; give a file, or fewer rows"
+                    )
                 digest.update(chunk)
                 file.write(chunk)
         with path.open("rb") as file:

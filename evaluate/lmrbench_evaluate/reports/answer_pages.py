@@ -12,9 +12,9 @@ from lmrbench_data.loader import dataset_sha256, load_rows
 
 from ..judge.judgement_log import Judgement, read_judgements
 from ..judge.question_log import AnswerId, answer_id
-from ..predictions.prediction import Prediction, PredictionFile, PredictionKey
-from ..runs.eligibility import is_imported
-from ..runs.results import log_path, read_results
+from ..predictions.prediction import Prediction, PredictionKey
+from ..runs.folder import RunFolder
+from ..runs.provenance import is_imported
 from ..verdict.levels import MISSING, outcome
 from ..verdict.verdict import Status
 from .answer_diff import DiffSection, diff_answer
@@ -135,22 +135,20 @@ def _dataset(facts: Mapping[str, Any]) -> tuple[dict[str, DatasetRow], str]:
 class _Run:
     """The rows of a run folder for some instances, read once for all models."""
 
-    path: Path
+    folder: RunFolder
     results: dict[PredictionKey, ResultRow]
     predictions: dict[PredictionKey, Prediction]
     judgements: dict[AnswerId, Judgement]
 
     @classmethod
     def read(cls, path: Path, scope: Collection[str], judge_model: str | None) -> "_Run":
-        results = {}
-        for row in read_results(path):
+        results, folder = {}, RunFolder(path)
+        for row in folder.rows():
             if row["instance_id"] in scope:
                 names = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"]
                 results[(*names, row["sample"])] = row
-        file = PredictionFile(path / "predictions.jsonl")
-        found = (item for item in file) if file.path.is_file() else iter(())
-        predictions = {item.key: item for item in found if item.instance_id in scope}
-        return cls(path, results, predictions, read_judgements(path, judge_model))
+        predictions = {item.key: item for item in folder.predictions if item.instance_id in scope}
+        return cls(folder, results, predictions, read_judgements(path, judge_model))
 
 
 def _answers(number: int, score: "ModelScore", instance: str, row: DatasetRow | None, run: _Run) -> Sequence[Answer]:
@@ -179,7 +177,7 @@ def _answer(
         len(result["cases"]),
         diff_answer(row, prediction) if row and prediction else [],
         run.judgements.get(answer_id(result)),
-        _log(log_path(run.path, of[0], result["prediction_sha256"])),
+        _log(run.folder.log_path(of[0], result["prediction_sha256"])),
         read_numbers(prediction.metadata) if prediction else {},
     )
 

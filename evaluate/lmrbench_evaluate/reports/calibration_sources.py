@@ -17,8 +17,7 @@ from ..judge.settings import JudgeSettings
 from ..judge.summary import JudgeSummary
 from ..judge.variants import Variant, write_variants
 from ..predictions.prediction import Prediction, PredictionKey
-from ..runs.dataset import rows_of_run
-from ..runs.results import predictions_of
+from ..runs.folder import RunFolder
 from .agreement import majorities, match_labels
 from .annotations import Annotation
 from .calibration import Calibration, Rated
@@ -43,14 +42,14 @@ def calibrate_by_labels(
     Raises:
         InputError: a path is not a run folder, a run is on another dataset or has no such judge, or the judges differ.
     """
-    by_id = rows_of_run(runs[0], rows=rows)
+    by_id = RunFolder(runs[0]).dataset_rows(rows=rows)
     for run in runs[1:]:
-        rows_of_run(run, rows=list(by_id.values()))
+        RunFolder(run).dataset_rows(rows=list(by_id.values()))
     judge = _one_judge(runs, judge_model)
     answers: dict[PredictionKey, tuple[Prediction, Judgement | None]] = {}
     for run in runs:
         judgements = read_judgements(run, *judge)
-        for prediction in predictions_of(run):
+        for prediction in RunFolder(run).needed_predictions():
             answers.setdefault(prediction.key, (prediction, judgements.get(prediction.answer)))
     matched = match_labels(annotations, answers)
     people, split = majorities(matched.labels)

@@ -10,7 +10,7 @@ from typing import Any
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import csv_cell, escape, markdown_table
 
-from ..runs.eligibility import is_imported
+from ..runs.provenance import is_imported
 from ..verdict.levels import Level, reaches
 from .agreement import Agreement
 from .report_data import ReportData

@@ -13,7 +13,7 @@ from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.text import counted
 
 from ..predictions.sources import BadRow
-from ..runs.results import read_facts
+from ..runs.folder import RunFolder
 from .agreement import measure_agreement
 from .annotations import Annotation
 from .calibration_file import calibrations_of
@@ -110,7 +110,7 @@ def make_report(
     Raises:
         InputError: a path is not a run folder, a folder is damaged, or the runs are on different datasets.
     """
-    facts = [read_facts(path) for path in paths]
+    facts = [RunFolder(path).facts for path in paths]
     _check_datasets(paths, facts)
     scores = score_runs(paths, judge_model)
     names = [column(score, scores) for score in scores]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..predictions.sources import BadRow
-from ..runs.eligibility import foreign_benchmark
+from ..runs.provenance import foreign_benchmark
 from .agreement import Agreement
 from .calibration import Calibration
 from .paired import Pair

@@ -17,7 +17,7 @@ from lmrbench_data.base.shares import Share
 from ..judge.category import BEST_FIRST
 from ..judge.judgement_log import Judgement, read_judgements
 from ..judge.question_log import answer_id
-from ..runs.results import read_facts, read_results
+from ..runs.folder import RunFolder
 from ..verdict.levels import MISSING, OUTCOMES, TRACK_ORDER, Level, headline, outcome
 from ..verdict.verdict import Status
 from .spending import Spending, read_spending
@@ -261,10 +261,11 @@ def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[Mo
 
 
 def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[ModelScore]:
-    facts = read_facts(path)
+    run = RunFolder(path)
+    facts = run.facts
     judgements = read_judgements(path, judge_model)
     found: dict[tuple[str, str, str], dict[str, list[ScoredAnswer]]] = {}
-    for row in read_results(path):
+    for row in run.rows():
         instance = row["instance_id"]
         if instance in facts["scope"]:
             judgement = judgements.get(answer_id(row))
@@ -274,7 +275,7 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
             answer = ScoredAnswer(row["sample"], status, core_status, row["prediction_sha256"], judged, lost)
             by_instance = found.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
             by_instance.setdefault(instance, []).append(answer)
-    spent = read_spending(path)
+    spent = read_spending(run)
     for key, answers in sorted(found.items()):
         in_order = {instance: sorted(items, key=lambda answer: answer.sample) for instance, items in answers.items()}
         score = ModelScore(name, path, *key, facts["scope"], in_order, bool(facts.get("complete")))

@@ -7,9 +7,9 @@ from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import ResultRow
 
-from ..runs.eligibility import is_imported
-from ..runs.load import overload
-from ..runs.results import read_results
+from ..runs.folder import RunFolder
+from ..runs.machine_load import overload_note
+from ..runs.provenance import is_imported
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
 from .calibration_tables import calibration_table
@@ -68,7 +68,7 @@ def notes(report: ReportData) -> list[str]:
     scores, others = report.scores, list(_about_others(report))
     lines = [
         *others,
-        *filter(None, map(overload, report.runs)),
+        *filter(None, map(overload_note, report.runs)),
         "An answer reproduces the paper if every core case passes (these follow from paper and repository alone), and "
         "is robust if every case passes (including those of the contract).",
         "Models are ranked by reproduced in the paper track, where they do not see the contract, and by robust in the "
@@ -159,7 +159,7 @@ def _about_people(report: ReportData) -> Iterator[str]:
 
 def failures(path: Path) -> Iterator[list[str]]:
     """Yield instance, model, outcome and first fault for each result that is not robust."""
-    for row in read_results(path):
+    for row in RunFolder(path).rows():
         if (name := outcome(row["status"], row["core_status"])) != Level.ROBUST:
             reason = first_reason(row).partition("\n")[0]
             if row.get("memorised"):

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from ..predictions.prediction import PredictionFile, PredictionKey
+from ..predictions.prediction import PredictionKey
+from ..runs.folder import RunFolder
 from ..verdict.levels import Level, reaches
 
 #: Number → its names in `metadata`; the first name with a valid number counts.
@@ -88,13 +88,10 @@ def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX
 
 
-def read_spending(run: Path) -> dict[PredictionKey, dict[str, float]]:
+def read_spending(run: RunFolder) -> dict[PredictionKey, dict[str, float]]:
     """Read the numbers of each answer of a run; answers without any are left out.
 
     Raises:
         InputError: predictions.jsonl is damaged.
     """
-    file = PredictionFile(run / "predictions.jsonl")
-    if not file.path.is_file():
-        return {}
-    return {item.key: found for item in file if (found := read_numbers(item.metadata))}
+    return {item.key: found for item in run.predictions if (found := read_numbers(item.metadata))}

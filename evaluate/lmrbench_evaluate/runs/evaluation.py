@@ -1,29 +1,30 @@
 """Evaluate predictions: plan the jobs, run them on parallel workers, write each result at once, resume a stopped run.
 
-A job is a distinct answer to an instance; rows with equal answers share its verdict. Memory holds an index of the rows,
-never their contents, so that ten thousand predictions need no more than a hundred.
+A job is a distinct answer to an instance; rows with equal answers share its verdict. Memory holds an index of the
+predictions, never their contents: ten thousand take no more of it than a hundred.
 """
 
-import concurrent.futures
 import contextlib
 import logging
 import secrets
 import threading
 import traceback
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError, OverloadError
+from lmrbench_data.base.jobs import Failures, run_jobs
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.text import error_line
 from lmrbench_data.base.times import now
 from lmrbench_data.base.version import __version__
-from lmrbench_data.dataset.rows import DatasetRow, ResultRow, check_instances
+from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import LoadError, check_row, dataset_sha256, recordings_sha256
 
 from ..predictions.prediction import Prediction, read_predictions
+from ..predictions.prediction_file import Entry
 from ..predictions.sources import BadRow, Source, source_name
 from ..rebuild.workspace import rebuild
 from ..sandbox.base import Limits, Sandbox
@@ -32,21 +33,18 @@ from ..verdict.evaluator import evaluate_prediction
 from ..verdict.expected import read_expected, record_seeds
 from ..verdict.levels import outcome
 from ..verdict.verdict import Cause, Status, Verdict
-from .default_folder import default_folder
-from .eligibility import BENCHMARK, benchmark_of
-from .folder import Entry, RunFolder
-from .load import Load
+from .default_run_folder import default_run_folder
+from .machine_load import MachineLoad
+from .provenance import BENCHMARK, benchmark_of
 from .settings import RunSettings
+from .writer import RunWriter
 
 _log = logging.getLogger(__name__)
-
-#: Stop after this many consecutive jobs that the engine failed or an overloaded machine kept from running.
-GIVE_UP_AFTER = 3
 
 
 @dataclass
 class RunSummary:
-    """What a run came to."""
+    """The outcome of a call of `evaluate`."""
 
     path: Path
     """The run folder."""
@@ -54,9 +52,9 @@ class RunSummary:
     rows: int = 0
     """Prediction rows in the run."""
     kept: int = 0
-    """Of them, rows whose result was there already."""
+    """Rows whose result was there already."""
     jobs: int = 0
-    """Distinct answers evaluated now."""
+    """Distinct answers evaluated in this call."""
     stopped: str = ""
     """Why the run ended early, if it did."""
     infra_errors: int = 0
@@ -72,24 +70,60 @@ def evaluate(
     """Evaluate predictions against dataset rows and fill the run folder.
 
     Args:
-        predictions: what `predictions.read_predictions` takes.
+        predictions: any source of `predictions.read_predictions`.
         rows: all rows of the dataset (see `lmrbench_data.loader.load_rows`).
-        progress: told of each distinct answer; the label is what it came to (`levels.OUTCOMES`).
+        progress: receives each distinct answer; the label is its outcome (`levels.OUTCOMES`).
 
     Raises:
         InputError: the predictions cannot be read, a name is unknown, or the folder belongs to another run.
         LoadError: a row has a name or path that leads elsewhere.
-        InfraError: the environment cannot be made available.
-        KeyboardInterrupt: after the sandbox was emptied; finished results are kept.
+        InfraError: an environment is not available.
+        KeyboardInterrupt: the sandbox is empty, and finished results are kept.
     """
-    progress = progress or Progress()
     scope = select(rows, settings.instances, settings.categories)
     for row in scope.values():  # rows in memory have not been through the loader
         check_row(row, "dataset")
     if untested := [name for name, row in scope.items() if not row["tests"]["cases"]]:
         problem = f"{untested[0]!r} has no test cases: its answers can be judged, not evaluated"
         raise ArgumentError("dataset", problem)
-    identity = {
+    out = settings.out or default_run_folder(predictions, settings.instances, settings.categories)
+    name = source_name(predictions)
+    with RunWriter.open(out, _identity(settings, rows, scope, sandbox)) as writer:
+        summary = RunSummary(out)
+        known = {row["instance_id"]: row for row in rows}
+        items = read_predictions(predictions, known, settings.map)
+        entries = writer.take_in(_in_scope(items, scope, summary.bad_rows))
+        if not entries and not summary.bad_rows:
+            what = "none for the chosen instances" if len(scope) < len(known) else "no rows"
+            raise InputError(f"predictions {name!r}: {what}")
+        if entries and (unanswered := len(scope.keys() - {entry.instance_id for entry in entries})):
+            told = "have no answer and count as not passed; choose `instances` to leave them out"
+            _log.warning("%d of %d instances %s", unanswered, len(scope), told)
+        pending = writer.pending(entries)
+        jobs = writer.copy_known_results(pending)
+        summary.rows, summary.jobs = len(entries), len(jobs)
+        summary.kept = len(entries) - sum(map(len, pending.values()))
+        if summary.kept:
+            _log.info("%s: %d of %d predictions were evaluated before; resuming", out, summary.kept, len(entries))
+        writer.update(predictions=name, map=dict(settings.map or {}), complete=False, limits=Limits(0, 0).as_row())
+        tags = sorted({scope[job.instance_id]["docker_image"] for job in jobs})
+        images = {tag: sandbox.prepare(tag) for tag in tags}
+        writer.update(images={**writer.facts.get("images", {}), **images})
+        load = MachineLoad(writer.facts, settings.workers)
+        evaluator = _Evaluator(settings, scope, sandbox, images, writer)
+        summary.stopped = _run(jobs, evaluator, load, progress or Progress())
+        summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(entries))
+        complete = not summary.stopped and not summary.infra_errors
+        bad_rows = [str(bad) for bad in summary.bad_rows]
+        writer.update(**load.facts(), complete=complete, bad_rows=bad_rows, finished_at=now())
+    return summary
+
+
+def _identity(
+    settings: RunSettings, rows: Sequence[DatasetRow], scope: Mapping[str, DatasetRow], sandbox: Sandbox
+) -> dict[str, Any]:
+    """Return the facts that a run begins with."""
+    return {
         "dataset": settings.dataset,
         BENCHMARK: benchmark_of(rows[0]["canary"]),
         "dataset_sha256": dataset_sha256(rows),
@@ -102,53 +136,13 @@ def evaluate(
         "fresh_seed_count": settings.fresh_seeds,
         "scope": {instance_id: row["category"] for instance_id, row in scope.items()},
     }
-    out = settings.out or default_folder(predictions, settings.instances, settings.categories)
-    with RunFolder.open(out, identity) as folder:
-        summary = RunSummary(out)
-        every = {row["instance_id"]: row for row in rows}
-        entries = _take_in(read_predictions(predictions, every, settings.map), scope, folder, summary)
-        if not entries and not summary.bad_rows:
-            what = "none for the chosen instances" if len(scope) < len(every) else "no rows"
-            raise InputError(f"predictions {source_name(predictions)!r}: {what}")
-        if entries and (unanswered := len(scope.keys() - {entry.instance_id for entry in entries})):
-            told = "have no answer and count as not passed; choose `instances` to leave them out"
-            _log.warning("%d of %d instances %s", unanswered, len(scope), told)
-        pending = folder.pending(entries)
-        jobs = folder.copy_known_results(pending)
-        summary.rows, summary.jobs = len(entries), len(jobs)
-        summary.kept = len(entries) - sum(map(len, pending.values()))
-        if summary.kept:
-            done = f"{summary.kept} of {len(entries)} predictions were evaluated before"
-            _log.info("%s: %s; resuming", folder.path, done)
-        source = {"predictions": source_name(predictions), "map": dict(settings.map or {})}
-        folder.update(**source, complete=False, limits=Limits(0, 0).as_row())
-        tags = sorted({scope[job.instance_id]["docker_image"] for job in jobs})
-        images = {tag: sandbox.prepare(tag) for tag in tags}
-        folder.update(images={**folder.facts.get("images", {}), **images})
-        progress.start(len(jobs))
-        load = Load(folder.facts, settings.workers)
-        evaluator = _Evaluator(settings, scope, sandbox, images, folder)
-        # Closed at once when anything goes wrong in here: sandboxes first, then the threads that wait for them.
-        with contextlib.closing(_in_parallel(evaluator, list(jobs), settings.workers, summary)) as verdicts:
-            for job, verdict in verdicts:
-                folder.write_log(job, verdict.log)
-                load.note(verdict)
-                for entry in jobs[job]:
-                    folder.append(entry, _result(entry, scope[job.instance_id], verdict, images, folder.facts))
-                progress.step(str(outcome(verdict.status, verdict.core_status)))
-        summary.infra_errors = sum(status is Status.INFRA_ERROR for status in folder.statuses(entries))
-        complete = not summary.stopped and not summary.infra_errors
-        folder.update(
-            **load.facts(), complete=complete, bad_rows=[str(bad) for bad in summary.bad_rows], finished_at=now()
-        )
-    return summary
 
 
 def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Sequence[str]) -> dict[str, DatasetRow]:
-    """The rows of a run by instance id.
+    """Return the chosen rows by instance id.
 
     Raises:
-        ArgumentError: an instance or category is unknown, or nothing is left.
+        ArgumentError: an instance or category is unknown, or no instance is in the chosen categories.
     """
     known = {row["instance_id"]: row for row in rows}
     check_instances(instances, known)
@@ -165,17 +159,34 @@ def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Seq
     return chosen
 
 
-def _take_in(
-    items: Iterator[Prediction | BadRow], scope: Mapping[str, DatasetRow], folder: RunFolder, summary: RunSummary
-) -> list[Entry]:
-    """Copy the predictions of the scope into the run folder; collect bad rows."""
-    with folder.predictions_writer() as write:
-        for item in items:
-            if isinstance(item, BadRow):
-                summary.bad_rows.append(item)
-            elif item.instance_id in scope:
-                write(item)
-    return folder.entries
+def _in_scope(
+    items: Iterable[Prediction | BadRow], scope: Mapping[str, DatasetRow], bad_rows: list[BadRow]
+) -> Iterator[Prediction]:
+    """Yield the predictions for the instances of the scope; collect bad rows."""
+    for item in items:
+        if isinstance(item, BadRow):
+            bad_rows.append(item)
+        elif item.instance_id in scope:
+            yield item
+
+
+def _run(jobs: Mapping[Entry, Sequence[Entry]], evaluator: "_Evaluator", load: MachineLoad, progress: Progress) -> str:
+    """Run the jobs and write their results; return why no more jobs were begun, empty if all were run."""
+    progress.start(len(jobs))
+    writer, failures = evaluator.writer, Failures()
+    done = run_jobs(jobs, evaluator.evaluate, evaluator.settings.workers, stop=evaluator.stop, ahead=1)
+    with contextlib.closing(done):
+        for job, future in done:
+            verdict = future.result()
+            writer.write_log(job, verdict.log)
+            load.note(verdict)
+            row = evaluator.scope[job.instance_id]
+            for entry in jobs[job]:
+                writer.append(entry, verdict, row, evaluator.images[row["docker_image"]])
+            progress.step(str(outcome(verdict.status, verdict.core_status)))
+            if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
+                return verdict.detail
+    return ""
 
 
 class _Evaluator:
@@ -187,19 +198,19 @@ class _Evaluator:
         scope: Mapping[str, DatasetRow],
         sandbox: Sandbox,
         images: Mapping[str, str],
-        folder: RunFolder,
+        writer: RunWriter,
     ) -> None:
-        self.settings, self.scope, self.sandbox, self.images, self.folder = settings, scope, sandbox, images, folder
+        self.settings, self.scope, self.sandbox, self.images, self.writer = settings, scope, sandbox, images, writer
         self._stop = threading.Event()
         self._expected: dict[str, list[Frame]] = {}
         self._locks = {instance_id: threading.Lock() for instance_id in scope}
-        seeds = folder.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
-        folder.update(fresh_seeds=seeds)
+        seeds = writer.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
+        writer.update(fresh_seeds=seeds)
 
     def evaluate(self, job: Entry) -> Verdict:
-        """The verdict on one answer. Only the user's mistakes are raised: nothing in an answer may end a run."""
+        """Return the verdict on one answer; raise only the user's mistakes: no answer may end a run."""
         try:
-            return self._evaluate(self.folder.prediction(job))
+            return self._evaluate(self.writer.prediction(job))
         except OverloadError as error:
             return Verdict.without_cases(Cause.OVERLOAD, str(error))
         except InfraError as error:
@@ -225,17 +236,17 @@ class _Evaluator:
         )
 
     def stop(self) -> None:
-        """Empty the sandbox and let `evaluate` calls on other threads come back soon."""
+        """Empty the sandbox, so that calls of `evaluate` on other threads return soon."""
         self._stop.set()
         self.sandbox.close()
 
     def _expected_frames(self, instance_id: str) -> list[Frame]:
-        """The recorded outputs of an instance, those of fresh seeds among them; made once."""
+        """Return the recorded outputs of an instance, including those of fresh seeds, which are recorded once."""
         row = self.scope[instance_id]
         with self._locks[instance_id]:
             if instance_id not in self._expected:
                 frames = read_expected(row)
-                if seeds := self.folder.facts["fresh_seeds"]:
+                if seeds := self.writer.facts["fresh_seeds"]:
                     golden = Prediction(instance_id, "gold", "goal_file", row["golden_file"])
                     image = self.images[row["docker_image"]]
                     frames += record_seeds(
@@ -243,65 +254,3 @@ class _Evaluator:
                     )
                 self._expected[instance_id] = frames
             return self._expected[instance_id]
-
-
-def _in_parallel(
-    evaluator: _Evaluator, jobs: Sequence[Entry], workers: int, summary: RunSummary
-) -> Generator[tuple[Entry, Verdict]]:
-    """Yield verdicts as they come; few jobs are in flight at a time, whatever their number."""
-    failures = 0
-    rest = iter(jobs)
-    flying: dict[concurrent.futures.Future[Verdict], Entry] = {}
-    pool = concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="evaluate")
-
-    def fill() -> None:
-        while len(flying) < workers + 1 and (job := next(rest, None)) is not None:
-            flying[pool.submit(evaluator.evaluate, job)] = job
-
-    try:
-        fill()
-        while flying:
-            ready, _ = concurrent.futures.wait(flying, return_when=concurrent.futures.FIRST_COMPLETED)
-            for future in ready:
-                verdict = future.result()
-                failures = failures + 1 if verdict.cause in (Cause.ENGINE, Cause.OVERLOAD) else 0
-                yield flying.pop(future), verdict
-                if failures >= GIVE_UP_AFTER:
-                    summary.stopped = verdict.detail
-                    return
-            fill()
-    finally:
-        if flying:
-            evaluator.stop()
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _result(
-    entry: Entry, row: DatasetRow, verdict: Verdict, images: Mapping[str, str], facts: Mapping[str, Any]
-) -> ResultRow:
-    """A row of results.jsonl."""
-    return {
-        "run_id": facts["run_id"],
-        "instance_id": entry.instance_id,
-        "category": row["category"],
-        "model_name_or_path": entry.model,
-        "setting": entry.setting,
-        "track": entry.track,
-        "sample": entry.sample,
-        "prediction_sha256": entry.sha256,
-        "status": str(verdict.status),
-        "core_status": str(verdict.core_status),
-        "detail": verdict.detail,
-        "memorised": verdict.memorised(row["tests"]["seeds"]),
-        "core_memorised": verdict.memorised(row["tests"]["seeds"], core=True),
-        "cases": [case.as_row() for case in verdict.cases],
-        "duration_s": round(verdict.duration_s, 3),
-        "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
-        "sandbox": facts["sandbox"],
-        "image_id": images[row["docker_image"]],
-        "dataset": facts["dataset"],
-        "dataset_sha256": facts["dataset_sha256"],
-        "recordings_sha256": facts["recordings_sha256"],
-        "harness_version": facts["harness_version"],
-        "started_at": facts["started_at"],
-    }

@@ -1,242 +1,166 @@
-"""The folder of a run: run.json, predictions.jsonl, results.jsonl, logs/. One process writes; a killed one is resumed.
+"""Read a run folder: its facts, the results that count, its predictions, its logs, and the dataset it is on."""
 
-While a run goes on, results.jsonl is appended to and flushed row by row. A row counts for the prediction whose key and
-hash it carries; of several (an infra error that was tried again) the last counts. When a run starts, rows that do not
-count any more move to results-removed.jsonl. Totals are never stored here: reports recompute them.
-"""
-
-import contextlib
+import hashlib
 import json
-import logging
 import os
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, cast
 
-from filelock import FileLock, Timeout
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.jsonl import read_log, wrong_key
+from lmrbench_data.base.names import PLAIN, child_path
+from lmrbench_data.dataset.rows import DatasetRow, ResultRow
+from lmrbench_data.loader import dataset_sha256, load_rows
 
-from lmrbench_data.base.errors import ArgumentError
-from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.jsonl import cut_tail
-from lmrbench_data.base.times import now
+from ..predictions.prediction import PredictionKey
+from ..predictions.prediction_file import PredictionFile
+from .provenance import is_imported
+from .result_log import ResultLog, row_key
 
-from ..predictions.prediction import Prediction, PredictionFile
-from ..verdict.verdict import Status
-from .results import Key, log_path, read_facts, result_lines, row_key
-
-_log = logging.getLogger(__name__)
-
-#: What must agree for results of one folder to be comparable with each other.
-_IDENTITY = (
-    "dataset_sha256",
-    "recordings_sha256",
-    "harness_version",
-    "sandbox",
-    "timeout_scale",
-    "fresh_seed_count",
-    "scope",
-)
-
-
-class Entry(NamedTuple):
-    """The index entry of a prediction row."""
-
-    instance_id: str
-    model: str
-    setting: str
-    track: str
-    sample: int
-    sha256: str
-    position: int
-    """Where it starts in predictions.jsonl."""
-
-    def as_row(self) -> dict[str, Any]:
-        """What tells rows of one instance apart, under the names of a result row."""
-        names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
-        return {**names, "sample": self.sample, "prediction_sha256": self.sha256}
+FACTS, PREDICTIONS, RESULTS, LOGS = "run.json", "predictions.jsonl", "results.jsonl", "logs"
+#: The keys of run.json that are always there, and the type of each.
+_FACTS: dict[str, Any] = {
+    "run_id": str,
+    "dataset": str,
+    "dataset_sha256": str,
+    "benchmark_version": str,
+    "harness_version": str,
+    "sandbox": str,
+    "official_sandbox": bool,
+    "timeout_scale": (int, float),
+    "fresh_seed_count": int,
+    "scope": dict,
+    "started_at": str,
+}
 
 
+@dataclass
 class RunFolder:
-    """An open run folder; use `RunFolder.open` as a context manager."""
+    """A run folder, read anew at each call."""
 
-    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
-        self.path = path
-        self.facts = facts
-        self.entries: list[Entry] = []
-        self._predictions = PredictionFile(path / "predictions.jsonl")
-        self._results: IO[bytes] | None = None
-        #: Of each row that has a result: status, and where the row starts in results.jsonl.
-        self._known: dict[Key, tuple[Status, int]] = {}
-        #: Of answers whose rows were removed: where a row starts in results-removed.jsonl.
-        self._removed: dict[tuple[str, str], int] = {}
+    path: Path
 
-    @classmethod
-    @contextlib.contextmanager
-    def open(cls, path: Path, identity: Mapping[str, Any]) -> Iterator["RunFolder"]:
-        """Create or resume the folder of a run.
+    def __fspath__(self) -> str:
+        """The folder: a run can be given wherever a path can."""
+        return os.fspath(self.path)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a run, damaged or not."""
+        return (self.path / FACTS).is_file()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """run.json: dataset, sandbox, limits, versions, times.
 
         Raises:
-            InputError: another process has it open, it belongs to a different run, or it holds something else.
+            InputError: it is missing or damaged.
         """
-        stored = path / "run.json"
+        stored = self.path / FACTS
         try:
-            if path.exists() and (not path.is_dir() or (not stored.is_file() and set(os.listdir(path)) - {".lock"})):
-                raise ArgumentError("out", f"{path}: is not a run folder and not empty; give another name")
-            path.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(path / ".lock")
-            lock.acquire(blocking=False)
-        except Timeout:
-            problem = f"{path}: another process is evaluating into it; wait for it, or give another name"
-            raise ArgumentError("out", problem) from None
+            facts = json.loads(stored.read_text(encoding="utf-8"))
         except OSError as error:
-            problem = f"{path}: cannot be written ({error.strerror}); give another place"
-            raise ArgumentError("out", problem) from error
-        with contextlib.closing(cls(path, {})) as folder, lock:
-            folder.facts = _facts(path, stored, identity)
-            folder._read_results()
-            folder._read_removed()
-            folder.update()
-            yield folder
+            raise InputError(
+                f"{self.path}: no {FACTS} ({error.strerror}); give a folder that `lmrbench evaluate` has written"
+            ) from error
+        except (ValueError, RecursionError):
+            facts = None
+        wrong = wrong_key(facts, _FACTS)
+        if wrong is None and not all(isinstance(category, str) for category in facts["scope"].values()):
+            wrong = "scope"
+        if wrong is not None:
+            raise InputError(f"{stored}: damaged ({wrong}); move the folder away and evaluate again")
+        return dict(facts)
 
-    def close(self) -> None:
-        """Close the file of results."""
-        if self._results:
-            self._results.close()
+    def check(self) -> None:
+        """Fail early if this is not a run folder.
 
-    def update(self, **facts: Any) -> None:
-        """Add facts to run.json; the file is always whole."""
-        self.facts.update(facts)
-        write_atomically(self.path / "run.json", json.dumps(self.facts, indent=2) + "\n")
-
-    @contextlib.contextmanager
-    def predictions_writer(self) -> Iterator[Callable[[Prediction], None]]:
-        """Rewrite predictions.jsonl; afterwards `entries` indexes it, and results of other predictions are removed."""
-        temporary = self.path / ".predictions.jsonl"
-        self.entries = []
-        with temporary.open("wb") as file:
-
-            def write(prediction: Prediction) -> None:
-                position = PredictionFile.append(file, prediction)
-                self.entries.append(Entry(*prediction.key, prediction.sha256, position))
-
-            yield write
-        os.replace(temporary, self.path / "predictions.jsonl")
-        if self.entries:  # with none, the wrong file was given
-            self._remove_results()
-
-    def prediction(self, entry: Entry) -> Prediction:
-        """The prediction behind an index entry."""
-        return self._predictions.read(entry.position)
-
-    def pending(self, entries: Sequence[Entry]) -> dict[Entry, list[Entry]]:
-        """Jobs that are left: one entry for each distinct answer to an instance, and all entries that share it."""
-        jobs: dict[tuple[str, str], list[Entry]] = {}
-        for entry in entries:
-            known = self._known.get(_key(entry))
-            if known is None or known[0] is Status.INFRA_ERROR:
-                jobs.setdefault((entry.instance_id, entry.sha256), []).append(entry)
-        return {group[0]: group for group in jobs.values()}
-
-    def copy_known_results(self, jobs: dict[Entry, list[Entry]]) -> dict[Entry, list[Entry]]:
-        """Give entries the result of an equal answer that this run has evaluated already; return the jobs left."""
-        evaluated = {answer: (self._removed_rows, position) for answer, position in self._removed.items()}
-        for key, (status, position) in self._known.items():
-            if status is not Status.INFRA_ERROR:
-                evaluated[key[0], key[-1]] = self._rows, position
-        left = {}
-        for job, group in jobs.items():
-            found = evaluated.get((job.instance_id, job.sha256))
-            if found is None:
-                left[job] = group
-                continue
-            with found[0].open("rb") as file:
-                file.seek(found[1])
-                row = json.loads(file.readline())
-            for entry in group:
-                self.append(entry, {**row, **entry.as_row()})
-        return left
-
-    def append(self, entry: Entry, result: Mapping[str, Any]) -> None:
-        """Write one result row; it is on its way to the disk when this returns."""
-        if self._results is None:
-            self._results = self._rows.open("ab")
-        position = self._results.tell()
-        self._results.write(json.dumps(result).encode("ascii") + b"\n")
-        self._results.flush()
-        self._known[_key(entry)] = (Status(result["status"]), position)
-
-    def statuses(self, entries: Sequence[Entry]) -> list[Status]:
-        """The statuses of those entries that have a result."""
-        return [self._known[_key(entry)][0] for entry in entries if _key(entry) in self._known]
-
-    def write_log(self, job: Entry, log: str) -> None:
-        """Keep what the tested code printed."""
-        if log:
-            path = log_path(self.path, job.instance_id, job.sha256)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(log, encoding="utf-8")
-
-    @property
-    def _rows(self) -> Path:
-        return self.path / "results.jsonl"
-
-    @property
-    def _removed_rows(self) -> Path:
-        return self.path / "results-removed.jsonl"
-
-    def _read_results(self) -> None:
-        end = 0
-        for line in result_lines(self._rows):
-            self._known[row_key(line.row)] = (Status(line.row["status"]), line.start)
-            end = line.end
-        cut_tail(self._rows, end)  # a row that was cut short is evaluated again
-
-    def _read_removed(self) -> None:
-        end = 0
-        for line in result_lines(self._removed_rows):
-            if line.row["status"] != Status.INFRA_ERROR:
-                self._removed[line.row["instance_id"], line.row["prediction_sha256"]] = line.start
-            end = line.end
-        cut_tail(self._removed_rows, end)
-
-    def _remove_results(self) -> None:
-        """Move rows that do not count any more out of results.jsonl: whoever reads that file reads this run alone.
-
-        They are kept: the predictions of a wrong file must not cost what was evaluated.
+        Raises:
+            InputError: run.json is missing or damaged.
         """
-        wanted = {_key(entry) for entry in self.entries}
-        counted = {position for key, (_, position) in self._known.items() if key in wanted}
-        removed = sum(line.start not in counted for line in result_lines(self._rows))
-        if not removed:
+        _ = self.facts
+
+    def rows(self) -> Iterator[ResultRow]:
+        """Yield the result that counts for each prediction, in the order of the predictions.
+
+        Without predictions.jsonl, and in an imported run, some of whose answers may be unknown, the last row of each
+        prediction counts, in the order of results.jsonl.
+
+        Raises:
+            InputError: not a run folder, or a damaged file.
+        """
+        are_known = not is_imported(self.facts) and self.predictions.path.exists()
+        # A dict, because it keeps the order.
+        wanted = dict.fromkeys((*item.key, item.sha256) for item in self.predictions) if are_known else None
+        results, last = self.path / RESULTS, dict[PredictionKey, int]()
+        for line in read_log(results, ResultLog.parse, ResultLog.FIX):
+            key = row_key(line.row)
+            if wanted is None or key in wanted:
+                last[key[:5]] = line.start
+        if not last:
             return
-        temporary = self.path / ".results.jsonl"
-        with self._rows.open("rb") as old, temporary.open("wb") as kept, self._removed_rows.open("ab") as away:
-            for line in result_lines(self._rows):
-                old.seek(line.start)
-                (kept if line.start in counted else away).write(old.read(line.end - line.start))
-            for file in (away, kept):
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(temporary, self._rows)
-        self._known, self._removed = {}, {}
-        self._read_results()
-        self._read_removed()
-        _log.info("%s: %d results that do not count any more moved to %s", self.path, removed, self._removed_rows.name)
+        starts = sorted(last.values()) if wanted is None else [last[key[:5]] for key in wanted if key[:5] in last]
+        with results.open("rb") as file:
+            for start in starts:
+                file.seek(start)
+                row = ResultLog.parse(file.readline())
+                if row is None:
+                    raise InputError(f"{results}: changed while it was read; try again")
+                yield cast(ResultRow, row)
+
+    @property
+    def predictions(self) -> PredictionFile:
+        """The predictions of the run; none if the folder lacks them."""
+        return PredictionFile(self.path / PREDICTIONS)
+
+    def needed_predictions(self) -> PredictionFile:
+        """Return the predictions, for work that is impossible without them.
+
+        Raises:
+            InputError: the folder lacks them.
+        """
+        if not self.predictions.path.is_file():
+            if self.exists and is_imported(self.facts):
+                raise InputError(
+                    f"{self.path}: an imported run whose answers are not known: only its results were published"
+                )
+            raise InputError(f"{self.path}: no {PREDICTIONS}; evaluate again to have it")
+        return self.predictions
+
+    def log_path(self, instance_id: str, prediction_sha256: str) -> Path:
+        """Return the place of what an answer's code printed; there is no file if it printed nothing.
+
+        Names that lead elsewhere, from rows or results of a stranger, are replaced by their hash.
+        """
+        folder = child_path(self.path / LOGS, _plain(instance_id))
+        return child_path(folder, _plain(prediction_sha256)[:16], ".log")
+
+    def dataset_rows(
+        self, dataset: str | None = None, rows: Sequence[DatasetRow] | None = None
+    ) -> dict[str, DatasetRow]:
+        """Return the rows of the run's dataset by instance id.
+
+        Args:
+            dataset: where the dataset is now, if it has moved.
+            rows: the rows, if loaded already.
+
+        Raises:
+            InputError: not a run folder, or an imported run without tasks.
+            ArgumentError: the dataset has changed since the run.
+            LoadError: there is no such dataset.
+        """
+        facts = self.facts
+        if is_imported(facts) and not facts.get("recordings_sha256"):
+            raise InputError(f"{self.path}: an imported run whose tasks are not known: the clone had results only")
+        spec = dataset or facts["dataset"]
+        rows = load_rows(spec) if rows is None else rows
+        if dataset_sha256(rows) != facts["dataset_sha256"]:
+            problem = f"{self.path} was evaluated on other rows than {spec!r} has; name the one it was on"
+            raise ArgumentError("dataset", problem)
+        return {row["instance_id"]: row for row in rows}
 
 
-def _facts(path: Path, stored: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
-    if not stored.is_file():
-        return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
-    facts = read_facts(path)
-    for name in _IDENTITY:
-        if facts.get(name) != identity[name]:
-            what = "selection of instances" if name == "scope" else name
-            raise ArgumentError(
-                "out", f"{path} holds a run with another {what}, and results cannot be mixed; name another folder"
-            )
-    return facts
-
-
-def _key(entry: Entry) -> Key:
-    return entry[:-1]
+def _plain(name: str) -> str:
+    return name if PLAIN.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""Settings of a run."""
+"""Options of a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lmrbench_data.chat.endpoint import JobSettings
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(Settings):
-    """How predictions are evaluated."""
+    """Options of evaluating predictions."""
 
     out: Path | None = setting(
         None,
@@ -18,11 +18,11 @@ class RunSettings(Settings):
         flags=("--out", "-o"),
     )
     map: Mapping[str, str] | None = setting(
-        None, 'Their column names mapped to ours, such as {"completion": "function"}.'
+        None, 'Column names of the source mapped to ours, such as {"completion": "function"}.'
     )
     dataset: str = setting("embedded", "embedded, a folder, or org/name[@revision].")
     instances: Sequence[str] = copied(JobSettings, "instances")
     categories: Sequence[str] = setting((), "Categories to include (default: all).", flags=("--category",))
-    workers: int = setting(2, "Sandboxes that run at a time.", flags=("--workers", "-w"), min=1, max=256)
-    timeout_scale: float = setting(1.0, "Factor for the limits of CPU time, for slow machines.", min=0.01, max=100)
-    fresh_seeds: int = setting(0, "Number of unpublished seeds to test on as well.", min=0, max=100)
+    workers: int = setting(2, "Number of parallel sandboxes.", flags=("--workers", "-w"), min=1, max=256)
+    timeout_scale: float = setting(1.0, "Factor for CPU time limits, for slow machines.", min=0.01, max=100)
+    fresh_seeds: int = setting(0, "Number of additional, unpublished seeds.", min=0, max=100)

@@ -1,1 +1,1 @@
-"""Decide: decode the output, compare it with the recording, and give a status."""
+"""Verdicts: decode the output of an answer, compare it with the recorded one, and decide the status."""

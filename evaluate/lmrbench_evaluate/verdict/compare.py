@@ -1,8 +1,8 @@
-"""Compare the outputs of a case with the recorded ones: type, dtype, shape, then value.
+"""Compare outputs with recorded ones: type, dtype, shape, then value.
 
-The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and is the only place
-where "equal" is decided. `first_difference` returns None or one line that says where and how the two differ. It does a
-bounded amount of work, since the other side chooses what is compared.
+The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and no other place
+decides what is equal. `first_difference` returns None or one line on the place and kind of the difference. Its work is
+bounded, because the tested code chooses its output.
 """
 
 import math
@@ -20,21 +20,21 @@ ATOL = 1e-6
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = 20
-#: Units of work in a comparison, each one or two microseconds. The benchmark's own outputs take less than 20,000.
+#: Limit of a comparison in units of one or two microseconds. The benchmark's own outputs take less than 20,000.
 MAX_WORK = 300_000
 _WORK_OF_AN_ARRAY = 50
-#: Characters, bytes or numbers of an array that are compared in one unit.
+#: Characters, bytes or numbers of an array compared in one unit.
 _AT_ONCE = 100
-#: Numbers of an array that are widened at a time, so that two bytes a number do not become a hundred.
+#: Numbers of an array widened at a time: all at once, a number of two bytes would take a hundred.
 _BLOCK = 1 << 18
 
 
 class TooLargeError(ValueError):
-    """Two values that would take too long to compare."""
+    """Two values take too long to compare."""
 
 
 class Comparison:
-    """How one case is compared, as the row's `tests.cases` entry says."""
+    """The comparison of one case, as its entry in the row's `tests.cases` declares it."""
 
     def __init__(self, declared: Mapping[str, Any]) -> None:
         self.exact = bool(declared.get("exact"))
@@ -46,10 +46,10 @@ class Comparison:
         self.checker = declared.get("checker") or None
 
     def close(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
-        """Elementwise: equal within the tolerances, NaN equal to NaN, infinities equal by sign.
+        """Compare elementwise within the tolerances; NaN equals NaN, and infinities of one sign are equal.
 
-        Computed in float64 at least, so that the comparison itself never rounds or overflows. With `exact`, 0.0 and
-        -0.0 differ.
+        The numbers become float64 at least, because float16 would round or overflow. With `exact`, 0.0 and -0.0
+        differ.
         """
         want, got = expected.reshape(-1), actual.reshape(-1)
         result = np.empty(want.size, bool)
@@ -59,7 +59,7 @@ class Comparison:
         return result.reshape(expected.shape)
 
     def close_floats(self, expected: float, actual: float) -> bool:
-        """The same for two numbers, without what NumPy takes for one."""
+        """Compare two numbers by the same rule; NumPy would be slow for one."""
         if math.isnan(expected) or math.isnan(actual):
             return math.isnan(expected) and math.isnan(actual)
         if self.exact:
@@ -75,7 +75,7 @@ class Comparison:
             if wide.kind != "c":
                 return self._close(want, got)
             parts = self._close(want.real, got.real) & self._close(want.imag, got.imag)
-            # Of finite complex numbers the distance counts. A modulus can overflow, a quarter of it cannot.
+            # For finite complex numbers the distance counts. A modulus can overflow; a quarter of it cannot.
             distance = np.hypot(got.real / 4 - want.real / 4, got.imag / 4 - want.imag / 4)
             allowed = self.atol / 4 + self.rtol * np.hypot(want.real / 4, want.imag / 4)
             finite = np.isfinite(want) & np.isfinite(got) & (not self.exact)
@@ -87,10 +87,10 @@ class Comparison:
 
 
 def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str | None:
-    """Where and how `actual` differs from `expected` first, or None if it does not.
+    """Return the first difference of `actual` from `expected`; None if they are equal.
 
     Raises:
-        TooLargeError: it would take more than `MAX_WORK` to tell.
+        TooLargeError: the comparison takes more than `MAX_WORK`.
     """
     walk = _Walk(comparison)
     if comparison.unordered and isinstance(expected, (list, tuple)) and type(expected) is type(actual):
@@ -99,7 +99,7 @@ def first_difference(expected: Any, actual: Any, comparison: Comparison) -> str 
 
 
 class _Walk:
-    """One comparison, and the work that is left for it."""
+    """One comparison, and the work left for it."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -111,12 +111,12 @@ class _Walk:
             raise TooLargeError("the output is too large to compare")
 
     def unordered(self, expected: Sequence[Any], actual: Sequence[Any]) -> str | None:
-        """Match the items one to one. A match may be given up again: within tolerances an item can fit several."""
+        """Match the items one to one; a match may change later: within tolerances an item can fit several."""
         if len(expected) != len(actual):
             return f"output: {len(actual)} items, expected {len(expected)}"
         taken: dict[int, int] = {}  # index in actual → index in expected
         for first, item in enumerate(expected):
-            # Breadth first to an item that is free, over items whose present partners would have to look elsewhere.
+            # Breadth-first search for a free item, through items whose partners would have to change.
             reached: dict[int, int | None] = {}
             queue: deque[tuple[int, int | None]] = deque([(first, None)])
             free: int | None = None
@@ -138,12 +138,12 @@ class _Walk:
         return None
 
     def difference(self, expected: Any, actual: Any, path: str) -> str | None:
-        """The first difference of two values of any kind."""
+        """Return the first difference of two values of any kind."""
         self._spend(1)
         kinds = _kind(expected), _kind(actual)
         if kinds[0] != kinds[1]:
             return f"{path}: got {kinds[1]} ({_show(actual)}), expected {kinds[0]}"
-        if words := _other_ending(expected, actual):
+        if words := _ending_difference(expected, actual):
             return f"{path}: {words}"
         if isinstance(expected, Array):
             return self._arrays(expected, actual, path)
@@ -194,7 +194,7 @@ class _Walk:
         return _report(close, want, got, path)
 
     def _containers(self, expected: Any, actual: Any, path: str) -> str | None:
-        """Sets (their items are compared exactly) and dicts (their keys are)."""
+        """Compare sets, whose items are compared exactly, or dicts, whose keys are."""
         form = next(iter(expected))
         want, got = self._by_key(expected, form), self._by_key(actual, form)
         if len(actual[form]) != len(got):
@@ -214,7 +214,7 @@ class _Walk:
         return items
 
     def _key(self, value: Any) -> str:
-        """A text that is equal for equal items of a set or keys of a dict, and for no others."""
+        """Return a text that only equal items of a set, or equal keys of a dict, share."""
         if isinstance(value, Array):
             key = f"{value!r} {value.values.tobytes().hex()}"
         elif isinstance(value, tuple):
@@ -245,8 +245,8 @@ def _kind(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _other_ending(expected: Any, actual: Any) -> str:
-    """In words, that one of two values of `lmrbench_cases.outcome` was returned and the other raised."""
+def _ending_difference(expected: Any, actual: Any) -> str:
+    """Describe two values of `lmrbench_cases.outcome` of which one was returned and the other raised."""
     if not (isinstance(expected, tuple) and isinstance(actual, tuple) and len(expected) == len(actual) == 2):
         return ""
     if (expected[0], actual[0]) == ("raised", "returned"):
@@ -270,18 +270,18 @@ def _cut(text: str) -> str:
 
 
 def _show(value: Any) -> str:
-    return _cut(_SHORT.repr(value))  # never the whole of it first: a candidate's output may be huge
+    return _cut(_SHORT.repr(value))  # never prints all of it first: it may be huge
 
 
 def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, path: str) -> str | None:
-    """Distance of two distributions, half the sum of absolute differences: at most `atol`."""
+    """Compare two distributions by half the sum of absolute differences, which may be at most `atol`."""
     distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
     if distance <= comparison.atol:
         return None
     return f"{path}: total variation {distance:.4g}, allowed {comparison.atol:g}"
 
 
-#: Checkers that `@compare(checker=...)` may name; each compares two arrays of equal dtype and shape.
+#: The checkers for `@compare(checker=...)`; each compares two arrays of equal dtype and shape.
 CHECKERS: dict[str, Callable[[np.ndarray, np.ndarray, Comparison, str], str | None]] = {
     "total_variation": _total_variation,
 }

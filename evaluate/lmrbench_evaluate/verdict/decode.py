@@ -1,9 +1,9 @@
-"""Read what the sandbox sent: frames, trees and arrays. Nothing in it is trusted, nothing in it is executed.
+"""Decode the stream from the sandbox: frames, trees and arrays. Nothing in it is trusted or executed.
 
-The bytes come from a process in which tested code ran. Sizes are checked before memory is taken, arrays are read
-without pickle, and whatever does not fit is a `StreamError`: the candidate's error, never the harness's. Each frame
-has one budget of bytes, values and arrays, far more than any recorded output uses, so that decoding takes some dozens
-of MB whatever the bytes are.
+The bytes come from a process in which tested code ran. Sizes are checked before memory is allocated, arrays are read
+without pickle, and anything malformed is a `StreamError`: the candidate's error, never the harness's. Each frame has a
+budget of bytes, values and arrays, far above that of any recorded output, so that decoding takes some dozens of MB
+whatever the bytes are.
 """
 
 import base64
@@ -19,9 +19,9 @@ import numpy as np
 
 MAX_HEADER = 4096
 MAX_FRAMES = 100_000
-#: What the runner lets a case send.
+#: The runner's limit for the output of a case.
 MAX_PAYLOAD = 16 * 1024 * 1024
-#: The tree, which takes up to thirty times its size when it is parsed; arrays take what they have.
+#: Limit of the tree, which takes up to thirty times its size when parsed; arrays take their own size.
 MAX_TREE = 4 * 1024 * 1024
 MAX_NODES = 30_000
 MAX_ARRAYS = 2_000
@@ -29,7 +29,7 @@ MAX_DEPTH = 100
 #: As in NumPy.
 MAX_DIMENSIONS = 64
 MAX_FACTS = 256 * 1024
-#: Magic, version 1.0, length of the header, header: as NumPy writes it. Its own reader evaluates the header as Python.
+#: Magic, version 1.0, length of the header, header, as NumPy writes it. NumPy's reader evaluates it as Python.
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([<|][biufcSUMm]\d*(?:\[\w+\])?)', 'fortran_order': False, "
     rb"'shape': \(((?:\d{1,18}, ?){0,64}(?:\d{1,18})?)\), \} *\n",
@@ -38,12 +38,12 @@ _NPY = re.compile(
 
 
 class StreamError(ValueError):
-    """Bytes from the sandbox that are not what the runner writes."""
+    """The runner did not write these bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the runner reports of one case and seed."""
+    """The runner's report on one case and seed."""
 
     case: str
     seed: int
@@ -58,7 +58,7 @@ class Array:
     Attributes:
         kind: `tensor` or `array`.
         dtype: as torch or NumPy names it.
-        values: the numbers; bfloat16 comes as float32.
+        values: the numbers; bfloat16 becomes float32.
     """
 
     kind: str
@@ -71,16 +71,16 @@ class Array:
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """A pandas DataFrame, Series (`columns` is None) or NumPy array of objects (no `index` either) as plain parts."""
+    """The parts of a pandas DataFrame, Series (no `columns`) or NumPy array of objects (no `index` either)."""
 
     columns: Any
     index: Any
     series: tuple[tuple[str, Any, Any], ...]
-    """(dtype, name, values) of each column; of an array of objects its shape in place of the name."""
+    """(dtype, name, values) of each column; an array of objects has its shape in place of the name."""
 
     @property
     def kind(self) -> str:
-        """Which of the three."""
+        """The one of the three that it is."""
         return "DataFrame" if self.columns is not None else "Series" if self.index is not None else "object array"
 
     def __repr__(self) -> str:
@@ -88,10 +88,10 @@ class Table:
 
 
 def read_frames(stream: bytes) -> Iterator[Frame]:
-    """The frames of a stream, in order.
+    """Yield the frames of a stream in order.
 
     Raises:
-        StreamError: at the first malformed frame (frames before it were already yielded).
+        StreamError: a frame is malformed; those before it have been yielded.
     """
     position = count = 0
     while position < len(stream):
@@ -114,13 +114,13 @@ def read_frames(stream: bytes) -> Iterator[Frame]:
 
 
 def write_frame(frame: Frame) -> bytes:
-    """The bytes that `read_frames` reads back; used to store recorded outputs."""
+    """Encode a frame for `read_frames`, to store recorded outputs."""
     header = {"case": frame.case, "seed": frame.seed, "kind": frame.kind, "size": len(frame.payload)}
     return json.dumps(header).encode("ascii") + b"\n" + frame.payload
 
 
 def read_json(payload: bytes) -> dict[str, Any]:
-    """The payload of a `raised` or `died` frame; empty if it is not a JSON object of reasonable size."""
+    """Read the payload of a `raised` or `died` frame; empty if it is not a JSON object of reasonable size."""
     if len(payload) > MAX_FACTS:
         return {}
     try:
@@ -131,17 +131,17 @@ def read_json(payload: bytes) -> dict[str, Any]:
 
 
 def decode(payload: bytes) -> Any:
-    """The value that `runner/encoding.py` encoded, with `Array` and `Table` in place of library objects.
+    """Decode a value of `runner/encoding.py`, with `Array` and `Table` in place of library objects.
 
     Raises:
-        StreamError: anything else.
+        StreamError: the payload is malformed or too large.
     """
     if len(payload) > MAX_PAYLOAD:
         raise StreamError(f"output of more than {MAX_PAYLOAD} bytes")
     end = payload.find(b"\n", 0, MAX_TREE + 1)
     if end < 0:
         raise StreamError("no tree of values, or one that is too large")
-    # Each JSON value but the first stands behind one of these, so this bounds the memory that parsing takes.
+    # Each JSON value but the first follows one of these marks, so their number bounds the memory of parsing.
     if sum(payload.count(mark, 0, end) for mark in (b",", b"[", b"{", b":")) > 4 * MAX_NODES:
         raise StreamError("too many values")
     try:
@@ -159,7 +159,7 @@ def decode(payload: bytes) -> Any:
             position += size
         if len(arrays) != len(sizes) or position != len(payload):
             raise StreamError("arrays do not add up to the payload")
-        return _Reader(arrays).node(tree)
+        return _TreeDecoder(arrays).node(tree)
     except StreamError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -167,13 +167,13 @@ def decode(payload: bytes) -> Any:
 
 
 def _read_npy(payload: bytes, start: int, end: int) -> np.ndarray:
-    """The array between two places: a view, so that arrays never take more than their bytes."""
+    """Read the array between two bytes as a view, which takes no memory of its own."""
     header = _NPY.match(payload, start, end)
     if not header:
         raise StreamError("not the header of a plain array")
     dtype = np.dtype(header[1].decode("ascii"))
     shape = tuple(int(length) for length in header[2].split(b",") if length.strip())
-    if dtype.itemsize == 0:  # any number of them fits into no bytes at all
+    if dtype.itemsize == 0:  # any number of them fits into zero bytes
         raise StreamError("array of items without size")
     count = math.prod(shape)
     if count * dtype.itemsize != end - header.end():
@@ -185,8 +185,8 @@ def _read_npy(payload: bytes, start: int, end: int) -> np.ndarray:
     return np.frombuffer(payload, dtype, count, header.end()).reshape(shape)
 
 
-class _Reader:
-    """Turns nodes of the tree into values, up to a number and a depth that comparing and printing them can take."""
+class _TreeDecoder:
+    """Turns nodes of the tree into values, up to limits of number and depth that later work relies on."""
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.arrays = dict(enumerate(arrays))
@@ -232,9 +232,9 @@ class _Reader:
                 return Array("array", str(array.dtype), array)
             case "objects":
                 shape = node["shape"]
-                # Before they are multiplied: a product of long numbers takes for ever.
+                # Checked before they are multiplied: a product of long numbers takes for ever.
                 if len(shape) > MAX_DIMENSIONS or not all(type(n) is int and 0 <= n <= MAX_NODES for n in shape):
-                    raise StreamError("shape of an object array that cannot be")
+                    raise StreamError("impossible shape of an object array")
                 if math.prod(shape) != len(value):
                     raise StreamError("object array size and shape differ")
                 return Table(None, None, (("object", tuple(shape), [self.node(item) for item in value]),))
@@ -246,7 +246,7 @@ class _Reader:
         raise StreamError("unknown node")
 
     def _take(self, number: Any) -> np.ndarray:
-        """An array by its number; each is used once, so that many values cannot be made from one."""
+        """Take an array by its number; only once each, so that one cannot become many values."""
         if type(number) is not int:
             raise StreamError("an array's number is not a number")
         return self.arrays.pop(number)

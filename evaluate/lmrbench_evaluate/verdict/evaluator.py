@@ -1,4 +1,4 @@
-"""Evaluate one prediction: rebuild, run in the sandbox, compare, decide. The only path to a verdict."""
+"""Evaluate a prediction: rebuild, run in the sandbox, compare, decide. No other path leads to a verdict."""
 
 import contextlib
 import dataclasses
@@ -33,14 +33,14 @@ def evaluate_prediction(
     timeout_scale: float = 1.0,
     stop: threading.Event | None = None,
 ) -> Verdict:
-    """The verdict on one prediction; machinery that fails is tried again before it becomes an infra error.
+    """Return the verdict on one prediction; an engine failure is retried before it is an infra error.
 
     Args:
         row: the dataset row of the prediction's instance.
-        image: what `sandbox.prepare(row["docker_image"])` returned.
-        expected: recorded outputs to compare with; those of the row if None.
+        image: the result of `sandbox.prepare(row["docker_image"])`.
+        expected: recorded outputs to compare with (default: those of the row).
         timeout_scale: multiplies the row's limit of CPU time, for slow machines.
-        stop: once set, nothing is tried again: the whole run ends.
+        stop: set to prevent further tries, because the whole run ends.
 
     Raises:
         StreamError, LoadError: the row itself cannot be read.
@@ -85,12 +85,12 @@ def _verdict(cases: Sequence[CaseResult], log: str, outcome: Outcome) -> Verdict
 def evaluate_batch(
     row: DatasetRow, predictions: Sequence[Prediction], sandbox: Sandbox, image: str, *, seeds: Sequence[int]
 ) -> list[Verdict]:
-    """Verdicts on several answers in one sandbox, which saves its start-up: for checking tasks, never for users' runs.
+    """Return verdicts on several answers run in one sandbox, to save its start-up: for checks of tasks, never for runs.
 
-    An answer stops at the first case that returns nothing, and has the row's CPU time for itself.
+    Each answer stops at the first case without an output, and has the row's CPU time to itself.
 
     Args:
-        seeds: only these of the row's seeds.
+        seeds: the subset of the row's seeds to run.
 
     Raises:
         InfraError: the machinery failed.
@@ -120,16 +120,16 @@ def evaluate_batch(
             part = dataclasses.replace(outcome, stdout=streams.get(str(place), b""))
             verdict = _verdict(grade(frames, tests["cases"], part), "", outcome)
             if outcome.ended is Ended.TIME_LIMIT and verdict.status is Status.TIMEOUT and len(answers) > 1:
-                # The runner ends an answer that uses its share of the CPU time, not one that sleeps through all of it.
+                # The runner ends an answer that uses up its CPU time, not one that sleeps while the clock runs.
                 verdict = evaluate_prediction(row, predictions[number], sandbox, image, expected=frames)
             verdicts[number] = verdict
     return [verdicts[number] for number in range(len(predictions))]
 
 
 def _split_answers(stream: bytes) -> dict[str, bytes]:
-    """The frames of each answer of a batch, as if it had run alone."""
+    """Return the stream of each answer of a batch, as if it had run alone."""
     streams: dict[str, bytes] = {}
-    with contextlib.suppress(StreamError):  # what is missing then is an error of its answer
+    with contextlib.suppress(StreamError):  # a missing frame is an error of its answer
         for frame in read_frames(stream):
             answer, _, case = frame.case.partition("/")
             streams[answer] = streams.get(answer, b"") + write_frame(dataclasses.replace(frame, case=case))

@@ -1,4 +1,4 @@
-"""What outputs of a candidate are compared with: the recorded ones of a row, and those of fresh seeds, made now."""
+"""Expected outputs: those recorded in a row, and those recorded now for fresh seeds."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,29 +11,29 @@ from ..sandbox.base import Limits, Sandbox
 from ..sandbox.turns import run_fairly
 from .decode import Frame, StreamError, read_frames
 
-#: Of the recorded outputs of an instance when they are unpacked; those of the benchmark take less than 1 MB.
+#: Limit of an instance's recorded outputs when unpacked; those of the benchmark take less than 1 MB.
 MAX_RECORDED_BYTES = 64 * 1024 * 1024
 
 
 def row_cases(row: DatasetRow) -> bytes:
-    """The source of a row's cases."""
+    """Return the source of a row's cases."""
     return read_archive(row["tests_archive"])["cases.py"].data
 
 
 def read_expected(row: DatasetRow) -> list[Frame]:
-    """The recorded outputs of a row, in the order in which the cases run.
+    """Return the recorded outputs of a row, in the order in which the cases run.
 
     Raises:
-        StreamError: they were damaged.
+        StreamError: the recording is damaged.
     """
     return unpack_frames(row["expected"])
 
 
 def unpack_frames(outputs: bytes) -> list[Frame]:
-    """The frames of a recording.
+    """Unpack a recording.
 
     Raises:
-        StreamError: they were damaged, or unfold to more than `MAX_RECORDED_BYTES`.
+        StreamError: it is damaged, or unpacks to more than `MAX_RECORDED_BYTES`.
     """
     try:
         return list(read_frames(gunzip(outputs, MAX_RECORDED_BYTES)))
@@ -52,17 +52,16 @@ def record_seeds(
     threads: int = 1,
     constant: bool = False,
 ) -> list[Frame]:
-    """Outputs of a row's golden file on these seeds, for the cases that vary: others than the published ones for
-    `--fresh-seeds`.
+    """Run a row's golden file on other seeds, for the cases that vary, and return its outputs.
 
     Args:
         timeout_scale: multiplies the row's time limit, which also grows with the number of seeds.
-        threads: of numerical libraries.
+        threads: number of threads of numerical libraries.
         constant: also run the cases that do not vary, on the first of the seeds.
 
     Raises:
         InputError: the golden file did not return an output for each case and seed.
-        InfraError: the machinery failed, or the machine had no time for it.
+        InfraError: the machinery failed, or the machine was overloaded.
     """
     others = seeds[:1] if constant else []
     runs = [(case["name"], seed) for case in row["tests"]["cases"] for seed in (seeds if case["varies"] else others)]

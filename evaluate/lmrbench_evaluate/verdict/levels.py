@@ -1,4 +1,4 @@
-"""The two levels of a verdict: which one leads each track, and the one word for what became of an answer."""
+"""The two levels of a verdict, the level that ranks each track, and the outcomes of answers."""
 
 from enum import StrEnum
 
@@ -10,17 +10,17 @@ from .verdict import Status
 
 
 class Level(StrEnum):
-    """How far an answer is right; every robust answer is reproduced as well."""
+    """A level of correctness; every robust answer is reproduced as well."""
 
     REPRODUCED = "reproduced"
-    """Every core case passed: what follows from paper and repository."""
+    """Every core case passed: these follow from paper and repository."""
     ROBUST = "robust"
-    """Every case passed: those of the contract, too."""
+    """Every case passed, including those of the contract."""
 
 
-#: What an instance without an answer counts as, beside the statuses.
+#: The outcome of an instance without an answer.
 MISSING = "missing"
-#: All that can become of an answer, best first: the level that it reached, or the status of its core cases.
+#: All outcomes, best first: the level that an answer reached, or else the status of its core cases.
 OUTCOMES = (*map(str, reversed(Level)), *(str(status) for status in Status if status is not Status.PASSED), MISSING)
 #: Tracks in the order of tables.
 TRACK_ORDER = (*TRACKS, UNSTATED)
@@ -32,7 +32,7 @@ def headline(track: str) -> Level:
 
 
 def outcome(status: str, core_status: str) -> str:
-    """The level that an answer reached, or what went wrong in its core cases: one of `OUTCOMES`."""
+    """Return the outcome of an answer, one of `OUTCOMES`."""
     if status == Status.PASSED:
         return str(Level.ROBUST)
     if status == Status.INFRA_ERROR:
@@ -41,5 +41,5 @@ def outcome(status: str, core_status: str) -> str:
 
 
 def reaches(outcome: str, level: Level) -> bool:
-    """Whether an answer with this outcome reached a level."""
+    """Tell whether an answer with this outcome reached a level."""
     return outcome in (Level.ROBUST, level)

@@ -1,8 +1,7 @@
-"""From what the sandbox returned to a verdict: one table maps each cause to a status and whether to retry.
+"""Decide the verdict on a sandbox's output: one table maps each cause to a status and to whether it is retried.
 
-Nothing that the tested code says about itself can lead to `passed`: only an output that equals the recorded one does.
-Nothing it does can lead to `infra_error` either: that comes from the engine, an overloaded machine, a damaged dataset
-or a bug of ours.
+Only an output that equals the recorded one leads to `passed`, and nothing that the tested code claims. Nothing that it
+does leads to `infra_error`: only the engine, an overloaded machine, a damaged dataset or a bug of ours.
 """
 
 import signal
@@ -32,7 +31,7 @@ class Status(StrEnum):
 
 
 class Cause(StrEnum):
-    """What decides a verdict; each has its line in `CAUSES`."""
+    """The cause of a verdict; each has its line in `CAUSES`."""
 
     EQUAL = "equal"
     DIFFERENT = "different"
@@ -52,11 +51,11 @@ class Cause(StrEnum):
 
 
 class Policy(NamedTuple):
-    """What follows from a cause."""
+    """The consequence of a cause."""
 
     status: Status
     retry: bool = False
-    """Tried again by the harness, because another try can end otherwise."""
+    """Whether the harness tries again, because another try can end differently."""
 
 
 CAUSES: dict[Cause, Policy] = {
@@ -76,7 +75,7 @@ CAUSES: dict[Cause, Policy] = {
     Cause.NOT_APPLICABLE: Policy(Status.MALFORMED),
     # the machinery
     Cause.ENGINE: Policy(Status.INFRA_ERROR, retry=True),
-    # It was tried again alone. No answer brings this about by sleeping: the rule is in `sandbox/meter.py`.
+    # It has been tried again alone. No answer causes this by sleeping: the rule is in `sandbox/meter.py`.
     Cause.OVERLOAD: Policy(Status.INFRA_ERROR),
     Cause.DATASET: Policy(Status.INFRA_ERROR),
     Cause.BUG: Policy(Status.INFRA_ERROR),
@@ -84,7 +83,7 @@ CAUSES: dict[Cause, Policy] = {
 
 _SEVERITY = list(Status)
 MAX_DETAIL = 4000
-#: How an allocation that the operating system refuses shows in Python and torch (the `local` sandbox, huge requests).
+#: Messages of Python and torch when the operating system refuses memory (the `local` sandbox, huge requests).
 _ALLOCATION_MESSAGES = ("can't allocate memory", "not enough memory", "Unable to allocate")
 
 
@@ -99,7 +98,7 @@ class CaseResult:
     core: bool = True
 
     def as_row(self) -> CaseRow:
-        """As it is in results.jsonl."""
+        """Return it for results.jsonl."""
         return {
             "name": self.name,
             "seed": self.seed,
@@ -111,27 +110,27 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an evaluation came to."""
+    """The verdict on one answer."""
 
     status: Status
     """The worst of all cases: `passed` is robust."""
     cases: Sequence[CaseResult]
     log: str
-    """What the tested code printed."""
+    """The output that the tested code printed."""
     duration_s: float
-    """Seconds by the clock in the sandbox."""
+    """Wall-clock seconds in the sandbox."""
     detail: str = ""
-    """Why there are no cases: the prediction could not be applied, or the machinery failed."""
+    """The reason why there are no cases: the prediction could not be applied, or the machinery failed."""
     cause: Cause | None = None
-    """What decided it, if there are no cases."""
+    """The cause, if there are no cases."""
     cpu_s: float | None = None
     """Seconds of CPU time in the sandbox; None if unknown."""
     slowed: bool = False
-    """Whether the machine was seen to give the run less than half a processor."""
+    """Whether the machine gave the run less than half a processor."""
 
     @classmethod
     def without_cases(cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0) -> Self:
-        """A verdict on an answer none of whose cases was judged."""
+        """Make the verdict on an answer without results of cases."""
         return cls(CAUSES[cause].status, [], log, duration_s, detail, cause)
 
     @property
@@ -140,13 +139,13 @@ class Verdict:
         return worst(case.status for case in self.cases if case.core) if self.cases else self.status
 
     def memorised(self, published: Collection[int], *, core: bool = False) -> bool:
-        """Whether it passes all published seeds and returns something else on fresh ones.
+        """Tell whether the answer passes all published seeds and fails or raises on fresh ones.
 
-        Running out of time or memory says nothing: fresh seeds come last.
+        A limit of time or memory proves nothing, because fresh seeds run last.
 
         Args:
-            core: look at the core cases alone. Neither level follows from the other: an answer that learned the core
-                cases by heart may fail another case on every seed, and so be memorised at the core level only.
+            core: consider the core cases alone. Neither level implies the other: an answer that memorised the core
+                cases may fail another case on every seed, and is memorised at the core level only.
         """
         cases = [case for case in self.cases if case.core or not core]
         fresh = [case.status for case in cases if case.seed not in published]
@@ -155,7 +154,7 @@ class Verdict:
         return passes and any(status in (Status.FAILED, Status.ERROR) for status in fresh)
 
     def reason(self, *, core: bool = False) -> str:
-        """One line on why it did not pass, or did not pass its core cases; empty if it did."""
+        """Return one line on why the answer, or its core cases, did not pass; empty if they did."""
         status = self.core_status if core else self.status
         cases = [case for case in self.cases if case.core or not core]
         worst_case = next((case for case in cases if case.status is status), None)
@@ -166,18 +165,18 @@ class Verdict:
 
 
 def worst(statuses: Iterable[Status]) -> Status:
-    """The status of an instance: the worst of its cases; without any case it is an infra error, never a pass."""
+    """Return the worst status; without any it is an infra error, never a pass."""
     return max(statuses, key=_SEVERITY.index, default=Status.INFRA_ERROR)
 
 
 def grade(expected: Sequence[Frame], declared: Sequence[DeclaredCase], outcome: Outcome) -> list[CaseResult]:
-    """One result for each expected case and seed, in their order.
+    """Return one result for each expected case and seed, in their order.
 
     Args:
         declared: the level and comparison of each case.
 
     Raises:
-        StreamError: an expected output cannot be read; whatever is wrong with one of the tested code is its own error.
+        StreamError: an expected output cannot be read; an unreadable output of the tested code is a result.
     """
     comparisons = {case["name"]: Comparison(case) for case in declared}
     core = {case["name"] for case in declared if case["core"]}
@@ -186,21 +185,21 @@ def grade(expected: Sequence[Frame], declared: Sequence[DeclaredCase], outcome: 
     try:
         for frame in read_frames(outcome.stdout):
             found = sent.get((frame.case, frame.seed))
-            if found is not None and len(found) < 2:  # what nobody asked for, or comes a third time, takes no memory
+            if found is not None and len(found) < 2:  # an unknown case, or a third output, takes no memory
                 found.append(frame)
     except StreamError as error:
         broken = str(error)
     results = []
     for want in expected:
-        cause, detail = _judge(want, sent[want.case, want.seed], comparisons[want.case], outcome, broken)
+        cause, detail = _grade_case(want, sent[want.case, want.seed], comparisons[want.case], outcome, broken)
         results.append(CaseResult(want.case, want.seed, CAUSES[cause].status, detail, want.case in core))
     return results
 
 
-def _judge(
+def _grade_case(
     want: Frame, got: Sequence[Frame], comparison: Comparison, outcome: Outcome, broken: str
 ) -> tuple[Cause, str]:
-    """(cause, detail) of one case."""
+    """Return cause and detail of one case."""
     if not got:
         return _missing(outcome, broken)
     if len(got) > 1:
@@ -213,11 +212,11 @@ def _judge(
             return _raised(read_json(frame.payload))
         case "died":
             return _died(read_json(frame.payload))
-    return Cause.UNREADABLE_OUTPUT, "the stream holds something else than an output for this case"
+    return Cause.UNREADABLE_OUTPUT, "the stream holds something other than an output for this case"
 
 
 def _compare(expected: Any, payload: bytes, comparison: Comparison) -> tuple[Cause, str]:
-    """(cause, detail) of an output. Whatever goes wrong with its bytes is its own fault: it has chosen them."""
+    """Return cause and detail of an output; any failure to read it is its own fault."""
     try:
         difference = first_difference(expected, decode(payload), comparison)
     except (StreamError, TooLargeError) as error:
@@ -248,7 +247,7 @@ def _died(facts: Mapping[str, Any]) -> tuple[Cause, str]:
 
 
 def _text(value: Any) -> str:
-    """Text of the tested code's choosing, cut and made fit for files and terminals; empty for anything else."""
+    """Shorten and escape a text of the tested code for files and terminals; empty for anything else."""
     if not isinstance(value, str):
         return ""
     return visible(value[:2000], keep="\n")

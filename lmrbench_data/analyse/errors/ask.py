@@ -12,8 +12,7 @@ from lmrbench_evaluate.judge.question_log import AnswerId, QuestionOutcome, answ
 from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.judge.summary import JudgeSummary
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.runs.dataset import rows_of_run
-from lmrbench_evaluate.runs.results import predictions_of, read_facts, read_results
+from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import headline, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
@@ -47,10 +46,11 @@ def failed_answers(settings: JudgeSettings) -> list[Failed]:
     Raises:
         InputError: no run folder, a damaged one, or one without predictions.
     """
-    file = predictions_of(settings.run)
-    results = {answer_id(row): row for row in read_results(settings.run) if has_failed(row)}
+    run = RunFolder(settings.run)
+    predictions = run.needed_predictions()
+    results = {answer_id(row): row for row in run.rows() if has_failed(row)}
     found: dict[AnswerId, Failed] = {}
-    for prediction in file:
+    for prediction in predictions:
         wanted = not settings.instances or prediction.instance_id in settings.instances
         if wanted and prediction.answer in results:
             found.setdefault(prediction.answer, Failed(results[prediction.answer], prediction))
@@ -69,11 +69,12 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
         InfraError: nothing answers at the address, or the account has no credit left.
         KeyboardInterrupt: diagnoses so far are kept.
     """
-    facts = read_facts(settings.run)
+    run = RunFolder(settings.run)
+    scope = run.facts["scope"]
     settings.price()
     client = JudgeClient(settings.endpoint, DIAGNOSIS, TEMPERATURE)
-    by_id = rows_of_run(settings.run, settings.dataset)
-    if unknown := [name for name in settings.instances if name not in facts["scope"]]:
+    by_id = run.dataset_rows(settings.dataset)
+    if unknown := [name for name in settings.instances if name not in scope]:
         raise ArgumentError("instances", f"{unknown[0]!r} is not in this run")
     with DiagnosisLog.open(settings.run / FILE) as log:
         asking = _Diagnosing(settings, client, by_id, log, progress)

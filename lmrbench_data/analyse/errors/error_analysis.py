@@ -15,7 +15,7 @@ from lmrbench_evaluate.predictions.prediction import PredictionKey
 from lmrbench_evaluate.reports.agreement import match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.reports.association import Kappa, cohen
-from lmrbench_evaluate.runs.results import read_results
+from lmrbench_evaluate.runs.folder import RunFolder
 
 from ...base.shares import Share
 from ...dataset.rows import ResultRow
@@ -134,7 +134,7 @@ def analyse_errors(
         InputError: no run folder, or a damaged one.
     """
     asked, diagnosed = read_diagnoses(run, model)
-    results = [row for row in read_results(run) if not instances or row["instance_id"] in instances]
+    results = [row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances]
     failed = {_key(row): row for row in results if has_failed(row)}
     matched = match_labels(annotations, failed)
     said: dict[PredictionKey, list[Classes]] = {}

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from lmrbench_evaluate.reports.familiarity import CutoffSide, tallies_by_side
 from lmrbench_evaluate.reports.scores import ModelScore, Tally, score_runs
-from lmrbench_evaluate.runs.dataset import rows_of_run
-from lmrbench_evaluate.runs.results import read_facts
+from lmrbench_evaluate.runs.folder import RunFolder
 
 from ...base.errors import ArgumentError
 from ...dataset.rows import DatasetRow
@@ -73,10 +72,9 @@ def split_scores(
     """
     scores = score_runs(runs)
     dates: dict[str, str] = {}
-    for run in runs:
-        facts = read_facts(run)
-        rows = rows_of_run(run, dataset)
-        dates |= {name: published(row) for name, row in rows.items() if name in facts["scope"]}
+    for run in map(RunFolder, runs):
+        scope = run.facts["scope"]
+        dates |= {name: published(row) for name, row in run.dataset_rows(dataset).items() if name in scope}
     months = read_cutoffs(cutoffs, [score.model for score in scores])
     return [
         Split(score, months[score.model], tallies_by_side(score, months[score.model], dates)) for score in scores

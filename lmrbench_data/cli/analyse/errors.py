@@ -42,7 +42,7 @@ def errors(
     Example: lmrbench analyse errors runs/mine --model gpt-5 --labels people.csv
     """
     from lmrbench_evaluate.reports.annotations import read_annotations
-    from lmrbench_evaluate.runs.results import read_facts
+    from lmrbench_evaluate.runs.folder import RunFolder
 
     from ...analyse.errors.ask import ask_why
     from ...analyse.errors.classes import COLUMN
@@ -52,7 +52,7 @@ def errors(
     from ...base.errors import InputError
 
     run, model = settings.run, settings.endpoint.model
-    read_facts(run)
+    RunFolder(run).check()
     annotations, bad = read_annotations(labels, COLUMN) if labels else ([], [])
     for row in bad:
         say(f"bad row: {row}")

@@ -17,8 +17,7 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 
 from ...judge.category import Category
-from ...predictions.prediction import PredictionFile
-from ...runs.results import read_facts, read_results
+from ...runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder
 from ...verdict.verdict import Status, worst
 from ..layout import PUBLISHED_FACTS, packed_logs, parquet_bytes, record_path
 from ..submitted_rows import case_type, row_key
@@ -94,7 +93,8 @@ def make_publication(
         instances: every row of the dataset by instance id.
         model_repos: the models that are repositories on the Hub.
     """
-    facts = read_facts(run)
+    repeated = RunFolder(run)
+    facts = repeated.facts
     claimed = {row_key(row): row for row in claim.rows}
     shared = {
         "run_id": claim.run_id,
@@ -102,14 +102,14 @@ def make_publication(
         "submitted_by": claim.author,
         "scope_size": len(instances),
     }
-    costs = {item.key: _cost(item.metadata) for item in PredictionFile(run / "predictions.jsonl")}
+    costs = {item.key: _cost(item.metadata) for item in repeated.predictions}
     rows: list[dict[str, Any]] = []
-    for row in read_results(run):
+    for row in repeated.rows():
         paper = {name: instances[row["instance_id"]][name] for name in ("paper_title", "paper_url")}
         own = {name: row.get(name) for name in published_schema().names if not name.startswith("claimed_")}
         claims = {**_claims(claimed[row_key(row)]), "claimed_cost_usd": costs.get(row_key(row))}
         rows.append({**own, **paper, **shared, **claims})
-    predictions = (run / "predictions.jsonl").read_bytes()
+    predictions = (run / PREDICTIONS).read_bytes()
     parquet = parquet_bytes(rows, published_schema())
     names = ("instance_id", "model_name_or_path", "setting", "track", "sample")
     memorised = [
@@ -147,11 +147,11 @@ def make_publication(
     shown = {**{name: facts[name] for name in PUBLISHED_FACTS if name in facts}, "run_id": claim.run_id}
     files = {
         f"data/{claim.run_id}.parquet": parquet,
-        f"{folder}/predictions.jsonl": predictions,
-        f"{folder}/run.json": _json(shown),
+        f"{folder}/{PREDICTIONS}": predictions,
+        f"{folder}/{FACTS}": _json(shown),
         record_path(claim.run_id): _json(record),
     }
-    if logs := packed_logs(run / "logs"):
+    if logs := packed_logs(run / LOGS):
         files[f"{folder}/logs.tar.gz"] = logs
     return Publication(claim.run_id, files, record)
 

@@ -25,7 +25,7 @@ from lmrbench_data.base.hub_client import (
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.dataset.rows import DatasetRow
 
-from ...runs.eligibility import shown_name
+from ...runs.provenance import benchmark_title
 from ..layout import belongs, list_files
 from ..records import name_warnings, read_records
 from ..submitted_rows import row_name
@@ -65,7 +65,7 @@ def accept(api: "HfApi", claim: Claim, run: Path, instances: Mapping[str, Datase
     models = sorted({str(row["model_name_or_path"]) for row in claim.rows})
     publication = make_publication(claim, run, instances, user, [name for name in models if _is_repo(api, name)])
     card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
-    name = shown_name(next(iter(instances.values()))["canary"])
+    name = benchmark_title(next(iter(instances.values()))["canary"])
     _publish(api, claim, publication.files, card.replace("{{ benchmark }}", name).encode())
     return publication.record, close(api, claim.repo_id, publication.record)
 

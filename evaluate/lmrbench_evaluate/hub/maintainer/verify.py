@@ -14,7 +14,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import dataset_sha256, load_rows
 
 from ...runs.evaluation import RunSummary, evaluate
-from ...runs.results import read_facts, read_results
+from ...runs.folder import RunFolder
 from ...runs.settings import RunSettings
 from ...sandbox import open_sandbox
 from ..submitted_rows import row_key, row_name, shown, table_faults
@@ -65,7 +65,7 @@ def differences(claim: Claim, run: Path, instances: Mapping[str, DatasetRow]) ->
     Args:
         instances: every row of the dataset by instance id.
     """
-    facts = read_facts(run)
+    facts = RunFolder(run).facts
     shared = {
         "benchmark_version": facts["benchmark_version"],
         "sandbox": facts["sandbox"],
@@ -77,7 +77,7 @@ def differences(claim: Claim, run: Path, instances: Mapping[str, DatasetRow]) ->
             yield f"{name}: claimed {shown(min(map(str, wrong)))}, is {shown(value)}"
     yield from (f"prediction {shown(Path(bad).name)}" for bad in facts.get("bad_rows", []))
     yield from table_faults(claim.rows)
-    own = {row_key(row): row for row in read_results(run)}
+    own = {row_key(row): row for row in RunFolder(run).rows()}
     claimed: dict[Any, dict[str, Any]] = {}
     for row in claim.rows:
         if row_key(row) in claimed:
@@ -106,4 +106,4 @@ def _wrong_level(mine: Any, theirs: Mapping[str, Any], seeds: Sequence[int]) -> 
 
 def count_memorised(run: Path) -> int:
     """Count the answers of the repeated run that pass on the published seeds and not on secret ones."""
-    return sum(map(is_memorised, read_results(run)))
+    return sum(map(is_memorised, RunFolder(run).rows()))

@@ -13,10 +13,11 @@ from typing import Any
 
 from lmrbench_data.base.errors import InputError
 
+from ...judge.judgement_log import FILE as JUDGEMENTS
 from ...judge.judgement_log import read_judgements
 from ...judge.question_log import answer_id
-from ...runs.eligibility import why_unofficial
-from ...runs.results import read_facts, read_results
+from ...runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder
+from ...runs.provenance import unofficial_reason
 from ...verdict.verdict import Status
 from ..layout import ALLOWED, MIB, PUBLISHED_FACTS, packed_logs, parquet_bytes
 from ..submitted_rows import submission_schema, table_faults
@@ -54,8 +55,8 @@ def make_submission(run: Path, instances: Sequence[str], submitted_by: str) -> S
     Raises:
         InputError: the run cannot be published; the message gives every reason.
     """
-    facts = read_facts(run)
-    rows = list(read_results(run))
+    folder = RunFolder(run)
+    facts, rows = folder.facts, list(folder.rows())
     if faults := [*_faults(run, facts, rows, instances), *table_faults(rows)]:
         raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
     run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"]).lstrip(".-")[-100:]
@@ -80,17 +81,17 @@ def make_submission(run: Path, instances: Sequence[str], submitted_by: str) -> S
                 "judge_rationale": list(judged.rationale) if judged else None,
             }
         )
-    folder = f"runs/{run_id}"
+    place = f"runs/{run_id}"
     shown = {**{name: facts[name] for name in PUBLISHED_FACTS if name in facts}, "run_id": run_id}
     files = {
         f"data/{run_id}.parquet": parquet_bytes(published, submission_schema()),
-        f"{folder}/run.json": (json.dumps(shown, indent=2) + "\n").encode(),
-        f"{folder}/predictions.jsonl": (run / "predictions.jsonl").read_bytes(),
+        f"{place}/{FACTS}": (json.dumps(shown, indent=2) + "\n").encode(),
+        f"{place}/{PREDICTIONS}": (run / PREDICTIONS).read_bytes(),
     }
-    if (run / "judgements.jsonl").is_file():
-        files[f"{folder}/judgements.jsonl"] = (run / "judgements.jsonl").read_bytes()
-    if logs := packed_logs(run / "logs"):
-        files[f"{folder}/logs.tar.gz"] = logs
+    if (run / JUDGEMENTS).is_file():
+        files[f"{place}/{JUDGEMENTS}"] = (run / JUDGEMENTS).read_bytes()
+    if logs := packed_logs(run / LOGS):
+        files[f"{place}/logs.tar.gz"] = logs
     limits = {name.format(run_id=run_id): limit for name, limit in ALLOWED.items()}
     if large := [name for name, content in files.items() if len(content) > limits[name]]:
         raise InputError(f"{run}: cannot be submitted: {large[0]} is larger than {limits[large[0]] // MIB} MiB")
@@ -105,7 +106,7 @@ def _faults(
         yield "it is not complete; run the same `lmrbench evaluate` again"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
         yield "it has infra errors; run the same `lmrbench evaluate` again"
-    if reason := why_unofficial(facts):
+    if reason := unofficial_reason(facts):
         yield reason
     if facts["timeout_scale"] != 1:
         yield f"its time limits were scaled by {facts['timeout_scale']}"
@@ -117,5 +118,5 @@ def _faults(
         yield "it has no results"
     if facts.get("predictions") in ("gold", "masked"):
         yield "it evaluated the benchmark's own files, not a model"
-    if not (run / "predictions.jsonl").is_file():
-        yield "predictions.jsonl is missing"
+    if not (run / PREDICTIONS).is_file():
+        yield f"{PREDICTIONS} is missing"

@@ -13,8 +13,8 @@ from lmrbench_data.base.hub_client import Committed, additions, check_rights, co
 from lmrbench_data.base.text import one_line
 from lmrbench_data.loader import load_rows
 
-from ...runs.eligibility import shown_name
-from ...runs.results import read_facts
+from ...runs.folder import RunFolder
+from ...runs.provenance import benchmark_title
 from ..layout import belongs, list_files
 from ..records import name_warnings, read_records
 from .model_scores import model_results, submit_to_model, verified_rows
@@ -66,9 +66,9 @@ def plan_submission(
             `model_repo` is given and the run is not verified.
         LostAnswerError: the Hub does not answer.
     """
-    published = find_published(api, dataset, read_facts(run)["dataset_sha256"])
+    published = find_published(api, dataset, RunFolder(run).facts["dataset_sha256"])
     rows = load_rows(f"{dataset}@{published.sha}")
-    instances, benchmark = [row["instance_id"] for row in rows], shown_name(rows[0]["canary"])
+    instances, benchmark = [row["instance_id"] for row in rows], benchmark_title(rows[0]["canary"])
     user = check_rights(api, model_repo or results_repo or dataset, write=False)
     submission = make_submission(run, instances, user)
     if model_repo:

@@ -1,4 +1,4 @@
-"""What a run's numbers may stand for: whose tasks they are, who reached its verdicts, and where."""
+"""Provenance of a run: its benchmark, the origin of its verdicts, and whether it may be on a leaderboard."""
 
 import re
 from collections.abc import Mapping
@@ -6,27 +6,27 @@ from typing import Any
 
 from lmrbench_data.tasks.manifest import LMR_BENCH, LMR_BENCH_TITLE
 
-#: In run.json, of a run whose verdicts somebody else reached: where it is from, and by which rule (`original/`).
+#: Key of run.json in imported runs: the source of the verdicts and their rule (`original/`).
 IMPORTED = "imported"
-#: In run.json: the name of the benchmark whose tasks these are; empty if they do not tell.
+#: Key of run.json: the name of the benchmark; empty if unknown.
 BENCHMARK = "benchmark"
 _CANARY = re.compile(r"([a-z0-9][a-z0-9._-]*) canary GUID ")
 
 
 def benchmark_of(canary: str) -> str:
-    """The name of a benchmark, with which the canary begins that `dataset init` makes; empty if it has another form."""
+    """Read the name of a benchmark from a canary that `dataset init` made; empty for any other."""
     found = _CANARY.match(canary)
     return found[1] if found else ""
 
 
-def shown_name(canary: str) -> str:
-    """What readers are told a benchmark is called: LMR-Bench, or the name of somebody's own."""
+def benchmark_title(canary: str) -> str:
+    """Return the name of a benchmark for readers: LMR-Bench, or that of a private one."""
     name = benchmark_of(canary) or LMR_BENCH
     return LMR_BENCH_TITLE if name == LMR_BENCH else name
 
 
 def foreign_benchmark(facts: Mapping[str, Any]) -> str:
-    """The name of the benchmark that a run is on if it is somebody's own; empty for LMR-Bench, and if nobody knows.
+    """Return the name of the private benchmark that a run is on; empty for LMR-Bench, and if unknown.
 
     Args:
         facts: run.json.
@@ -36,7 +36,7 @@ def foreign_benchmark(facts: Mapping[str, Any]) -> str:
 
 
 def is_imported(facts: Mapping[str, Any]) -> bool:
-    """Whether somebody else reached the verdicts of a run.
+    """Tell whether the verdicts of a run come from elsewhere.
 
     Args:
         facts: run.json.
@@ -44,8 +44,8 @@ def is_imported(facts: Mapping[str, Any]) -> bool:
     return IMPORTED in facts
 
 
-def why_unofficial(facts: Mapping[str, Any]) -> str:
-    """Why a run may not stand on a leaderboard, as a clause; empty if it may, as far as its sandbox goes."""
+def unofficial_reason(facts: Mapping[str, Any]) -> str:
+    """Return why a run may not be on a leaderboard, as a clause; empty if its sandbox is no obstacle."""
     if is_imported(facts):
         return "it is imported: its verdicts were reached elsewhere"
     if not facts["official_sandbox"]:

@@ -1,4 +1,4 @@
-"""The run folder of predictions that name none: the same predictions and selection always have the same one."""
+"""The default run folder: equal for equal predictions and instances, so that a repeated command resumes."""
 
 import hashlib
 import json
@@ -11,8 +11,8 @@ from ..predictions.sources import WORDS, Source
 from ..predictions.standard_input import Piped
 
 
-def default_folder(predictions: Source, instances: Sequence[str], categories: Sequence[str]) -> Path:
-    """The run folder for these predictions and this selection of instances."""
+def default_run_folder(predictions: Source, instances: Sequence[str], categories: Sequence[str]) -> Path:
+    """Return the run folder for these predictions and this selection of instances."""
     name = _folder_name(predictions)
     if instances or categories:
         chosen = json.dumps([sorted(set(instances)), sorted(set(categories))]).encode()
@@ -27,7 +27,7 @@ def _folder_name(predictions: Source) -> str:
         source = Path(predictions)
         if str(source) in WORDS:
             return str(source)
-        # Another file of that name has a folder of its own.
+        # Files of one name in different places have different folders.
         place = str(source.resolve()) if source.exists() else str(predictions)
         name = re.sub(r"[^\w.-]", "-", re.sub(r"(\.(jsonl|json|parquet))?(\.gz)?$", "", source.name))
         return f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"

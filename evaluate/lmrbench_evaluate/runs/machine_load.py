@@ -1,4 +1,4 @@
-"""How busy the machine was during a run: what run.json keeps of it, and the sentence that reports print."""
+"""Load of the machine during a run: the facts for run.json, and the sentence for reports."""
 
 import os
 from collections.abc import Mapping
@@ -8,34 +8,34 @@ from lmrbench_data.base.text import counted, one_line
 
 from ..verdict.verdict import Cause, Verdict
 
-#: The key of run.json under which it stands.
+#: Its key in run.json.
 _KEY = "machine"
 
 
-class Load:
-    """Watches the machine while a run goes on."""
+class MachineLoad:
+    """Measures the load during a run."""
 
     def __init__(self, facts: Mapping[str, Any], workers: int) -> None:
-        """Look for the first time.
+        """Measure for the first time.
 
         Args:
-            facts: run.json, where an earlier part of the same run may have left what it saw.
-            workers: sandboxes that run side by side, whose load is our own.
+            facts: run.json, which may hold the measurements of an earlier part of the run.
+            workers: number of parallel sandboxes; that much load is our own.
         """
         known = facts.get(_KEY) or {}
         self._workers = workers
         self._highest = float(known.get("load_average") or 0.0)
         self._slowed = int(known.get("slowed_answers") or 0)
         self._overloaded = bool(known.get("overloaded"))
-        self._look()
+        self._measure()
 
     def note(self, verdict: Verdict) -> None:
-        """Count a verdict that has just been reached."""
+        """Measure after a verdict, and count it if the machine slowed it down."""
         self._slowed += verdict.slowed or verdict.cause is Cause.OVERLOAD
-        self._look()
+        self._measure()
 
     def facts(self) -> dict[str, Any]:
-        """For run.json."""
+        """Return the measurements, for run.json."""
         machine = {
             "cores": _cores(),
             "load_average": round(self._highest, 1),
@@ -44,15 +44,15 @@ class Load:
         }
         return {_KEY: machine}
 
-    def _look(self) -> None:
+    def _measure(self) -> None:
         if hasattr(os, "getloadavg"):
             load = os.getloadavg()[0]
             self._highest = max(self._highest, load)
             self._overloaded = self._overloaded or load > _cores() + self._workers
 
 
-def overload(facts: Mapping[str, Any]) -> str:
-    """One sentence on the load of the machine during a run; empty if it had time for the run.
+def overload_note(facts: Mapping[str, Any]) -> str:
+    """Return a sentence on the load of the machine during a run; empty if it was not overloaded.
 
     Args:
         facts: run.json.

@@ -1,6 +1,6 @@
-"""Other people's columns under our names: which of theirs stands for which key of a prediction (`docs/predictions.md`).
+"""Rename the columns of a source to the keys of a prediction (`docs/predictions.md`).
 
-A mapped column takes the place of one that has our name already. One that no row has is a mistake, and said.
+A mapped column replaces one that has the key's name already. A mapped column that no row has is an error.
 """
 
 import difflib
@@ -16,10 +16,10 @@ KEYS = tuple(PredictionRow.__annotations__)
 
 
 def parse_columns(texts: Sequence[str]) -> dict[str, str]:
-    """Pairs as the command line has them, `THEIRS=OURS`, as a mapping.
+    """Parse pairs of the command line, `THEIRS=OURS`.
 
     Raises:
-        ArgumentError: no such pair, or a column of theirs that is named twice.
+        ArgumentError: a text is not such a pair, or names a column for the second time.
     """
     columns: dict[str, str] = {}
     for text in texts:
@@ -32,15 +32,14 @@ def parse_columns(texts: Sequence[str]) -> dict[str, str]:
 
 
 def check_columns(columns: Mapping[str, str], source: Source) -> None:
-    """Refuse a mapping that cannot be meant.
+    """Check a mapping before any row is read.
 
     Args:
-        columns: their name → ours.
-        source: of the predictions.
+        columns: column of the source → key.
+        source: the source of the predictions.
 
     Raises:
-        ArgumentError: something of ours that is no key of a prediction, two of theirs for one of ours, or a source
-            that has no columns.
+        ArgumentError: a key does not exist or has two columns, or the source has no columns.
     """
     if columns and isinstance(source, str) and source in WORDS:
         raise ArgumentError("map", f"`{source}` has no columns")
@@ -54,14 +53,16 @@ def check_columns(columns: Mapping[str, str], source: Source) -> None:
         taken[ours] = theirs
 
 
-def renamed(rows: Iterable[tuple[str, Any]], columns: Mapping[str, str], source: str) -> Iterator[tuple[str, Any]]:
-    """Rows with their places, mapped columns under our names; whatever is no mapping of columns comes as it is.
+def rename_columns(
+    rows: Iterable[tuple[str, Any]], columns: Mapping[str, str], source: str
+) -> Iterator[tuple[str, Any]]:
+    """Yield rows and their places with mapped columns renamed; values other than objects pass unchanged.
 
     Args:
-        source: how the rows' file is called in messages.
+        source: the name of the source in messages.
 
     Raises:
-        ArgumentError: at the end, if no row has a column that is mapped.
+        ArgumentError: at the end, if no row has a mapped column.
     """
     missing, seen = set(columns), set[str]()
     for place, raw in rows:

@@ -1,0 +1,99 @@
+"""predictions.jsonl of a run folder: its own copy of the predictions, read row by row, never held whole."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lmrbench_data.base.errors import InputError
+
+from .prediction import FORMS, UNSTATED, Prediction
+
+
+class Entry(NamedTuple):
+    """The index entry of a prediction."""
+
+    instance_id: str
+    model: str
+    setting: str
+    track: str
+    sample: int
+    sha256: str
+    position: int
+    """The byte at which its row starts."""
+
+    @property
+    def key(self) -> tuple[str, str, str, str, int, str]:
+        """Identity of the result on it: all but the position."""
+        return self[:-1]
+
+    @property
+    def answer(self) -> tuple[str, str]:
+        """Identity of what is evaluated: instance and hash."""
+        return self.instance_id, self.sha256
+
+    def as_row(self) -> dict[str, Any]:
+        """The part of a result row that tells the rows of one instance apart."""
+        names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
+        return {**names, "sample": self.sample, "prediction_sha256": self.sha256}
+
+
+class PredictionFile:
+    """A file of checked predictions."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, predictions: Iterable[Prediction]) -> list[Entry]:
+        """Replace the file and return its index."""
+        temporary, entries, position = self.path.with_name(f".{self.path.name}"), [], 0
+        with temporary.open("wb") as file:
+            for item in predictions:
+                entries.append(Entry(*item.key, item.sha256, position))
+                position += file.write(json.dumps(item.as_row()).encode("ascii") + b"\n")
+        os.replace(temporary, self.path)
+        return entries
+
+    def read(self, position: int) -> Prediction:
+        """Read the prediction that starts at this byte."""
+        with self.path.open("rb") as file:
+            file.seek(position)
+            return _parse(file.readline())
+
+    def __iter__(self) -> Iterator[Prediction]:
+        """Yield all predictions in order; none if the file is missing.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        return (prediction for _, prediction in self.placed())
+
+    def placed(self) -> Iterator[tuple[int, Prediction]]:
+        """Yield each prediction with the byte at which its row starts.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        if not self.path.is_file():
+            return
+        position = 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield position, _parse(line)
+                except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
+                    raise InputError(f"{self.path}:{number}: damaged; evaluate again to fix it") from error
+                position += len(line)
+
+
+def _parse(line: bytes) -> Prediction:
+    """Read a row that `Prediction.as_row` made."""
+    raw = json.loads(line)
+    form = next(form for form in FORMS if form in raw)
+    names = raw["instance_id"], raw["model_name_or_path"]
+    problem = raw.get("problem", "")
+    if not isinstance(problem, str):
+        raise ValueError("problem: not text")
+    place = raw["sample"], raw["setting"], raw.get("track", UNSTATED)
+    return Prediction(*names, form, raw[form], *place, raw.get("metadata"), problem)

@@ -1,0 +1,105 @@
+"""results.jsonl of a run folder: one row a verdict, written at once.
+
+A row counts for the prediction whose key and hash it has; of several (an infra error that was tried again) the last one
+counts.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.base.jsonl import Ledger, Line, parse_row, read_log, wrong_key
+
+from ..predictions.prediction import UNSTATED
+from ..verdict.verdict import Status
+
+#: The keys of each row, and the type of each.
+_ROW: dict[str, Any] = {
+    "instance_id": str,
+    "model_name_or_path": str,
+    "setting": str,
+    "sample": int,
+    "prediction_sha256": str,
+    "status": str,
+    "detail": str,
+    "cases": list,
+}
+#: Those that rows have had since there are levels and tracks.
+_LATER = {"track": str, "core_status": str}
+_CASE = {"name": str, "seed": int, "core": bool, "status": str, "detail": str}
+
+#: Identity of a result: instance, model, setting, track, sample and hash of the answer.
+ResultKey = tuple[str, str, str, str, int, str]
+
+
+class ResultLog(Ledger):
+    """An open results.jsonl; use `ResultLog.open` as a context manager."""
+
+    FIX = "move the file away to evaluate again"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.statuses: dict[ResultKey, Status] = {}
+        """The status of each result that counts."""
+
+    @property
+    def removed(self) -> Path:
+        """The file of the rows that no longer count."""
+        return self.path.with_name("results-removed.jsonl")
+
+    def answers(self) -> Iterator[dict[str, Any]]:
+        """Yield every row with a verdict that is not an infra error, whether it counts or not."""
+        for path in (self.path, self.removed):
+            yield from (row for row in self.read(path) if row["status"] != Status.INFRA_ERROR)
+
+    def keep(self, wanted: Collection[ResultKey]) -> int:
+        """Move rows that do not count to another file, so that results.jsonl holds this run alone; return their number.
+
+        They are not deleted: predictions from a wrong file must not cost the results of the right ones.
+        """
+        last = {row_key(line.row): line.start for line in self._lines()}
+        counting = {last[key] for key in wanted if key in last}
+        number = sum(line.start not in counting for line in self._lines())
+        if not number:
+            return 0
+        with ResultLog.open(self.removed) as removed:
+
+            def kept() -> Iterator[dict[str, Any]]:
+                for line in self._lines():
+                    if line.start in counting:
+                        yield line.row
+                    else:
+                        removed.write(line.row)
+
+            self.rewrite(kept())
+            self._file = self.path.open("ab")
+        self.statuses = {key: self.statuses[key] for key in wanted if key in last}
+        return number
+
+    def _lines(self) -> Iterator[Line]:
+        return read_log(self.path, self.parse, self.FIX)
+
+    def count(self, row: dict[str, Any]) -> None:
+        """Note the status of a row."""
+        self.statuses[row_key(row)] = Status(row["status"])
+
+    @classmethod
+    def parse(cls, line: bytes) -> dict[str, Any] | None:
+        """Read a line; None if it is not a result."""
+        row = parse_row(line, _ROW)
+        if row is None or not all(isinstance(case, dict) for case in row["cases"]):
+            return None
+        # In rows without levels and tracks every case counted.
+        row = {"track": UNSTATED, "core_status": row["status"], **row}
+        row["cases"] = [{"core": True, **case} for case in row["cases"]]
+        if wrong_key(row, _LATER) is not None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
+            return None
+        if row["status"] == Status.PASSED and row["core_status"] != Status.PASSED:
+            return None  # the core cases are among all cases
+        return row if {row["status"], row["core_status"]} <= set(Status) else None
+
+
+def row_key(row: Mapping[str, Any]) -> ResultKey:
+    """Identity of a result row."""
+    names = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"]
+    return *names, row["sample"], row["prediction_sha256"]

@@ -1,0 +1,162 @@
+"""Write a run folder: run.json, predictions.jsonl, results.jsonl, logs/. Only one process may.
+
+Totals are never stored: reports recompute them.
+"""
+
+import contextlib
+import json
+import logging
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.base.files import write_atomically
+from lmrbench_data.base.times import now
+from lmrbench_data.dataset.rows import DatasetRow, ResultRow
+
+from ..predictions.prediction import Prediction
+from ..predictions.prediction_file import Entry
+from ..verdict.verdict import Status, Verdict
+from .folder import FACTS, RESULTS, RunFolder
+from .result_log import ResultLog
+
+_log = logging.getLogger(__name__)
+
+#: The facts that must agree for results to share a folder.
+_IDENTITY = (
+    "dataset_sha256",
+    "recordings_sha256",
+    "harness_version",
+    "sandbox",
+    "timeout_scale",
+    "fresh_seed_count",
+    "scope",
+)
+
+
+#: The facts that each result repeats.
+_SHARED = ("run_id", "sandbox", "dataset", "dataset_sha256", "recordings_sha256", "harness_version", "started_at")
+
+
+class RunWriter:
+    """A run folder open for writing; use `RunWriter.open` as a context manager."""
+
+    def __init__(self, path: Path, facts: dict[str, Any], results: ResultLog) -> None:
+        self.folder = RunFolder(path)
+        self.facts = facts
+        self._results = results
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, path: Path, identity: Mapping[str, Any]) -> Iterator[Self]:
+        """Create or resume the folder of a run.
+
+        Raises:
+            InputError: another process has it open, it belongs to a different run, or it holds something else.
+        """
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            is_free = RunFolder(path).exists or _is_empty(path)
+        except FileExistsError:
+            is_free = False
+        except OSError as error:
+            problem = f"{path}: cannot be written ({error.strerror}); choose another place"
+            raise ArgumentError("out", problem) from error
+        if not is_free:
+            raise ArgumentError("out", f"{path}: is not a run folder and not empty; give another name")
+        with ResultLog.open(path / RESULTS) as results:
+            writer = cls(path, _facts(path, identity), results)
+            writer.update()
+            yield writer
+
+    def update(self, **facts: Any) -> None:
+        """Add facts to run.json; the file is always whole."""
+        self.facts.update(facts)
+        write_atomically(self.folder.path / FACTS, json.dumps(self.facts, indent=2) + "\n")
+
+    def take_in(self, predictions: Iterable[Prediction]) -> list[Entry]:
+        """Replace predictions.jsonl and return its index; results of other predictions no longer count."""
+        entries = self.folder.predictions.write(predictions)
+        # Without any, the wrong file was given.
+        if entries and (moved := self._results.keep({entry.key for entry in entries})):
+            name = self._results.removed.name
+            _log.info("%s: %d results that no longer count moved to %s", self.folder.path, moved, name)
+        return entries
+
+    def prediction(self, entry: Entry) -> Prediction:
+        """Read the prediction of an index entry."""
+        return self.folder.predictions.read(entry.position)
+
+    def pending(self, entries: Sequence[Entry]) -> dict[Entry, list[Entry]]:
+        """Group the entries without a final result by answer; the first of a group stands for it."""
+        jobs: dict[tuple[str, str], list[Entry]] = {}
+        for entry in entries:
+            if self._results.statuses.get(entry.key, Status.INFRA_ERROR) is Status.INFRA_ERROR:
+                jobs.setdefault(entry.answer, []).append(entry)
+        return {group[0]: group for group in jobs.values()}
+
+    def copy_known_results(self, jobs: Mapping[Entry, list[Entry]]) -> dict[Entry, list[Entry]]:
+        """Give entries the result of an equal answer that this run has evaluated; return the jobs left."""
+        left = {job.answer: job for job in jobs}
+        for row in self._results.answers() if left else ():
+            if job := left.pop((row["instance_id"], row["prediction_sha256"]), None):
+                for entry in jobs[job]:
+                    self._results.write({**row, **entry.as_row()})
+        return {job: jobs[job] for job in left.values()}
+
+    def append(self, entry: Entry, verdict: Verdict, row: DatasetRow, image_id: str) -> None:
+        """Write the result of one prediction; the operating system has it when this returns.
+
+        Args:
+            row: of the dataset, for the prediction's instance.
+        """
+        seeds = row["tests"]["seeds"]
+        result: dict[str, Any] = {
+            "instance_id": entry.instance_id,
+            "category": row["category"],
+            **entry.as_row(),
+            "status": str(verdict.status),
+            "core_status": str(verdict.core_status),
+            "detail": verdict.detail,
+            "memorised": verdict.memorised(seeds),
+            "core_memorised": verdict.memorised(seeds, core=True),
+            "cases": [case.as_row() for case in verdict.cases],
+            "duration_s": round(verdict.duration_s, 3),
+            "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
+            "image_id": image_id,
+            **{name: self.facts[name] for name in _SHARED},
+        }
+        self._results.write({name: result[name] for name in ResultRow.__annotations__})
+
+    def statuses(self, entries: Sequence[Entry]) -> list[Status]:
+        """Return the statuses of those entries that have a result."""
+        known = self._results.statuses
+        return [known[entry.key] for entry in entries if entry.key in known]
+
+    def write_log(self, job: Entry, log: str) -> None:
+        """Keep what the tested code printed."""
+        if log:
+            path = self.folder.log_path(*job.answer)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(log, encoding="utf-8")
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a folder holds nothing, or no more than a start that was killed at once."""
+    found = {item.name: item.stat().st_size for item in path.iterdir()}
+    return found.keys() <= {RESULTS, f".{RESULTS}.lock"} and not found.get(RESULTS)
+
+
+def _facts(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
+    if not RunFolder(path).exists:
+        return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
+    facts = RunFolder(path).facts
+    for name in _IDENTITY:
+        if facts.get(name) != identity[name]:
+            what = "selection of instances" if name == "scope" else name
+            raise ArgumentError(
+                "out", f"{path} holds a run with another {what}, and results cannot be mixed; name another folder"
+            )
+    return facts
