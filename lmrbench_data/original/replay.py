@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from ..base.shell import cell_may_write, may_write
+
 #: Start of the tool's reply when it refuses an edit, which then changes nothing.
 _REFUSED = re.compile(r"\s*(ERROR\b|No replacement was performed|Invalid `|File already exists|No edit history)")
 _NUMBERED = re.compile(r" *(\d{1,6})\t(.*)")
 #: Where a tool has cut its answer, in a line of its own or behind what is left of one.
 _CLIPPED = re.compile(r"<response clipped>|\[\.{3} ?Observation truncated")
-#: Shell and IPython commands that change files. One that names the file may have changed it.
-_WRITES = re.compile(
-    r"\b(sed\s+-\w*i|perl\s+-\w*i|tee|patch|apply_patch|mv|cp|rm|truncate|black|autopep8|write_text)\b"
-    r"|\bgit\s+(apply|am|checkout|restore|stash|reset)\b|\bopen\([^)]*[\"'][wax]\+?[\"']"
-)
 _PRINTS_NUMBERED = re.compile(r"\s*(?:cd \S+ && )?cat -n (\S+)\s*")
 
 
@@ -167,7 +164,7 @@ def _observe(
             printed = _PRINTS_NUMBERED.fullmatch(command)
             if printed and PurePosixPath(printed[1]).name == name and is_file(PurePosixPath(printed[1])):
                 file.see(content, whole=True)
-            elif _WRITES.search(command) or re.search(rf">\s*[\"']?[^\s\"'|;&<>]*{re.escape(name)}", command):
+            elif may_write(command, name) if action == "run" else cell_may_write(command, name):
                 file.suspect(command)
 
 

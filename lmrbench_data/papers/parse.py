@@ -37,10 +37,11 @@ def parse_pdf(path: Path, form: str, pages: str = "") -> str:
         pages: such as `1-9` or `1-9,12`; all by default.
 
     Raises:
-        InputError: damaged, encrypted, without text, or without these pages; the extra `papers` is not installed.
+        InputError: damaged, encrypted, without text, or without these pages; or Markdown without the extra `papers`.
         InfraError: it cannot be read within the limits.
     """
-    need("papers", "reading a PDF")
+    if form == "pdf-markdown":
+        need("papers", "a PDF as Markdown")
     chosen = _page_numbers(pages)
     question = json.dumps({"path": str(path), "form": form, "pages": chosen})
     command = [sys.executable, "-I", "-c", _BOOT, str(Path(__file__).resolve().parents[2])]

@@ -16,9 +16,9 @@ from matplotlib.image import imread
 import lmrbench_data as lmr
 from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
 from lmrbench_data.analyse.sessions import Session, Sessions, original_sessions, run_sessions
-from lmrbench_data.analyse.shell import kind_of
 from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.shell import kind_of
 from lmrbench_evaluate.verdict.levels import Level
 from support.agents import DONE, EDIT, READ, TRY, bash, calls
 from support.original_labels import LABELS, command
@@ -113,6 +113,9 @@ COMMANDS = {
         "find . -name '*.pyc' -delete",
         "sed --in-place 's/a/b/' x",
         "cp a b && cat b",
+        "bash -c 'cd repo && sed -i s/a/b/ x'",
+        "bash <<'EOF'\nsed -i s/a/b/ x\nEOF",
+        "black a.py",
     ],
     "run": [
         TRY,

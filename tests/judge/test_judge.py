@@ -215,7 +215,7 @@ def test_what_cannot_be_had_is_an_error_and_no_category(judging: Judging, server
     [
         (Reply(401, {"error": {"message": "Incorrect API key provided: sk-secret", "code": "invalid_api_key"}}), "key"),
         (Reply(403, {"error": {"message": "not for you"}}), "not for you"),
-        (Reply(404, {"error": {"message": "The model does not exist"}}), "knows no model 'judge-1'"),
+        (Reply(404, {"error": {"message": "The model does not exist"}}), "does not know the model 'judge-1'"),
         (Reply(404, b"<html>nginx"), "often ends in /v1"),
     ],
 )

@@ -16,7 +16,8 @@ from lmrbench_data.chat.jobs import JobFailed, JobPass
 
 from .cache import cache_key
 from .client import JudgeClient
-from .question import TOO_LONG, NotJudgedError, Question
+from .material import TOO_LONG, NotJudgedError
+from .question import Question
 from .question_log import AnswerId, Judge, QuestionLog, QuestionOutcome
 from .settings import JudgeSettings
 from .summary import JudgeSummary

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.judge.client import Form
+from lmrbench_evaluate.judge.material import gather
 from lmrbench_evaluate.judge.neutralise import enclose
 from lmrbench_evaluate.judge.parse import MAX_REPLY, Unreadable, mend_escapes, plain, without_thoughts
-from lmrbench_evaluate.judge.question import Question, ask, gather, template_sections, version_of
+from lmrbench_evaluate.judge.question import Question, ask, template_sections, version_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.answer_pages import failed_cases
 
