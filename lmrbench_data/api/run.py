@@ -129,12 +129,12 @@ def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
         _log.warning("%d more bad rows%s", len(bad) - MAX_NAMED, where and f"; see {where}")
 
 
-def report(*runs: Run | str | Path, judge_model: str | None = None, human: str | Path | None = None) -> Report:
+def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None) -> Report:
     """Compare runs: reproduced and robust by model, category and instance; McNemar's test for each two models.
 
     Args:
         judge_model: whose judgements count; by default the model that judged last.
-        human: people's labels (.csv, .jsonl), to be compared with the judge.
+        labels: human labels (.csv, .jsonl) to compare with the judge.
 
     Raises:
         InputError: no run folder, or a damaged one; a file of labels that cannot be read.
@@ -142,6 +142,6 @@ def report(*runs: Run | str | Path, judge_model: str | None = None, human: str |
     if not runs:
         raise InputError("report: give one run or more")
     paths = list(map(Path, runs))
-    annotations, bad = read_annotations(Path(human)) if human is not None else (None, [])
+    annotations, bad = read_annotations(Path(labels)) if labels is not None else (None, [])
     log_bad_rows(bad)
     return make_report(paths, judge_model=judge_model, annotations=annotations, bad_annotations=bad)

@@ -26,7 +26,6 @@ LEAST = 20
 LOG_EVERY_S = 30.0
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
-Workers = Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Sandboxes at a time.")]
 
 
 def prepare_streams() -> None:
