@@ -59,12 +59,12 @@ def kind_of(command: str) -> str:
 
 
 def may_write(command: str, name: str) -> bool:
-    """Whether a command that names a file may change it; redirections count only into a file of that name."""
+    """Return whether a command that names a file may change it; redirections count only into a file of that name."""
     return _kind_of_all(command, lambda target: _base(target) == name) == "edit"
 
 
 def cell_may_write(cell: str, name: str) -> bool:
-    """Whether an IPython cell that names a file may change it, in Python or by a shell command."""
+    """Return whether an IPython cell that names a file may change it, in Python or by a shell command."""
     magic, _, body = cell.lstrip().partition("\n")
     if magic.startswith("%%"):
         return may_write(body, name)
@@ -145,7 +145,7 @@ def _kind(words: list[str], command: str, is_written: Callable[[str], bool]) -> 
 
 
 def _is_kept(target: str) -> bool:
-    """Whether a target of output is a file that stays."""
+    """Return whether a target of output is a file that stays."""
     return not target.startswith(("&", "/dev/", "/tmp/"))
 
 

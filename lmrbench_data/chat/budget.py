@@ -121,7 +121,7 @@ class Budget:
 
     @property
     def why(self) -> str:
-        """Why no further request is allowed; empty if something is left."""
+        """The reason why no further request is allowed; empty if one is."""
         if self.limit is None:
             return ""
         if self.uncounted:
@@ -138,7 +138,7 @@ class Budget:
 
     @property
     def hint(self) -> str:
-        """How to get the remaining results once nothing is left."""
+        """Advice on getting the remaining results once the budget is spent."""
         return ASK_WITHOUT if self.uncounted else ASK_HIGHER
 
     def reserve(self, request_bytes: int, max_tokens: int | None) -> Place | None:
@@ -239,5 +239,5 @@ def read_tokens(question: Any, answer: Any) -> Tokens | None:
 
 
 def is_amount(value: Any) -> bool:
-    """Whether a value is a plausible number of tokens, dollars or seconds."""
+    """Return whether a value is a plausible number of tokens, dollars or seconds."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_AMOUNT

@@ -58,6 +58,6 @@ class Dialect:
 
 
 def is_about_length(complaint: str) -> bool:
-    """Whether a server complains that the prompt is too long."""
+    """Return whether a server complains that the prompt is too long."""
     names_limit = any(name in complaint for name in LIMITS)
     return any(word in complaint for word in _LENGTH_WORDS) and not names_limit

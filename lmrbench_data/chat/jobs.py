@@ -23,7 +23,7 @@ _Job = TypeVar("_Job")
 
 @dataclass
 class JobSummary:
-    """The outcome of one pass over the jobs that are missing."""
+    """The outcome of one pass over the missing jobs."""
 
     kept: int = 0
     """Jobs that were done before."""
@@ -31,19 +31,19 @@ class JobSummary:
     """Jobs that failed and are still missing."""
     first_error: str = ""
     stopped: str = ""
-    """Why the pass ended early, if it did."""
+    """The reason why the pass ended early; empty if it did not."""
     out_of_budget: bool = False
-    """Whether the cost limit ended it."""
+    """True if the cost limit ended it."""
     cost_usd: float | None = None
     """US dollars, earlier passes included; None if a price or a count is missing."""
     lost_usd: float = 0.0
     """US dollars that requests without an answer have cost at most, in this pass."""
-    hint: str = "run the command again to resume"
-    """How to get the results that are missing."""
+    hint: str = "re-run the command to resume"
+    """Advice on getting the missing results."""
 
     @property
     def complete(self) -> bool:
-        """Whether no job is missing."""
+        """True if all jobs are done."""
         return not (self.stopped or self.errors or self.out_of_budget)
 
     def fail(self, reason: str) -> None:
@@ -52,7 +52,7 @@ class JobSummary:
         self.first_error = self.first_error or reason
 
     def close(self, budget: Budget) -> None:
-        """Note what was lost, and why the budget ended the pass, once nothing is under way."""
+        """Note lost costs and a reached cost limit once no request is in flight."""
         self.lost_usd = budget.lost
         if self.out_of_budget:
             self.stopped, self.hint = budget.why, budget.hint
@@ -111,7 +111,7 @@ class JobPass(Generic[_Job]):
 
     @property
     def is_over(self) -> bool:
-        """Whether no further job is begun."""
+        """True if no further job starts."""
         return bool(self.summary.stopped) or self.summary.out_of_budget
 
     def answered(self) -> None:

@@ -342,7 +342,7 @@ def test_bad_input_is_one_line(tmp_path: Path, agent_folder: Path) -> None:
     cases = {
         ("actions", tmp_path / "gone"): "no run.json",
         ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",
-        ("actions", "--trajectories", agent_folder): "--trajectories: are of runs; name a run, too",
+        ("actions", "--trajectories", agent_folder): "--trajectories: applies to runs; name a run as well",
         ("actions", "--figure", "f.pdf"): "--figure: f.pdf: give a name that ends in .png or .svg",
     }
     for arguments, problem in cases.items():

@@ -117,14 +117,14 @@ def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
     assert bench.server.requests[0].body["temperature"] == 0
     again = bench.errors("--model", "m")
     assert (again.returncode, len(bench.server.requests)) == (0, asked)
-    assert "0 asked now, 0 from the cache, 4 were answered before" in again.stdout
+    assert "0 asked now, 0 from the cache, 4 answered before" in again.stdout
     assert "? def made_up(): pass" not in again.stdout
     assert "[value + factor for value in values]" in again.stdout
 
     (bench.run / "errors.jsonl").unlink()
     assert bench.json("--model", "m")["cached"] == 3
     (bench.run / "errors.jsonl").unlink()
-    assert "nobody was asked yet" in bench.errors().stderr
+    assert "no diagnoses yet" in bench.errors().stderr
 
 
 def test_the_model_is_told_what_the_tests_reported(bench: Bench) -> None:
@@ -218,7 +218,7 @@ def test_a_question_that_is_too_long_for_the_model_is_not_asked_again(bench: Ben
     said = {"message": "maximum context length is 100 tokens", "code": "context_length_exceeded"}
     bench.server.judge = lambda request: Reply(400, {"error": said}) if "tuple(" in request.user else model(request)
     done = bench.errors("--model", "m")
-    assert (done.returncode, "1 not asked about: too long" in done.stderr) == (0, True)
+    assert (done.returncode, "1 not diagnosed: too long" in done.stderr) == (0, True)
     assert bench.json("--model", "m")["without_class"] == {"malformed": 1, "too long": 1}
     assert len(bench.server.requests) == 3
 

@@ -71,7 +71,7 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
     again = judging.judge()
     assert (again.returncode, judging.file.read_bytes(), len(server.requests)) == (0, written, 2)
     assert re.search(r"a \(unstated\)\s+1\s+0\s+0\s+0\s+0", again.stdout)
-    assert "0 asked now, 0 from the cache, 2 were there before" in again.stdout
+    assert "0 asked now, 0 from the cache, 2 from earlier calls" in again.stdout
 
     # Another run has other rows; what was paid for is not paid for again.
     shutil.rmtree(judging.run)

@@ -88,7 +88,7 @@ class AskingPass(JobPass[_Job], Generic[_Job, _Read]):
         """
 
     def is_final(self, question: Question) -> bool:
-        """Whether an answer is not asked about again once a server finds the question too long."""
+        """Return whether an answer is not asked about again once a server finds the question too long."""
         return True
 
     def check(self, opinion: _Read, question: Question) -> _Read:

@@ -126,7 +126,7 @@ class QuestionLog(Ledger):
         )
 
     def is_done(self, key: Hashable) -> bool:
-        """Whether a question has a final row; one that only failed is asked again."""
+        """Return whether a question has a final row; one that only failed is asked again."""
         return self._statuses.get(key) in self.STATUSES[:2]
 
     def count(self, row: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ class Diagnosed:
 
     diagnosis: Diagnosis | None
     reason: str = ""
-    """Why no model can be asked; empty if a question only failed."""
+    """The reason why no model can be asked; empty if a question only failed."""
 
 
 class DiagnosisLog(QuestionLog):
@@ -123,6 +123,6 @@ def _diagnosed(row: Mapping[str, Any]) -> Diagnosed:
 
 
 def _is_error(item: Mapping[str, Any]) -> bool:
-    """Whether an object has the keys of an error with values of the right types."""
+    """Return whether an object has the keys of an error with values of the right types."""
     known = all(isinstance(item.get(name), kind) for name, kind in _ERROR.items())
     return known and item["source"] in ("", *SOURCES)

@@ -39,7 +39,7 @@ def actions(
     check_names(out, figure)
     original = imported(runs)
     if trajectories and (original or not runs):
-        raise ArgumentError("trajectories", "apply to runs; name a run as well")
+        raise ArgumentError("trajectories", "applies to runs; name a run as well")
     level = Level.ROBUST if robust else Level.REPRODUCED
     is_run = runs and not original
     found = run_sessions(runs or (), trajectories or (), level) if is_run else original_sessions(original)

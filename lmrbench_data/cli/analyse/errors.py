@@ -99,7 +99,7 @@ def _asking(done: "JudgeSummary") -> dict[str, object]:
 
 
 def _status(done: "JudgeSummary") -> int:
-    """Say which answers have no diagnosis and how to resume; return the exit status."""
+    """Print which answers have no diagnosis and how to resume; return the exit status."""
     for reason, count in sorted(Counter(done.not_judged.values()).items()):
-        say(f"{count} not asked about: {reason}")
+        say(f"{count} not diagnosed: {reason}")
     return exit_status(done, "diagnosis", "diagnoses so far are kept", "diagnoses")

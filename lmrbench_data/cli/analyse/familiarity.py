@@ -102,7 +102,7 @@ def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = Fal
             print_table(header, lines, title=title)
         put("Logarithms are natural; intervals are 95 %, by bootstrap over instances. We wrote the references, so this")
         put("measures how familiar the code of the methods is, not whether our files were in the training data.")
-        put(f"answers: {answers}   asked now: {summary.asked}, there before: {summary.kept}")
+        put(f"answers: {answers}   asked now: {summary.asked}, from earlier calls: {summary.kept}")
     if not summary.complete:
         say(f"incomplete: {summary.stopped or f'{summary.errors} requests failed ({summary.first_error})'}")
         say(summary.hint)

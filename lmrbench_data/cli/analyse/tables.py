@@ -30,7 +30,7 @@ def tables(
     check_names(out)
     original = imported(runs)
     if labels and (original or not runs):
-        raise ArgumentError("labels", "apply to runs; name a run as well (the original's data has labels of its own)")
+        raise ArgumentError("labels", "applies to runs; name a run as well (the original's data has labels of its own)")
     annotations, bad = read_annotations(labels) if labels else ([], [])
     if runs and not original:
         found = make_tables(run_answers(runs, judge_model, annotations, bad))

@@ -40,7 +40,7 @@ class Job:
         return self.deadline - time.monotonic()
 
     def asked_nothing(self) -> bool:
-        """Whether the agent has not asked the model anything yet."""
+        """Return whether the agent has not asked the model anything yet."""
         return not (self.relay.steps or self.relay.limit or self.relay.failure)
 
     def check_start(self, name: str, status: int, output: bytes) -> None:
