@@ -63,7 +63,7 @@ class JobFailed(Exception):
 
     @classmethod
     def because_of(cls, error: Exception) -> Self:
-        """Describe an error that nobody expected; one of this machine's disk is not called a bug.
+        """Describe an unexpected error; an OSError is not called a bug.
 
         Raises:
             LMRBenchError: it is one, which ends the pass.
@@ -76,12 +76,12 @@ class JobFailed(Exception):
 
 
 class JobPass(Generic[_Job]):
-    """One pass over the jobs that are missing; a subclass says which these are and does one.
+    """One pass over the missing jobs; a subclass lists them and does one.
 
     Args:
         client: the connection to the model, with its budget.
         workers: jobs under way at a time.
-        progress: told of each job and its label.
+        progress: receives the label of each job.
     """
 
     #: The label of a job that failed.
@@ -93,14 +93,14 @@ class JobPass(Generic[_Job]):
         self._failures = Failures()
 
     async def plan(self) -> Sequence[_Job]:
-        """Return the jobs that are missing; the client is open."""
+        """Return the missing jobs; the client is open."""
         raise NotImplementedError
 
     async def work(self, job: _Job) -> str | None:
-        """Do one job and write down its result.
+        """Do one job and record its result.
 
         Returns:
-            The label for the progress; None if the job was not begun.
+            The label for the progress; None if the job was not started.
 
         Raises:
             CostLimit: the budget allows no more requests.
@@ -115,11 +115,11 @@ class JobPass(Generic[_Job]):
         return bool(self.summary.stopped) or self.summary.out_of_budget
 
     def answered(self) -> None:
-        """Note that the server has answered: its failures no longer follow each other."""
+        """Reset the count of consecutive failures."""
         self._failures.note(failed=False)
 
     def run(self) -> None:
-        """Do the jobs that are missing; whatever ends this early, nothing is left under way."""
+        """Do the missing jobs; no request is in flight afterwards."""
         run_to_end(self._run())
         self.summary.close(self.client.budget)
         if self.client.refused:
