@@ -1,11 +1,11 @@
-"""One number of the analysis of actions, which its tables print and its figure draws."""
+"""One number of the analysis of actions, for its tables and its figure."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ActionShare:
-    """How much of what the sessions of a group did is of one kind."""
+    """The share of one kind among the actions of a group of sessions."""
 
     model: str
     outcome: str
@@ -13,10 +13,10 @@ class ActionShare:
     kind: str
     sessions: int
     actions: int
-    """Of this kind."""
+    """Actions of this kind."""
     total: int
     interval: tuple[float, float] | None
-    """95 %; None of fewer than five sessions."""
+    """95 %; None for fewer than five sessions."""
 
     @property
     def share(self) -> float:

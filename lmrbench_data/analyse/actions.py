@@ -70,7 +70,7 @@ class Actions(Analysis):
         return [(title, table) for title, table in found if table[1]]
 
     def notes(self) -> list[str]:
-        """How the actions were counted."""
+        """The method of counting."""
         rows = self.sessions.rows
         excluded = sum(row.actions[EXCLUDED] for row in rows)
         lines = [

@@ -60,7 +60,7 @@ class Fit:
     pseudo_r2: float | None = None
     """McFadden's."""
     problem: str = ""
-    """Why there is no estimate."""
+    """The reason for a missing estimate."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Column → why it is not in the model."""
 

@@ -172,7 +172,7 @@ def make_tables(answers: Answers) -> Tables:
 
 
 def missing_in(answers: Answers) -> list[str]:
-    """Which cells cannot follow from the original's data, because it does not hold them."""
+    """The cells that the original's data does not contain."""
     untested = [name for name, rows in answers.groups.items() if all(r.passed[UNIT_TESTS] is None for r in rows)]
     return [
         *(

@@ -21,7 +21,7 @@ class Local(NamedTuple):
 
 
 class From(Enum):
-    """Where a piece of code reads a name from."""
+    """The scope in which code reads a name."""
 
     FILE = auto()
     """The top of its file, through imports there, or the builtins."""

@@ -59,7 +59,7 @@ class Structure(Analysis):
         ]
 
     def notes(self) -> list[str]:
-        """How the model was estimated, and reasons not to trust it."""
+        """The estimation of the model, and reasons not to trust it."""
         fit = self.fit
         quality = f", McFadden's pseudo R2 {fit.pseudo_r2:.3f}" if fit.pseudo_r2 is not None else ""
         lines = [

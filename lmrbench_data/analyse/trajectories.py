@@ -2,7 +2,7 @@
 
 The five kinds are those of the LMR-BENCH paper's Figure 5, by the mapping of its Appendix F: edit; finish; message
 (messages and thoughts); read; run (shell and IPython). Browsing and the like, which it excludes, is counted apart.
-OpenHands' actions are mapped by their tools. mini-swe-agent has one tool, the shell: see `shell`.
+OpenHands' actions are mapped by their tools. mini-swe-agent has one tool, the shell: see `base/shell.py`.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .shell import kind_of
+from ..base.shell import kind_of
 
 KINDS = ("edit", "finish", "message", "read", "run")
 #: Not among the paper's kinds.

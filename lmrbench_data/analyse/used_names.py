@@ -23,7 +23,7 @@ from .scopes import From, Read, reads_of_function, reads_of_statement
 
 
 class Kind(StrEnum):
-    """Where a name comes from."""
+    """The origin of a name."""
 
     OWN = "own file"
     REPOSITORY = "other files"
@@ -122,7 +122,7 @@ class _Walk:
             self.take(module, "", reads_of_statement(module.path, node))
 
     def _is_given(self, module: Module, name: str, member: str) -> bool:
-        """Whether a definition was there before the answer."""
+        """Return whether a definition was there before the answer."""
         before = self._given.modules.get(module.path)
         if before is None or not member:
             return before is not None and name in before.defined

@@ -115,12 +115,12 @@ def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
         _log.warning("%d more bad rows%s", len(bad) - MAX_NAMED, where and f"; see {where}")
 
 
-def report(*runs: Run | str | Path, judge_model: str | None = None, human: str | Path | None = None) -> Report:
+def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None) -> Report:
     """Compare runs: reproduced and robust by model, category and instance; a paired test for each two models.
 
     Args:
         judge_model: the judge whose judgements count (default: the last one).
-        human: a file of people's labels (.csv, .jsonl), to compare with the judge.
+        labels: human labels (.csv, .jsonl), to compare with the judge.
 
     Raises:
         InputError: a path is not a run folder, a folder is damaged, or the labels cannot be read.
@@ -128,6 +128,6 @@ def report(*runs: Run | str | Path, judge_model: str | None = None, human: str |
     if not runs:
         raise InputError("report: give one or more runs")
     paths = list(map(Path, runs))
-    annotations, bad = read_annotations(Path(human)) if human is not None else (None, [])
+    annotations, bad = read_annotations(Path(labels)) if labels is not None else (None, [])
     log_bad_rows(bad)
     return make_report(paths, judge_model=judge_model, annotations=annotations, bad_annotations=bad)

@@ -1,4 +1,4 @@
-"""Optional dependencies: what is missing is one line that names the extra to install."""
+"""Optional dependencies: a missing one is one line that names the extra to install."""
 
 import importlib.util
 
@@ -7,14 +7,14 @@ from .errors import InputError
 #: Extra → the modules that it brings (pyproject.toml).
 EXTRAS = {
     "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "pygments"),
-    "papers": ("pymupdf", "pymupdf4llm"),
+    "papers": ("pymupdf4llm",),
     "agents": ("minisweagent", "litellm", "mcp"),
     "dev": ("libcst",),
 }
 
 
 def need(extra: str, what: str) -> None:
-    """Fail before work begins that an extra is needed for.
+    """Check that an extra is installed, before the work that needs it begins.
 
     Args:
         what: the thing that needs it, as the subject of a sentence.

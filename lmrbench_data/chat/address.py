@@ -1,4 +1,4 @@
-"""Where a model is asked and with which key, and the name that an address has in files: one spelling, no secrets."""
+"""The address and the key of a model server, and the address as files record it: in one spelling, without secrets."""
 
 import os
 from urllib.parse import urlsplit
@@ -9,10 +9,10 @@ OPENAI = "https://api.openai.com/v1"
 
 
 def address_and_key(base_url: str | None) -> tuple[str | None, str]:
-    """Where to ask and with which key, from the option and the variables that `openai`'s users know.
+    """Return the address and the key, from the option and from OpenAI's environment variables.
 
     Raises:
-        InputError: no key for OpenAI's own servers, or one that cannot be sent, or a malformed address.
+        InputError: OpenAI's own servers need a key, the key cannot be sent, or the address is malformed.
     """
     url = base_url or os.environ.get("OPENAI_BASE_URL") or None
     key = os.environ.get("OPENAI_API_KEY", "").strip()
@@ -21,15 +21,15 @@ def address_and_key(base_url: str | None) -> tuple[str | None, str]:
     if not url and not key:
         raise InputError("no OPENAI_API_KEY: set it, or name another server (a local one needs no key)")
     if not (key.isascii() and key.isprintable()):
-        raise InputError("OPENAI_API_KEY holds a character that no key has; set it again")
+        raise InputError("OPENAI_API_KEY contains an invalid character; set it again")
     return url, key
 
 
 def server_name(base_url: str | None) -> str:
-    """The address of a server in one spelling, and never with a password, a key or other parameters in it.
+    """Return the address of a server in one spelling, without password, key or other parameters.
 
     Raises:
-        InputError: a malformed address.
+        InputError: the address is malformed.
     """
     try:
         parts = urlsplit(base_url or OPENAI)
@@ -45,6 +45,6 @@ def server_name(base_url: str | None) -> str:
 
 
 def is_plain_and_local(base_url: str | None) -> bool:
-    """Whether an address is on this machine and without TLS, as is usual for vLLM, Ollama and llama.cpp."""
+    """Return whether an address is on this machine and without TLS, as is usual for vLLM, Ollama and llama.cpp."""
     parts = urlsplit(base_url or OPENAI)
     return parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")

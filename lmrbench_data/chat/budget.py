@@ -1,8 +1,8 @@
-"""One limit of costs for whatever asks a model: a place is reserved before each request and settled after it.
+"""The cost limit of all requests to models: reserve a place before each request and settle it afterwards.
 
-The rule, the same for answers, judgements, diagnoses, probes and agents: a request starts if the limit covers what is
-spent, the most that the requests under way can cost, and the most that it can cost itself. One that is alone starts as
-long as anything is left. So a limit is exceeded by less than the cost of one request, however many run side by side.
+One rule holds for answers, judgements, diagnoses, probes and agents: a request starts if the limit covers the amount
+spent plus the most that it and all requests in flight can cost. A single request starts as long as anything is left.
+Thus the limit is exceeded by less than the cost of one request, however many run in parallel.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Any
 from ..base.text import counted as number_of
 from .prices import Price
 
-#: Assumed for an answer without `max_tokens`: more tokens than today's models write in one.
+#: Assumed tokens of an answer without `max_tokens`: more than today's models write.
 MOST_OUTPUT_TOKENS = 131_072
 #: Larger numbers of tokens, dollars or seconds are mistakes.
 MAX_AMOUNT = 1e12
@@ -41,7 +41,7 @@ class Spent:
     """Tokens of rows that were written without a price."""
     unpriced_rows: int = 0
     uncounted: int = 0
-    """Rows whose tokens nobody knows."""
+    """Rows with unknown tokens."""
 
     def count(self, tokens: Tokens, cost_usd: Any, *, counted: bool = True) -> None:
         """Count one row.
@@ -90,8 +90,8 @@ class Budget:
         limit: US dollars, those of earlier calls included; None sets no limit.
         price: None if unknown.
         spent: US dollars of earlier calls.
-        uncounted: answers of earlier calls whose costs nobody knows.
-        lost: US dollars that requests of earlier calls without an answer have cost at most.
+        uncounted: answers of earlier calls with unknown costs.
+        lost: the most that unanswered requests of earlier calls can have cost, in US dollars.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Budget:
 
     @property
     def why(self) -> str:
-        """Why no further request is allowed; empty if something is left."""
+        """The reason why no further request is allowed; empty if one is."""
         if self.limit is None:
             return ""
         if self.uncounted:
@@ -134,11 +134,11 @@ class Budget:
         said = f"cost limit reached: ${total:.4f} of ${self.limit:g}"
         if not self.lost:
             return said
-        return f"{said}; ${self.lost:.4f} of it is the most that requests without an answer can have cost"
+        return f"{said}; ${self.lost:.4f} of it is an upper bound for requests without an answer"
 
     @property
     def hint(self) -> str:
-        """How to get the remaining results once nothing is left."""
+        """Advice on getting the remaining results once the budget is spent."""
         return ASK_WITHOUT if self.uncounted else ASK_HIGHER
 
     def reserve(self, request_bytes: int, max_tokens: int | None) -> Place | None:
@@ -239,5 +239,5 @@ def read_tokens(question: Any, answer: Any) -> Tokens | None:
 
 
 def is_amount(value: Any) -> bool:
-    """Whether a value is a plausible number of tokens, dollars or seconds."""
+    """Return whether a value is a plausible number of tokens, dollars or seconds."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_AMOUNT

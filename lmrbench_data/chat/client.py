@@ -1,8 +1,8 @@
-"""Ask a model over any OpenAI-compatible endpoint, with what the server at hand accepts.
+"""Ask a model over any OpenAI-compatible endpoint, with the parameters that the server accepts.
 
-What can pass (connection, 408, 409, 429, 5xx) is tried again with backoff, or after as long as Retry-After says; each
-try has its own place in the budget. A server that refuses `response_format` or `temperature`, or wants another name for
-the limit of tokens, is asked without.
+Transient errors (connection, 408, 409, 429, 5xx) are retried with backoff or after the server's Retry-After; each try
+reserves its own part of the budget. A server that refuses `response_format` or `temperature`, or expects another name
+for the token limit, is asked without it.
 """
 
 import asyncio
@@ -17,7 +17,9 @@ from ..base.text import one_line
 from .address import address_and_key
 from .budget import Budget, read_usage
 from .completion import Completion, get, read_completion
+from .dialect import LIMITS, Dialect, is_about_length, response_formats
 from .endpoint import Endpoint
+from .pace import Pace
 from .transport import HttpAnswer, NotAnswered, Transport, parse
 
 if TYPE_CHECKING:
@@ -25,31 +27,18 @@ if TYPE_CHECKING:
 
 Message = dict[str, str]
 
-#: How long a server may take to say that it is there; a slow one is asked anyway.
+#: Seconds for the first contact; a slower server is asked anyway.
 KNOCK_TIMEOUT_S = 10.0
 _RETRIED = (408, 409, 429)
 #: Seconds; a server that asks for a longer pause is retried as if it had asked for none.
 _LONGEST_PAUSE_S = 60.0
-_LIMITS = ("max_completion_tokens", "max_tokens", None)
-#: Words by which servers name a parameter that they refuse, and by which they say that a prompt is too long.
-_FORMAT_WORDS = ("response_format", "response format", "json_schema", "json_object", "structured", "grammar", "guided")
-_LENGTH_WORDS = ("context_length", "context length", "context window", "maximum context", "too long", "too many tokens")
-
-
-@dataclass(frozen=True)
-class _Dialect:
-    """The features that a server accepts, as far as we know; at first, all."""
-
-    format: int = 0
-    temperature: bool = True
-    limit: int = 0
 
 
 class RequestFailed(Exception):
-    """A request that has no answer, after all retries.
+    """A request that failed after all retries.
 
-    `reached` is False if the server gave no answer at all, so that others will hardly fare better; `too_long` is True
-    if it says that it cannot take so long a question.
+    `reached` is False if the server did not answer at all, so that other requests will probably fail too; `too_long`
+    is True if the server says that the prompt is too long.
     """
 
     def __init__(self, message: str, *, reached: bool, too_long: bool = False) -> None:
@@ -59,7 +48,7 @@ class RequestFailed(Exception):
 
 @dataclass
 class Refused(Exception):
-    """An answer that is an error, after all retries."""
+    """An HTTP error that remains after all retries."""
 
     status: int
     message: str
@@ -73,12 +62,13 @@ class ChatClient:
     """A connection to a model; use as an asynchronous context manager.
 
     Args:
-        endpoint: which model, and where.
-        temperature: of all answers; None leaves it to the server.
-        schema: the JSON schema of an answer, if it has one, and its name.
+        endpoint: the model and its server.
+        temperature: of all answers; None for the server's own.
+        schema: the JSON schema of answers.
+        schema_name: its name.
 
     Raises:
-        InputError: no key, or a malformed address, said before anything is sent.
+        InputError: there is no key, or the address is malformed. Nothing has been sent.
     """
 
     def __init__(
@@ -90,19 +80,16 @@ class ChatClient:
         schema_name: str = "answer",
     ) -> None:
         self.endpoint, self.temperature = endpoint, temperature
-        strict = {"name": schema_name, "strict": True, "schema": schema}
-        self._formats: tuple[dict[str, Any] | None, ...] = (
-            ({"type": "json_schema", "json_schema": strict}, {"type": "json_object"}, None) if schema else (None,)
-        )
+        self._wanted = Dialect(response_formats(schema_name, schema), temperature, endpoint.max_tokens)
+        self._dialect = self._wanted
         base_url, self._key = address_and_key(endpoint.base_url)
         self._transport = Transport(base_url, self._key, endpoint.timeout_s)
         self.server = self._transport.server
         self.budget = Budget()
         """The budget of all requests; replace it to set a limit."""
-        self._dialect = _Dialect(temperature=temperature is not None)
         self._answered = self._is_there = False
         self._knocking = asyncio.Lock()
-        self._pace = _Pace(endpoint.requests_per_minute)
+        self._pace = Pace(endpoint.requests_per_minute)
 
     async def __aenter__(self) -> Self:
         await self._transport.__aenter__()
@@ -116,8 +103,8 @@ class ChatClient:
     @property
     def refused(self) -> str:
         """The features that the server refuses, in words for the user; empty if none."""
-        parts = ["a JSON schema"] if self._dialect.format else []
-        if self.temperature is not None and not self._dialect.temperature:
+        parts = ["a JSON schema"] if self._dialect.formats != self._wanted.formats else []
+        if self._dialect.temperature != self.temperature:
             parts.append("a temperature (its own is used)")
         return " and ".join(parts)
 
@@ -125,18 +112,18 @@ class ChatClient:
         """Ask for one answer.
 
         Raises:
-            RequestFailed: there is none, after all retries.
+            RequestFailed: all tries failed.
             CostLimit: the budget allows no more requests.
-            InputError: the server knows neither key nor model nor address, or sends requests on to another server: no
-                further question makes sense.
-            InfraError: nothing answers at the address, or the account has no credit left.
+            InputError: the server rejects the key, the model or the address, or redirects to another server; further
+                requests would fail too.
+            InfraError: no server answers at the address, or the account has no credit left.
         """
         await self._knock()
         found = read_completion(await self._request(messages))
-        return replace(found, temperature=self.temperature if self._dialect.temperature else None)
+        return replace(found, temperature=self._dialect.temperature)
 
     async def _knock(self) -> None:
-        """Check once, before the first question, that a server listens at the address: a typo needs no retries.
+        """Check once, before the first request, that a server listens at the address: a typo needs no retries.
 
         Raises:
             InfraError: none does.
@@ -150,23 +137,23 @@ class ChatClient:
                 if error.unreachable:
                     raise InfraError(f"no server answers at {self.server} ({error})") from error
             except InputError:
-                pass  # what redirects this may still answer the question itself
-            self._is_there = True  # whatever it says to this, it is there
+                pass  # a server that redirects this may still answer the request itself
+            self._is_there = True  # any answer will do
 
     async def _request(self, messages: Sequence[Message]) -> Any:
         """Request a completion in the fullest dialect that the server accepts."""
-        dialect = self._dialect
+        dialect, asked = self._dialect, {"model": self.endpoint.model, "messages": list(messages)}
         while True:
             await self._pace.turn()
             try:
-                completion = await self._post("/chat/completions", self._arguments(messages, dialect))
+                completion = await self._post("/chat/completions", asked | dialect.arguments())
             except Refused as error:
                 if error.status not in (400, 422):
                     raise self._told(error) from error
-                poorer = self._poorer(dialect, error.complaint)
+                poorer = dialect.poorer(error.complaint)
                 if poorer is None:
-                    # Once others were answered, this question is at fault: a prompt too long, a filter of contents.
-                    too_long = _is_about_length(error.complaint)
+                    # If others were answered, this request is at fault: its prompt is too long or was filtered.
+                    too_long = is_about_length(error.complaint)
                     reached = self._answered or too_long
                     raise RequestFailed(error.message, reached=reached, too_long=too_long) from error
                 dialect = poorer
@@ -175,16 +162,16 @@ class ChatClient:
                 return completion
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Return the JSON value of an answer, None if it is not JSON, with retries; each has a place in the budget.
+        """Send a request with retries; return the JSON value of the answer, None if it is not JSON.
 
         Raises:
             Refused: the last answer was an error.
             RequestFailed: there is no answer.
             CostLimit: the budget allows no more requests.
-            InputError: the server sends requests on to another one.
+            InputError: the server redirects to another one.
         """
         size = len(json.dumps(body).encode())
-        limit = next((body[name] for name in _LIMITS if name and name in body), None)
+        limit = next((body[name] for name in LIMITS if name in body), None)
         for number in range(self.endpoint.retries + 1):
             is_last, pause = number == self.endpoint.retries, min(0.5 * 2**number, 8.0) * random.uniform(0.75, 1.0)
             place = await self.budget.turn(size, limit)
@@ -197,7 +184,7 @@ class ChatClient:
             except InputError:
                 self.budget.release(place)
                 raise
-            except BaseException:  # called off
+            except BaseException:  # cancelled
                 self.budget.lose(place)
                 raise
             else:
@@ -217,41 +204,12 @@ class ChatClient:
             await asyncio.sleep(pause)
         raise AssertionError
 
-    def _arguments(self, messages: Sequence[Message], dialect: _Dialect) -> dict[str, Any]:
-        arguments: dict[str, Any] = {"model": self.endpoint.model, "messages": list(messages)}
-        if (form := self._formats[dialect.format]) is not None:
-            arguments["response_format"] = form
-        if dialect.temperature:
-            arguments["temperature"] = self.temperature
-        if self.endpoint.max_tokens is not None and (name := _LIMITS[dialect.limit]):
-            arguments[name] = self.endpoint.max_tokens
-        return arguments
-
-    def _poorer(self, dialect: _Dialect, complaint: str) -> _Dialect | None:
-        """Return the dialect to try after a 400, None if the request itself is at fault.
-
-        Args:
-            complaint: what the server said, in lower case.
-        """
-        if _is_about_length(complaint):
-            return None
-        limited, last = self.endpoint.max_tokens is not None, len(self._formats) - 1
-        named_format = any(word in complaint for word in _FORMAT_WORDS)
-        if dialect.temperature and "temperature" in complaint:
-            return replace(dialect, temperature=False)
-        if limited and _LIMITS[dialect.limit] and any(word in complaint for word in _LIMITS if word):
-            return replace(dialect, limit=dialect.limit + 1)
-        if dialect.format < last:
-            # One that names nothing is first asked without any format: most servers that refuse one refuse both.
-            return replace(dialect, format=dialect.format + 1 if named_format else last)
-        return replace(dialect, temperature=False) if dialect.temperature else None
-
     def _told(self, error: Refused) -> Exception:
-        """Return the exception for an error that no other wording of the request fixes."""
+        """Return the exception for an error that other parameters do not fix."""
         what = {
             401: "refuses the key; set OPENAI_API_KEY",
-            403: "denies access; check OPENAI_API_KEY and what it may use",
-            404: f"knows no model {self.endpoint.model!r}, or no such address (it often ends in /v1)",
+            403: "denies access; check OPENAI_API_KEY and its permissions",
+            404: f"does not know the model {self.endpoint.model!r} or the address (it often ends in /v1)",
         }.get(error.status)
         if what:
             return InputError(f"the server {self.server} {what}: {error.message}")
@@ -271,32 +229,10 @@ class ChatClient:
         return Refused(answer.status, message, f"{get(body, 'param')} {text}".lower(), str(get(body, "code") or ""))
 
 
-def _is_about_length(complaint: str) -> bool:
-    names_limit = any(word in complaint for word in _LIMITS if word)
-    return any(word in complaint for word in _LENGTH_WORDS) and not names_limit
-
-
 def _pause(retry_after: str) -> float | None:
-    """Return the seconds that a server asks for; None if it asks for none or too many."""
+    """Read the pause in seconds that a server asks for; None if there is none, or it is too long."""
     try:
         seconds = float(retry_after)
     except ValueError:
         return None
     return seconds if 0 < seconds <= _LONGEST_PAUSE_S else None
-
-
-class _Pace:
-    """Spaces requests evenly."""
-
-    def __init__(self, per_minute: float | None) -> None:
-        self._interval = 60 / per_minute if per_minute else 0.0
-        self._next = 0.0
-
-    async def turn(self) -> None:
-        """Wait until the next request may start."""
-        if not self._interval:
-            return
-        now = asyncio.get_running_loop().time()
-        start = max(now, self._next)
-        self._next = start + self._interval
-        await asyncio.sleep(start - now)

@@ -1,4 +1,4 @@
-"""Read what a server sends as a chat completion; nothing of its form is taken for granted."""
+"""Read a server's reply as a chat completion, whatever its form."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,11 @@ REFUSED = "the model refused to answer"
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer of a server, of which nothing is taken for granted."""
+    """One reply of a server."""
 
     text: str
     problem: str = ""
-    """Why there is no text: not a completion, a refusal, a tool call, nothing. Empty if there is some."""
+    """The reason for a missing text: not a completion, a refusal, a tool call, or no content."""
     tokens: Tokens | None = None
     """Tokens of question and answer; None if the server does not report them."""
     finish_reason: str = ""
@@ -26,12 +26,12 @@ class Completion:
 
     @property
     def was_cut(self) -> bool:
-        """Whether the token limit ended it."""
+        """True if the token limit ended it."""
         return self.finish_reason == "length"
 
 
 def read_completion(completion: Any) -> Completion:
-    """Turn the JSON value of an answer into a completion, or into the reason why it is none."""
+    """Read the JSON value of a reply."""
     tokens = read_usage(get(completion, "usage"))
     choices = get(completion, "choices")
     if not isinstance(choices, list) or not choices:

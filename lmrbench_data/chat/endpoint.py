@@ -1,4 +1,4 @@
-"""Settings of everything that sends requests to a model: which model, where, how patiently, at what cost."""
+"""Settings of requests to a model: model, server, retries, limits and costs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .prices import Price, chosen_price
 
 @dataclass(frozen=True)
 class Endpoint(Settings):
-    """Which model is asked, where and how patiently."""
+    """A model at a server, and the limits of each request."""
 
     model: str = setting(help="Model name, as its server knows it.", flags=("--model", "-m"))
     base_url: str | None = setting(None, "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")
@@ -26,7 +26,7 @@ class Endpoint(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class JobSettings(Settings):
-    """Settings of work that consists of many jobs and costs money."""
+    """Settings of many jobs that cost money."""
 
     workers: int = setting(4, "Requests sent at a time.", flags=("--workers", "-w"), min=1, max=256)
     prices: Path | None = setting(
@@ -35,8 +35,7 @@ class JobSettings(Settings):
     max_cost: float | None = setting(
         None,
         "Cost limit in US dollars for all requests of the file or folder, earlier calls included; needs `prices`. It "
-        "is exceeded by less than the cost of one request. Near the limit, requests go one at a time; the larger "
-        "`max_tokens` is, the sooner.",
+        "is exceeded by less than the cost of one request: near the limit, requests go one at a time.",
         min=0,
     )
     instances: Sequence[str] = setting((), "Instances to include (default: all).", flags=("--instance", "-i"))

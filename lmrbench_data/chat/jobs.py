@@ -23,7 +23,7 @@ _Job = TypeVar("_Job")
 
 @dataclass
 class JobSummary:
-    """The outcome of one pass over the jobs that are missing."""
+    """The outcome of one pass over the missing jobs."""
 
     kept: int = 0
     """Jobs that were done before."""
@@ -31,19 +31,19 @@ class JobSummary:
     """Jobs that failed and are still missing."""
     first_error: str = ""
     stopped: str = ""
-    """Why the pass ended early, if it did."""
+    """The reason why the pass ended early; empty if it did not."""
     out_of_budget: bool = False
-    """Whether the cost limit ended it."""
+    """True if the cost limit ended it."""
     cost_usd: float | None = None
     """US dollars, earlier passes included; None if a price or a count is missing."""
     lost_usd: float = 0.0
     """US dollars that requests without an answer have cost at most, in this pass."""
-    hint: str = "run the command again to resume"
-    """How to get the results that are missing."""
+    hint: str = "re-run the command to resume"
+    """Advice on getting the missing results."""
 
     @property
     def complete(self) -> bool:
-        """Whether no job is missing."""
+        """True if all jobs are done."""
         return not (self.stopped or self.errors or self.out_of_budget)
 
     def fail(self, reason: str) -> None:
@@ -52,7 +52,7 @@ class JobSummary:
         self.first_error = self.first_error or reason
 
     def close(self, budget: Budget) -> None:
-        """Note what was lost, and why the budget ended the pass, once nothing is under way."""
+        """Note lost costs and a reached cost limit once no request is in flight."""
         self.lost_usd = budget.lost
         if self.out_of_budget:
             self.stopped, self.hint = budget.why, budget.hint
@@ -63,7 +63,7 @@ class JobFailed(Exception):
 
     @classmethod
     def because_of(cls, error: Exception) -> Self:
-        """Describe an error that nobody expected; one of this machine's disk is not called a bug.
+        """Describe an unexpected error; an OSError is not called a bug.
 
         Raises:
             LMRBenchError: it is one, which ends the pass.
@@ -76,12 +76,12 @@ class JobFailed(Exception):
 
 
 class JobPass(Generic[_Job]):
-    """One pass over the jobs that are missing; a subclass says which these are and does one.
+    """One pass over the missing jobs; a subclass lists them and does one.
 
     Args:
         client: the connection to the model, with its budget.
         workers: jobs under way at a time.
-        progress: told of each job and its label.
+        progress: receives the label of each job.
     """
 
     #: The label of a job that failed.
@@ -93,14 +93,14 @@ class JobPass(Generic[_Job]):
         self._failures = Failures()
 
     async def plan(self) -> Sequence[_Job]:
-        """Return the jobs that are missing; the client is open."""
+        """Return the missing jobs; the client is open."""
         raise NotImplementedError
 
     async def work(self, job: _Job) -> str | None:
-        """Do one job and write down its result.
+        """Do one job and record its result.
 
         Returns:
-            The label for the progress; None if the job was not begun.
+            The label for the progress; None if the job was not started.
 
         Raises:
             CostLimit: the budget allows no more requests.
@@ -111,15 +111,15 @@ class JobPass(Generic[_Job]):
 
     @property
     def is_over(self) -> bool:
-        """Whether no further job is begun."""
+        """True if no further job starts."""
         return bool(self.summary.stopped) or self.summary.out_of_budget
 
     def answered(self) -> None:
-        """Note that the server has answered: its failures no longer follow each other."""
+        """Reset the count of consecutive failures."""
         self._failures.note(failed=False)
 
     def run(self) -> None:
-        """Do the jobs that are missing; whatever ends this early, nothing is left under way."""
+        """Do the missing jobs; no request is in flight afterwards."""
         run_to_end(self._run())
         self.summary.close(self.client.budget)
         if self.client.refused:

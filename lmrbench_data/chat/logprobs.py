@@ -151,7 +151,7 @@ def _first(completion: Any) -> Any:
 
 
 def _starts(texts: Sequence[Any], offsets: Any) -> list[int]:
-    """Where tokens begin: as the server says, else one behind the other."""
+    """Return the offsets of tokens: the server's, else computed from their lengths."""
     if isinstance(offsets, list) and len(offsets) == len(texts) and all(type(item) is int for item in offsets):
         return [item - offsets[0] for item in offsets]
     starts, place = [], 0

@@ -1,4 +1,4 @@
-"""Run asynchronous work from code that is not asynchronous, such as a cell of a notebook."""
+"""Run asynchronous work from synchronous code, such as a cell of a notebook."""
 
 import asyncio
 import concurrent.futures
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def run_to_end(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, also from inside an event loop, which a notebook has."""
+    """Run to the end, even inside a running event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

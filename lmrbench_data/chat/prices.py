@@ -8,14 +8,14 @@ from typing import Any
 from ..base.errors import ArgumentError, InputError
 from ..base.strict_yaml import read_yaml
 
-#: US dollars for a million tokens; a higher price was not meant.
+#: US dollars per million tokens; a higher price is a mistake.
 _MAX_PRICE = 1e6
 _KEYS = ("input_per_mtok", "output_per_mtok")
 
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens."""
+    """US dollars per million tokens."""
 
     input_per_mtok: float
     output_per_mtok: float
@@ -29,20 +29,20 @@ def chosen_price(prices: Path | None, model: str, max_cost: float | None) -> Pri
     """Return the price of a model, if the user gives one.
 
     Raises:
-        InputError: a cost limit that is not an amount or comes without prices, or prices without this model.
+        InputError: the cost limit is not an amount or lacks prices, or the prices lack this model.
     """
     if max_cost is not None and not 0 <= max_cost < math.inf:
         raise ArgumentError("max_cost", f"{max_cost} is not a number of US dollars")
     if max_cost is not None and prices is None:
-        raise ArgumentError("max_cost", "needs prices: a YAML file of what a million tokens of each model cost")
+        raise ArgumentError("max_cost", "needs prices: a YAML file with the prices of each model")
     return read_price(prices, model) if prices else None
 
 
 def read_price(path: Path, model: str) -> Price:
-    """The price of a model.
+    """Read the price of a model.
 
     Raises:
-        InputError: no such file, a malformed price, or none for this model.
+        InputError: there is no such file, a price is malformed, or this model has none.
     """
     if not path.is_file():
         raise ArgumentError("prices", f"{path}: no such file; it maps a model to {', '.join(_KEYS)} (US dollars)")

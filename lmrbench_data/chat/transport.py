@@ -1,7 +1,7 @@
-"""Send requests to one model server and to no other: answers are bounded in bytes and time, redirects end there.
+"""Send requests to one model server and to no other; answers are bounded in bytes and time.
 
-The `openai` client sends them, once each, over connections that read within limits. Retries, dialects and costs are the
-sender's business: `client` for our own questions, the relay for agents.
+The `openai` client sends them, once each, over connections that read within limits. Retries, dialects and costs are
+left to the callers: `client` for our own requests, the relay for agents.
 """
 
 import asyncio
@@ -40,8 +40,8 @@ class HttpAnswer(NamedTuple):
 class NotAnswered(Exception):
     """A request that has no answer.
 
-    `sent` is False if the server never saw it, so that it cannot have cost anything; `unreachable` is True if nothing
-    listens at the address; `final` is True if sending it again cannot help.
+    `sent` is False if the request never reached the server and cost nothing; `unreachable` is True if nothing listens
+    at the address; `final` is True if a retry cannot help.
     """
 
     def __init__(self, message: str, *, sent: bool, unreachable: bool = False, final: bool = False) -> None:
@@ -53,8 +53,8 @@ class Transport:
     """Connections to one server; use as an asynchronous context manager.
 
     Args:
-        base_url: where it is; None for OpenAI's own.
-        key: sent to this server alone; empty for none.
+        base_url: its address; None for OpenAI's own.
+        key: sent to this server only; empty for none.
         timeout_s: seconds for one request, from the first byte sent to the last one received.
     """
 
@@ -70,7 +70,7 @@ class Transport:
             base_url=self._base,
             max_retries=0,
             timeout=self._timeout_s,
-            # Packed bytes cannot be bounded by their number, so none are asked for.
+            # A compressed answer could expand beyond any limit.
             default_headers={"Accept-Encoding": "identity"},
             http_client=_bounded_client(is_local=is_plain_and_local(self._base)),
         )
@@ -92,8 +92,8 @@ class Transport:
             timeout_s: seconds; those of the transport by default.
 
         Raises:
-            NotAnswered: there is no answer, or none that may be read.
-            InputError: the server sends requests on to another one.
+            NotAnswered: there is no answer, or it exceeds a limit.
+            InputError: the server redirects to another one.
         """
         limit = min(timeout_s or self._timeout_s, self._timeout_s)
         url = self._base + path
@@ -109,10 +109,10 @@ class Transport:
         raise NotAnswered("the server redirects in a circle", sent=False, final=True)
 
     async def _send(self, method: str, url: str, body: Mapping[str, Any] | None, limit: float) -> "httpx2.Response":
-        """One exchange; an answer that is an error is an answer, too.
+        """Send one request; an HTTP error is an answer, too.
 
         Raises:
-            NotAnswered: there is no answer, or none that may be read.
+            NotAnswered: there is no answer, or it exceeds a limit.
         """
         import httpx2
         import openai
@@ -130,10 +130,10 @@ class Transport:
             raise _not_answered(error, limit) from error
 
     def _next(self, response: "httpx2.Response", url: str) -> str:
-        """Where a redirect leads on the same server.
+        """Return the target of a redirect within the same server.
 
         Raises:
-            InputError: it leads to another one, or the request would lose its body.
+            InputError: it leads to another server, or would drop the body.
         """
         try:
             target = urllib.parse.urljoin(url, response.headers.get("Location", ""))
@@ -144,13 +144,13 @@ class Transport:
             return str(target)
         shown = one_line(target.partition("?")[0].rpartition("@")[2])[:200]
         raise InputError(
-            f"the server {self.server} redirects to {shown} (HTTP {response.status_code}); nothing was sent there: if "
+            f"the server {self.server} redirects to {shown} (HTTP {response.status_code}); nothing was sent there. If "
             "you trust that address, give it as the base URL"
         )
 
 
 def _bounded_client(*, is_local: bool) -> "httpx2.AsyncClient":
-    """An HTTP client that reads no more of an answer than it may."""
+    """Return an HTTP client that reads bounded answers only."""
     import httpx2
 
     class Bounded(httpx2.AsyncByteStream):
@@ -171,7 +171,7 @@ def _bounded_client(*, is_local: bool) -> "httpx2.AsyncClient":
     async def bound(response: httpx2.Response) -> None:
         packed = response.headers.get("Content-Encoding", "identity").strip().lower()
         if packed not in ("", "identity"):
-            raise NotAnswered(f"the answer is packed ({one_line(packed)[:40]})", sent=True, final=True)
+            raise NotAnswered(f"the answer is compressed ({one_line(packed)[:40]})", sent=True, final=True)
         size = response.headers.get("Content-Length", "")
         if size.isdecimal() and len(size) < 20 and int(size) > MAX_ANSWER_BYTES:
             raise _too_long()
@@ -195,7 +195,7 @@ def _answer(response: "httpx2.Response") -> HttpAnswer:
 
 
 def _not_answered(error: Exception, limit: float) -> NotAnswered:
-    """The reason why there is no answer, from whatever the client raised."""
+    """Return the reason for a missing answer, given the client's exception."""
     import httpx2
 
     match error:

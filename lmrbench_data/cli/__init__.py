@@ -1,6 +1,6 @@
-"""The command line, `lmrbench`: one module a group of commands; what they do lives elsewhere and is imported when used.
+"""The command line, `lmrbench`: one module per group of commands, each of which imports its code when it runs.
 
-Exit status: 0 all good; 1 the input is wrong; 2 usage; 3 the machinery failed, results are incomplete; 130 interrupted.
+Exit status: 0 success; 1 wrong input; 2 wrong usage; 3 infrastructure failure, results are incomplete; 130 interrupted.
 """
 
 import errno
@@ -31,7 +31,7 @@ from . import (
 from .options import flag_of
 from .output import flush, prepare_streams, put, say, say_what_is_logged
 
-#: Heading of the help → commands below it.
+#: Heading in the help → its commands.
 GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
     "Evaluate": {
         "run": generate.run,
@@ -53,7 +53,7 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
 
 
 class _GroupedHelp(TyperGroup):
-    """A help text that lists the commands below the headings of `GROUPS`."""
+    """A group whose help lists its commands under the headings of `GROUPS`."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one table for each heading."""
@@ -69,7 +69,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # help is shown as it is written: markup would eat `[@revision]`
+    rich_markup_mode=None,  # markup would remove `[@revision]` from the help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _commands in GROUPS.values():
@@ -98,7 +98,7 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; every foreseen error is one line on stderr."""
+    """Run the command line; print each expected error as one line on stderr."""
     from ..base.errors import ArgumentError, LMRBenchError
 
     prepare_streams()
@@ -113,8 +113,8 @@ def main() -> None:
     except LMRBenchError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:
-        # A place that cannot be read or written is the user's to fix. A disk that is full or broken is the machine's,
-        # and so is what network libraries raise, which has no number.
+        # The user fixes a path that cannot be read or written. A full or broken disk and errors of network libraries,
+        # which have no number, are infrastructure failures.
         machine = error.errno in (None, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         reason = error.strerror or str(error) or type(error).__name__
         _fail(f"{error.filename}: {reason}" if error.filename is not None else reason, 3 if machine else 1)

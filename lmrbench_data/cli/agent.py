@@ -1,4 +1,4 @@
-"""`lmrbench agent`: workspaces for agents, and predictions from what they leave in them."""
+"""`lmrbench agent`: run agents, write workspaces for them and collect their patches."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from ..generation.settings import AgentSettings
-from .options import DatasetSpec, Track, chosen_row, options
+from .options import BuildNetwork, DatasetSpec, Track, chosen_row, options
 from .output import Json, interruptible, print_json, progress_bar, put, say
 from .show_work import answers_dict, exit_status, print_answers
 
-app = typer.Typer(help="Run agents, or give them workspaces and collect patches.", no_args_is_help=True)
+app = typer.Typer(help="Run agents, write workspaces and collect patches.", no_args_is_help=True)
 
 
 @app.command()
@@ -23,7 +23,7 @@ def workspace(
 ) -> None:
     """Write a workspace with everything an agent may see.
 
-    It holds TASK.md, the paper and the masked repository as a git repository.
+    The workspace holds TASK.md, the paper and the masked repository as a git repository.
 
     Example: lmrbench agent workspace dpo-preference-loss work/dpo
     """
@@ -37,13 +37,15 @@ def workspace(
     if as_json:
         print_json({"instance_id": instance, "track": track, "folder": str(folder)})
     else:
-        put(f"{folder}: TASK.md says what is asked; `lmrbench agent collect {folder} --model NAME` takes the answer")
+        put(
+            f"{folder}: TASK.md states the task; collect the answer with `lmrbench agent collect {folder} --model NAME`"
+        )
 
 
 @app.command()
 @options(AgentSettings)
 def run(settings: AgentSettings, as_json: Json = False) -> None:
-    """Run an agent on each instance and keep its changes.
+    """Run an agent on each instance and save its changes.
 
     The agent works in a container without a network; its changes become predictions.
 
@@ -64,7 +66,7 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
     if as_json:
         print_json(answers_dict(answers, summary))
     else:
-        print_answers(summary, "rows", [("done now", summary.done), ("nothing changed", summary.unchanged)])
+        print_answers(summary, "rows", [("done now", summary.done), ("no changes", summary.unchanged)])
         if summary.done or summary.kept:
             put(f"predictions: {answers}; evaluate them with `lmrbench evaluate {answers}`")
     if status := exit_status(summary, "row", kept):
@@ -73,27 +75,22 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
 
 @app.command()
 def image(
-    agent: Annotated[str, typer.Argument(help="openhands.", metavar="AGENT")],
+    agent: Annotated[str, typer.Argument(help="Agent: openhands.", metavar="AGENT")],
     dataset: DatasetSpec = "embedded",
-    network: Annotated[str | None, typer.Option(help="Network of build steps, for example host.")] = None,
+    network: BuildNetwork = None,
     as_json: Json = False,
 ) -> None:
     """Build the image of an agent that runs in the container.
 
-    It is the image of the tasks with the agent installed.
+    Installs the agent on the image of the tasks.
 
     Example: lmrbench agent image openhands
     """
-    from lmrbench_evaluate.sandbox.docker_client import connect
-
-    from ..generation.agents.agent_image import agent_image, build_agent_image
+    from ..generation.agents.agent_image import build_agent_images
     from ..loader import load_rows
 
-    images = [agent_image(agent, base) for base in sorted({row["docker_image"] for row in load_rows(dataset)})]
-    api, built = connect(), {}
-    for item in images:
-        say(f"building {item.tag}: about {item.disk_mb / 1000:.1f} GB of disk beside {item.base}")
-        built[item.tag] = build_agent_image(api, agent, item.base, network=network)
+    bases = sorted({row["docker_image"] for row in load_rows(dataset)})
+    built = build_agent_images(agent, bases, network=network, tell=say)
     if as_json:
         print_json(built)
     else:
@@ -104,22 +101,24 @@ def image(
 @app.command()
 def collect(
     folders: Annotated[list[Path], typer.Argument(help="Workspaces.", metavar="DIR...")],
-    model: Annotated[str, typer.Option("--model", "-m", help="Name of the agent, as reports show it.")],
+    model: Annotated[str, typer.Option("--model", "-m", help="Name of the agent in reports.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="File of predictions; rows are added to it.")] = Path(
         "predictions.jsonl"
     ),
-    setting: Annotated[str, typer.Option("--setting", help="How the answers were made.")] = "agent",
-    sample: Annotated[int, typer.Option("--sample", min=0, help="Number of the first row of each instance.")] = 0,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace rows that the file has already.")] = False,
+    setting: Annotated[str, typer.Option("--setting", help="Setting to record in the rows.")] = "agent",
+    sample: Annotated[
+        int, typer.Option("--sample", min=0, help="Sample number of the first row of each instance.")
+    ] = 0,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace rows that are already in the file.")] = False,
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
 ) -> None:
     """Turn changes in workspaces into predictions.
 
-    Each workspace gives one row.
+    Each workspace becomes one row.
 
-    Several workspaces of an instance become samples 0, 1, ... A row that the file has already is refused: --replace
-    puts the new answer in its place, --sample 1 keeps both.
+    Several workspaces of an instance become samples 0, 1, ... A row that is already in the file is an error: --replace
+    replaces it, --sample 1 keeps both.
 
     Example: lmrbench agent collect work/* --model my-agent --out predictions.jsonl
     """
@@ -133,7 +132,7 @@ def collect(
         if facts.get("left_out"):
             say(f"{folder}: left out: {', '.join(facts['left_out'])}")
         if not row["model_patch"]:
-            say(f"{folder}: {facts.get('problem', 'nothing was changed')}; the row counts as malformed")
+            say(f"{folder}: {facts.get('problem', 'no changes')}; the row counts as malformed")
     replaced = add_rows(out, found, replace=replace)
     if as_json:
         empty = sum(not row["model_patch"] for row in found)

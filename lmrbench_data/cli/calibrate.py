@@ -1,4 +1,4 @@
-"""`lmrbench calibrate`: how far a judge is right where it is known what is right, by people or on variants."""
+"""`lmrbench calibrate`: compare a judge with human labels or with variants of known quality."""
 
 import re
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ import typer
 from lmrbench_evaluate.judge.settings import JudgeSettings
 
 from ..base.settings import setting
-from .options import BenchmarkFolder, MovedDataset, options
+from .options import BenchmarkFolder, JudgeModel, MovedDataset, options
 from .output import Json, interruptible, print_json, print_table, progress_bar, put, say
 from .show_judging import judging_status, print_votes
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.reports.calibration import Calibration
 
-app = typer.Typer(no_args_is_help=True, help="Compare a judge with people or with known variants.")
+app = typer.Typer(no_args_is_help=True, help="Compare a judge with human labels or known variants.")
 
 RunsOfJudge = Annotated[
     list[Path] | None, typer.Option("--run", help="Run of this judge whose report shows the result (repeatable).")
@@ -27,19 +27,17 @@ RunsOfJudge = Annotated[
 
 @app.command()
 def labels(
-    file: Annotated[Path, typer.Argument(help="People's labels (.csv, .jsonl).", metavar="FILE")],
-    runs: Annotated[list[Path], typer.Argument(help="Run folders that a judge has judged.", metavar="RUN...")],
-    judge_model: Annotated[
-        str | None, typer.Option("--judge-model", help="Which judge, if there are several; the last one by default.")
-    ] = None,
+    file: Annotated[Path, typer.Argument(help="Human labels (.csv, .jsonl).", metavar="FILE")],
+    runs: Annotated[list[Path], typer.Argument(help="Judged run folders.", metavar="RUN...")],
+    judge_model: JudgeModel = None,
     dataset: MovedDataset = None,
     as_json: Json = False,
 ) -> None:
-    """Compare a judge with people's labels.
+    """Compare a judge with human labels.
 
-    Show agreement, kappa, confusion, and bias by length and by similarity.
+    Shows agreement, kappa, confusion, and bias by length and by similarity.
 
-    Nobody is asked anything. The reports of the runs show the result beside the judge's scores.
+    Sends no requests. The reports of the runs show the result beside the judge's scores.
 
     Example: lmrbench calibrate labels labels.csv runs/mine
     """
@@ -66,19 +64,18 @@ def labels(
 def variants(
     settings: JudgeSettings,
     track: Annotated[
-        str, typer.Option("--track", help="Track to judge variants in: 'paper', or 'contract', which binds them.")
+        str, typer.Option("--track", help="Track in which to judge the variants: paper or contract.")
     ] = "paper",
     runs: RunsOfJudge = None,
-    each: Annotated[
-        int | None, typer.Option("--each", min=1, help="Limit per kind and instance, for a quick look.")
-    ] = None,
+    each: Annotated[int | None, typer.Option("--each", min=1, help="Limit of variants per kind and instance.")] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
     """Compare a judge with variants whose quality is known.
 
-    Valid ones are CC, wrong ones LC or LI. Plain and careless ones have the method and may have faults of detail: CC or
-    LC. In the contract track careless ones are LC or LI, and plain ones are left out. Re-run the command to resume.
+    Valid variants count as CC, wrong ones as LC or LI. Plain and careless variants implement the method and may have
+    errors of detail, so they count as CC or LC. In the contract track, careless variants count as LC or LI, and plain
+    ones are left out. Re-run the command to resume.
 
     Example: lmrbench calibrate variants --model gpt-5 --each 2 --run runs/mine
     """
@@ -100,7 +97,7 @@ def variants(
         progress_bar("judging", shown=not as_json) as progress,
     ):
         calibration, summary = calibrate_on_variants(settings, found, build_rows(tasks), progress)
-    # Half a calibration may be shown, but no report should rest on it.
+    # A report shows complete calibrations only.
     _show(calibration, [settings.run, *(runs or ())] if summary.complete else [], as_json)
     if not as_json:
         print_votes(summary)
@@ -109,7 +106,7 @@ def variants(
 
 
 def _show(calibration: "Calibration", folders: Sequence[Path], as_json: bool) -> None:
-    """Print a calibration and keep it in folders, whose reports are written anew if they are runs'."""
+    """Print a calibration and save it in folders; rewrite the reports of those that are runs."""
     from lmrbench_evaluate.reports.calibration_file import FILE, judge_of, keep
     from lmrbench_evaluate.reports.calibration_tables import all_tables
 
@@ -120,7 +117,7 @@ def _show(calibration: "Calibration", folders: Sequence[Path], as_json: bool) ->
         if (run := api.Run(folder)).exists:
             api.write_report(run)
             if judge_of(folder) != calibration.judge:
-                say(f"{folder}: another judge, server or prompt judged it last, so its report does not show this")
+                say(f"{folder}: its report does not show this; another judge, server or prompt was used last")
     if as_json:
         print_json(calibration.as_dict())
         return
@@ -128,11 +125,9 @@ def _show(calibration: "Calibration", folders: Sequence[Path], as_json: bool) ->
     put(f"{judge.model} (prompt {judge.prompt_version}) on {len(calibration.rated)} answers: {calibration.source}")
     for title, (header, rows) in all_tables(calibration):
         print_table(header, rows, title=title)
-    put(
-        "gamma: of two answers that deserve the same and got another category, how much more often the one with more of"
-    )
-    put("it got the better one, from -1 to 1; p by permutation. Intervals of kappa: bootstrap over instances.")
+    put("gamma, from -1 to 1: among answers of equal quality with different categories, how much more often the longer")
+    put("or more similar one got the better category; p by permutation. Intervals of kappa: bootstrap over instances.")
     for reason, count in sorted(calibration.left_out.items()):
         put(f"left out: {count} ({reason})")
     if folders:
-        put(f"kept in: {', '.join(str(folder / FILE) for folder in folders)}")
+        put(f"saved in: {', '.join(str(folder / FILE) for folder in folders)}")

@@ -1,35 +1,27 @@
-"""`lmrbench dataset`: begin a benchmark, record references, check tasks; build, compare and publish datasets."""
+"""`lmrbench dataset`: start a benchmark, record references, check tasks; build, compare and publish datasets."""
 
 import itertools
-from collections import Counter
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from .options import BenchmarkFolder, tasks_and_drafts
-from .output import Json, Workers, print_json, print_table, progress_bar, put, say
-
-if TYPE_CHECKING:
-    from lmrbench_evaluate.checks.trials import Finding
+from .options import BenchmarkFolder, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
+from .output import Json, print_json, print_table, progress_bar, put, say
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
-
-Sandbox = Annotated[str, typer.Option("--sandbox", help="Where references run: auto, docker or local.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")]
 
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(help="A new folder, or one without a benchmark.")],
-    title: Annotated[str, typer.Option("--title", help="As readers know the benchmark; on top of its card.")],
-    name: Annotated[str, typer.Option("--name", help="Of the dataset; by default the folder's name.")] = "",
+    folder: Annotated[Path, typer.Argument(help="Folder without a benchmark; created if missing.")],
+    title: Annotated[str, typer.Option("--title", help="Title of the benchmark, shown on its card.")],
+    name: Annotated[str, typer.Option("--name", help="Dataset name (default: the folder's name).")] = "",
     as_json: Json = False,
 ) -> None:
     """Start a benchmark of your own.
 
-    Write benchmark.yaml and the environments that run its tasks.
+    Writes benchmark.yaml and the environments that run its tasks.
 
     Example: lmrbench dataset init tasks --title "My Bench" --name my-bench
     """
@@ -46,25 +38,24 @@ def init(
 @app.command()
 def build(
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write; by default the benchmark's name.")
+        Path | None, typer.Option("--out", "-o", help="Folder to write (default: the benchmark's name).")
     ] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
     """Build a dataset folder for `load_dataset`.
 
-    Nothing is run: the expected outputs are those that `lmrbench dataset record` has put beside each task. A draft (a
-    task with a TODO in it that was never recorded) is left out with a warning; any other task that is not in order
-    stops the build.
+    No code is run: expected outputs are read from the recordings that `lmrbench dataset record` writes beside each
+    task. Drafts (tasks with a TODO and no recording) are left out with a warning; any other malformed task stops the
+    build.
 
     Example: lmrbench dataset build --out lmr-bench
     """
-    from lmrbench_evaluate.checks.proved import unproved
+    from lmrbench_evaluate.checks.proved import unproved_rows
 
     from ..base.paths import benchmark_folder, benchmark_option
     from ..base.text import counted
     from ..dataset.build import build_rows, write_dataset
-    from ..dataset.proofs import unchecked
     from ..loader import recordings_sha256
     from ..tasks.manifest import load_benchmark
 
@@ -73,40 +64,31 @@ def build(
     with progress_bar("building", shown=not as_json) as progress:
         rows = build_rows(tasks, progress)
     sha256, recordings = write_dataset(rows, out, facts), recordings_sha256(rows)
-    missing = set(unchecked(rows))
-    open_ = [instance for instance in (unproved(tasks) if missing else ()) if instance in missing]
+    unproved = unproved_rows(rows, tasks)
     if as_json:
-        print_json(
-            {
-                "folder": str(out),
-                "rows": len(rows),
-                "sha256": sha256,
-                "recordings": recordings,
-                "drafts": drafts,
-                "unproved": open_,
-            }
-        )
+        hashes = {"sha256": sha256, "recordings": recordings}
+        print_json({"folder": str(out), "rows": len(rows), **hashes, "drafts": drafts, "unproved": unproved})
     else:
         put(f"{out}: {counted(len(rows), 'row')}, content {sha256[:12]}, recordings {recordings[:12]}")
         put(f"load it with load_dataset({str(out)!r}, split='test')")
-    if open_:
+    if unproved:
         option = benchmark_option(benchmark or benchmark_folder())
-        shown = ", ".join(open_[:3]) + (f" and {len(open_) - 3} more" if len(open_) > 3 else "")
+        shown = ", ".join(unproved[:3]) + (f" and {len(unproved) - 3} more" if len(unproved) > 3 else "")
         say(f"not proved in Docker: {shown}; run `lmrbench dataset check{option} --sandbox docker`")
 
 
 @app.command()
 def record(
-    names: Names = None,
+    names: TaskNames = None,
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
-    force: Annotated[bool, typer.Option("--force", help="Run every reference, and replace what still agrees.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also record tasks that have not changed.")] = False,
     as_json: Json = False,
 ) -> None:
     """Record the expected outputs of changed tasks.
 
-    References run, and the outputs of their cases are written beside the task, to be committed.
+    Runs the references and writes the outputs of their cases beside the task; commit these files.
 
     Example: lmrbench dataset record dpo-preference-loss --sandbox docker
     """
@@ -130,56 +112,53 @@ def record(
 
 @app.command()
 def check(
-    names: Names = None,
+    names: TaskNames = None,
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
-    mutants: Annotated[bool, typer.Option("--mutants", help="Also try small mutations of each reference.")] = False,
+    mutants: Annotated[bool, typer.Option("--mutants", help="Also check small mutations of each reference.")] = False,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="Only try golden, masked and one variant of each kind: a look that proves nothing."
-        ),
+        typer.Option("--quick", help="Only check golden, masked and one variant of each kind; proves nothing."),
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show each finding and its reason.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Also check what was checked before as it is now.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show all findings, good ones included.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also check unchanged tasks that have passed before.")] = False,
     demos: Annotated[
         bool, typer.Option("--demos", help="Only run each repository's demo command and smoke tests.")
     ] = False,
     lock: Annotated[
-        bool, typer.Option("--lock", help="Note in proved.json what was proved, so that `make test` need not.")
+        bool, typer.Option("--lock", help="Record proved tasks in proved.json; `make test` then skips them.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Prove that tasks are sound.
 
-    Golden files pass, masked ones do not, and variants get the verdicts that they should.
+    Golden files must pass, masked files must fail, and variants must get the verdicts of their kind.
 
-    Valid variants pass every case, plain ones every core case; careless ones break the contract only, and wrong ones
-    fail a core case. No trivial answer may pass a core case (constants, means, another order of the expected values,
-    another seed's output). The demo command and the smoke tests of each repository have to work, too. Re-run the
-    command to resume a check that was stopped: it leaves out what passed and has not changed. `--quick` is for a look
-    while you work: it says what it did not try, and records nothing as proved.
+    Valid variants must pass every case, plain ones every core case; careless ones must break only the contract, and
+    wrong ones must fail a core case. No trivial answer may pass a core case (constants, means, the expected values in
+    another order, the output of another seed). The demo command and the smoke tests of each repository must succeed.
+    Re-run the command to resume: unchanged tasks that passed are skipped. --quick is for use while you edit a task: it
+    lists what it skipped and records no proof.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
     from lmrbench_evaluate.checks.check import check_repositories, check_tasks
-    from lmrbench_evaluate.checks.proved import write_proofs
-    from lmrbench_evaluate.checks.trials import UNTRIED
+    from lmrbench_evaluate.checks.check_table import check_table, untried
+    from lmrbench_evaluate.checks.proved import sound_tasks, write_proofs
     from lmrbench_evaluate.sandbox import open_sandbox
 
     from ..base.errors import ArgumentError
     from ..base.paths import benchmark_folder
-    from ..base.text import counted
 
     tasks, _ = tasks_and_drafts(names, benchmark)
     if lock and sandbox != "docker":
         raise ArgumentError("lock", "only a check in Docker proves a task; add --sandbox docker")
     if lock and demos:
-        raise ArgumentError("lock", "demos alone prove no task; leave out --demos")
+        raise ArgumentError("lock", "demos alone do not prove a task; leave out --demos")
     if quick and (lock or demos or mutants):
         other = "lock" if lock else "demos" if demos else "mutants"
-        raise ArgumentError("quick", f"a quick look proves nothing and tries little; leave out --quick or --{other}")
+        raise ArgumentError("quick", f"a quick check proves nothing; leave out --quick or --{other}")
     total, done = sum(len(task.implementations) for task in tasks), itertools.count(1)
 
     def tell(instance: str, line: str) -> None:
@@ -208,58 +187,26 @@ def check(
             if verbose or not finding.ok:
                 mark = "ok " if finding.ok else "BAD"
                 put(f"{mark} {finding.instance_id}  {finding.name}  {finding.telling_status}  {finding.message}")
-        _print_counts(findings, mutants)
-    untried = [finding for finding in findings if finding.name == UNTRIED]
-    if untried:
-        left = sum(len(finding.facts["untried"]) for finding in untried)
-        what = f"{counted(left, 'variant')} of {counted(len(untried), 'instance')}, repetitions, demos and smoke tests"
-        say(f"a quick look, no proof: not tried were {what}; leave out --quick to prove")
-    bad = {finding.instance_id for finding in findings if not finding.ok}
+        print_table(*check_table(findings, mutants))
+    if skipped := untried(findings):
+        say(f"quick check, not a proof: skipped {skipped}; leave out --quick to prove")
     if lock:
-        proved = [
-            task
-            for task in tasks
-            if bad.isdisjoint({f"{task.name}/repo", *(item.instance_id for item in task.implementations)})
-        ]
-        say(f"written: {write_proofs(proved, benchmark or benchmark_folder())}")
-    if bad:
+        say(f"written: {write_proofs(sound_tasks(tasks, findings), benchmark or benchmark_folder())}")
+    if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
-
-
-def _print_counts(findings: "list[Finding]", mutants: bool) -> None:
-    """A line for each instance: how many of its cases vary with the seed, how many mutants they notice."""
-    rows = []
-    for instance, group in groupby(findings, key=lambda finding: finding.instance_id):
-        found = list(group)
-        kinds = Counter((finding.name.partition("/")[0], finding.ok) for finding in found)
-        score = f"{kinds['mutant', True]} / {kinds['mutant', True] + kinds['mutant', False]}"
-        by_core = sum(item.name.startswith("mutant/") and item.facts.get("noticed_by") == "core" for item in found)
-        probes = sum(finding.is_probe for finding in found)
-        row = [instance, str(probes), str(sum(not finding.ok for finding in found)), _vary(found)]
-        rows.append([*row, score, str(by_core), str(kinds["equivalent", True])] if mutants else row)
-    headings = ("instance", "probes", "bad", "vary")
-    print_table((*headings, "mutants noticed", "by core cases", "equivalent") if mutants else headings, rows)
-
-
-def _vary(findings: "list[Finding]") -> str:
-    """How many cases of an instance vary with the seed; empty if its recording cannot be read."""
-    facts = next((finding.facts for finding in findings if "varying_cases" in finding.facts), None)
-    if facts is None:
-        return ""
-    varying, constant = len(facts["varying_cases"]), len(facts["constant_cases"])
-    return f"{varying} / {varying + constant}"
 
 
 @app.command()
 def diff(
     old: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
-    new: Annotated[str, typer.Argument(help="The same.")],
+    new: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
     as_json: Json = False,
 ) -> None:
-    """Show which rows differ between two builds, and where.
+    """Show the differences between two builds, row by row.
 
     Example: lmrbench dataset diff org/lmr-bench@v0.1.0 embedded
     """
+    from ..base.text import counted
     from ..dataset.diff import diff_rows
     from ..loader import load_rows
 
@@ -272,33 +219,35 @@ def diff(
         if change.detail:
             put("\n".join(f"    {line}" for line in change.detail.splitlines()))
     rows = len({change.instance_id for change in changes})
-    put(f"{rows} rows differ" if rows else "no difference")
+    put(counted(rows, "row differs", "rows differ") if rows else "no differences")
 
 
 @app.command()
 def push(
     repo: Annotated[str, typer.Argument(help="Dataset repository on the Hub, org/name.")],
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="What `dataset build` has written; by default its name.")
+        Path | None, typer.Option("--folder", help="Output of `dataset build` (default: the benchmark's name).")
     ] = None,
     benchmark: BenchmarkFolder = None,
-    private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, change nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Create the repository as private.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes without pushing.")] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Publish a build on the Hub.
 
-    Card, rows, eval.yaml and loader.py go into one commit, with a tag that never moves.
+    Pushes card, rows, eval.yaml and loader.py in one commit, with a tag that never moves.
 
-    Refuses what `dataset check` has not proved in Docker, on this machine or as proved.json notes, what is not exactly
-    what this version builds, and what would overwrite a newer version. The token: HF_TOKEN, or `hf auth login`.
+    Refuses a build with tasks that `dataset check` has not proved in Docker (here or in proved.json), a build that
+    differs from what this version builds, and one that would overwrite a newer version. Log in with HF_TOKEN or
+    `hf auth login`.
 
     Example: lmrbench dataset push org/lmr-bench --dry-run
     """
     from lmrbench_evaluate.checks.proved import proved_contents
 
     from ..base.hub_client import open_hub
+    from ..base.text import counted
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out
     from ..tasks.manifest import load_benchmark
@@ -312,7 +261,7 @@ def push(
         lambda: proved_contents(tasks_and_drafts(None, benchmark)[0]),
     )
     facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": plan.rows, "removed": plan.removed}
-    changes = [
+    facts["changes"] = [
         {"instance_id": item.instance_id, "column": item.column, "summary": item.summary} for item in plan.changes
     ]
     if not as_json:
@@ -320,18 +269,17 @@ def push(
             put(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
         for name in plan.removed:
             put(f"{name}: removed from the repository")
-        state = (
-            "is there already" if plan.done else f"{len({c.instance_id for c in plan.changes})} rows differ from main"
-        )
+        changed = len({change.instance_id for change in plan.changes})
+        state = "already published" if plan.done else f"{counted(changed, 'row differs', 'rows differ')} from main"
         put(f"{repo} {plan.tag}: {plan.rows} rows, content {plan.sha256[:12]}; {state}")
     if dry_run or plan.done:
         if as_json:
-            print_json({**facts, "changes": changes, "pushed": False, "done": plan.done})
+            print_json({**facts, "pushed": False, "done": plan.done})
         return
     if not (yes or as_json):
         typer.confirm(f"Push to {repo} and tag it {plan.tag}? The tag can never move.", abort=True, err=True)
     sha = carry_out(api, plan, private=private)
     if as_json:
-        print_json({**facts, "changes": changes, "pushed": True, "commit": sha})
+        print_json({**facts, "pushed": True, "commit": sha})
     else:
         put(f"pushed: {repo}@{plan.tag} ({sha[:12]}); load_dataset({repo!r}, revision={plan.tag!r}, split='test')")

@@ -1,4 +1,4 @@
-"""`lmrbench evaluate`: from prediction rows to verdicts and a report."""
+"""`lmrbench evaluate`: test predictions and write a report."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +9,7 @@ from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.runs.settings import RunSettings
 
 from ..chat.endpoint import Endpoint
-from .options import options
+from .options import Sandbox, option_of, options
 from .output import Json, interruptible, print_json, progress_bar
 from .show_judging import judging_dict, judging_status, print_judging
 from .show_report import print_files, print_report, run_status
@@ -25,32 +25,26 @@ def evaluate(
     predictions: Annotated[
         str,
         typer.Argument(
-            help="File (.jsonl, .json, .parquet), folder of save_to_disk, org/name[@revision] on the Hub, - for "
-            "JSON lines on stdin, gold or masked."
+            help="File (.jsonl, .json, .parquet), save_to_disk folder, Hub dataset (org/name[@revision]), - for JSON "
+            "lines on stdin, or gold or masked."
         ),
     ],
     settings: RunSettings,
     columns: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="THEIRS=OURS", help="Rename a column, as in completion=function (repeatable)."),
+        typer.Option("--map", metavar="THEIRS=OURS", help="Rename a column, such as completion=function (repeatable)."),
     ] = None,
-    sandbox: Annotated[
-        str, typer.Option("--sandbox", help="auto, docker, local, or package.module:name of your own.")
-    ] = "auto",
+    sandbox: Sandbox = "auto",
     judge: Annotated[
-        str | None, typer.Option("--judge", help="Model that judges the answers afterwards; see `lmrbench judge`.")
+        str | None, typer.Option("--judge", help="Also judge the answers with this model; see `lmrbench judge`.")
     ] = None,
-    judge_base_url: Annotated[
-        str | None,
-        typer.Option("--judge-base-url", help="Its OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI)."),
-    ] = None,
+    judge_base_url: Annotated[str | None, option_of(Endpoint, "base_url", flags=("--judge-base-url",))] = None,
     as_json: Json = False,
 ) -> None:
     """Evaluate predictions: run their tests and write a report.
 
-    Each repository is rebuilt and its tests run in a sandbox; outputs are compared outside it.
-
-    Re-run the command to resume.
+    Rebuilds each repository and runs its tests in a sandbox; outputs are compared outside it. Re-run the command to
+    resume.
 
     Example: lmrbench evaluate predictions.jsonl --out runs/mine --workers 4
     """
@@ -63,7 +57,7 @@ def evaluate(
         from ..chat.address import address_and_key
 
         try:
-            address_and_key(judge_base_url)  # said now, not after an hour of tests
+            address_and_key(judge_base_url)  # before an hour of tests
         except ArgumentError as error:
             raise ArgumentError(f"judge_{error.argument}", error.problem) from error
     settings = replace(settings, map=parse_columns(columns or ()))
@@ -88,7 +82,7 @@ def evaluate(
 
 
 def _judge(settings: JudgeSettings, quiet: bool) -> "JudgeSummary | LMRBenchError":
-    """Judge a run; a judge that fails does not take the report of the evaluation away."""
+    """Judge a run; return the error of a judge that fails, so that the report is still printed."""
     from .. import api
     from ..base.errors import LMRBenchError
 

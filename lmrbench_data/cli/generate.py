@@ -1,4 +1,4 @@
-"""`lmrbench generate` and `lmrbench run`: ask a model for answers, alone or followed by evaluation and report."""
+"""`lmrbench generate` and `lmrbench run`: sample answers from a model; `run` also evaluates them."""
 
 import re
 from dataclasses import replace
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lmrbench_evaluate.runs.settings import RunSettings
+
 from ..base.settings import setting
 from ..generation.settings import PromptSettings, SamplingSettings
-from .options import chosen_row, options
+from .options import Sandbox, chosen_row, option_of, options
 from .output import Json, interruptible, print_json, progress_bar, put, say
 from .show_report import print_files, print_report, run_status
 from .show_work import answers_dict, exit_status, print_answers
@@ -34,7 +36,7 @@ def generate(context: typer.Context, settings: SamplingSettings, as_json: Json =
     if context.invoked_subcommand:
         return
     if not settings.endpoint.model:
-        raise ArgumentError("model", "is missing: the model's name, as its server knows it")
+        raise ArgumentError("model", "is missing")
     summary = _sample(settings, as_json)
     if as_json:
         print_json(answers_dict(settings.out, summary))
@@ -51,9 +53,9 @@ def prompt(
     settings: PromptSettings,
     as_json: Json = False,
 ) -> None:
-    """Show the prompt for an instance; send nothing.
+    """Show the prompt for an instance without sending it.
 
-    The estimated length in tokens goes to stderr.
+    Prints the estimated length in tokens on stderr.
 
     Example: lmrbench generate prompt dpo-preference-loss --setting full-repo
     """
@@ -84,15 +86,13 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK).")
     ] = None,
-    sandbox_workers: Annotated[
-        int, typer.Option("--sandbox-workers", min=1, max=256, help="Sandboxes that run tests at a time.")
-    ] = 2,
-    sandbox: Annotated[str, typer.Option("--sandbox", help="Where answers run: auto, docker or local.")] = "auto",
+    sandbox_workers: Annotated[int, option_of(RunSettings, "workers", flags=("--sandbox-workers",))] = 2,
+    sandbox: Sandbox = "auto",
     as_json: Json = False,
 ) -> None:
     """Sample answers from a model, test them and print a report.
 
-    Re-run the command to resume. The answers are in RUN.jsonl beside the run folder.
+    Re-run the command to resume. Answers are in RUN.jsonl beside the run folder.
 
     Example: lmrbench run --model gpt-5 --setting standard --track paper
     """
@@ -125,7 +125,7 @@ def run(
 
 
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
-    """Ask for the answers that are missing; print how many there are."""
+    """Sample the missing answers; print how many there are."""
     from .. import api
 
     kept = f"answers so far are in {settings.out}"

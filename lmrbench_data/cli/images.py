@@ -1,23 +1,22 @@
-"""`lmrbench images`: the environments' images."""
+"""`lmrbench images`: the Docker images of the environments."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .options import BenchmarkFolder
+from .options import BenchmarkFolder, BuildNetwork
 from .output import Json, print_json, print_table, put, say
 
-app = typer.Typer(help="List, build and push the environments' images.", no_args_is_help=True)
+app = typer.Typer(help="List, build and push the Docker images of environments.", no_args_is_help=True)
 
-Names = Annotated[list[str] | None, typer.Argument(help="Environments; all by default.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Environments (default: all).")]
 
 
 @app.command("list")
 def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """List the environments and their images.
 
-    Show content-hashed tags, sizes and whether the image is present.
+    Shows the content-hashed tag, the size on disk and whether the image is present.
 
     Example: lmrbench images list
     """
@@ -54,20 +53,24 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
 @app.command()
 def build(
     names: Names = None,
-    network: Annotated[str | None, typer.Option(help="Network of build steps, for example host.")] = None,
-    build_arg: Annotated[list[str] | None, typer.Option("--build-arg", metavar="NAME=VALUE")] = None,
+    network: BuildNetwork = None,
+    build_arg: Annotated[
+        list[str] | None,
+        typer.Option("--build-arg", metavar="NAME=VALUE", help="Build argument of the Dockerfiles (repeatable)."),
+    ] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
     """Build the images of environments.
 
-    Use the installed environments, or those of a benchmark of your own.
+    Builds the installed environments, or those of --benchmark.
 
     Example: lmrbench images build torch-cpu
     """
     from lmrbench_evaluate.sandbox.images import build_image
 
     from ..base.errors import InputError
+    from ..tasks.environments import choose_environments
 
     arguments = {}
     for item in build_arg or ():
@@ -77,7 +80,7 @@ def build(
         arguments[name] = value
     built = {}
     api = _connect()
-    for environment in _chosen(names, benchmark):
+    for environment in choose_environments(names or (), benchmark):
         say(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
         built[environment.tag] = build_image(api, environment, network=network, arguments=arguments)
     _report(built, as_json)
@@ -91,18 +94,10 @@ def push(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json =
     """
     from lmrbench_evaluate.sandbox.images import push_image
 
-    api = _connect()
-    _report({environment.tag: push_image(api, environment.tag) for environment in _chosen(names, benchmark)}, as_json)
+    from ..tasks.environments import choose_environments
 
-
-def _chosen(names: list[str] | None, benchmark: Path | None) -> list[Any]:
-    from ..base.errors import InputError
-    from ..tasks.environments import load_environments
-
-    known = load_environments(benchmark)
-    if unknown := set(names or ()) - known.keys():
-        raise InputError(f"unknown environment {', '.join(sorted(unknown))}; known: {', '.join(known)}")
-    return [known[name] for name in names or known]
+    api, chosen = _connect(), choose_environments(names or (), benchmark)
+    _report({environment.tag: push_image(api, environment.tag) for environment in chosen}, as_json)
 
 
 def _connect() -> Any:

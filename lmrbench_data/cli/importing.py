@@ -1,4 +1,4 @@
-"""`lmrbench import`: other people's results, in our formats."""
+"""`lmrbench import`: results from elsewhere in our formats."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Import results from elsewhere.")
 
-#: So many problems are printed without `--all`.
+#: Problems printed without `--all`.
 MAX_SHOWN = 40
 
 
 @app.command("lmr-bench-original")
 def original(
     clone: Annotated[Path, typer.Argument(help="Clone of the original repository.", metavar="DIR")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; an earlier import there is renewed.")],
-    show_all: Annotated[bool, typer.Option("--all", help="Print every problem, not the first ones only.")] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; an earlier import is updated.")],
+    show_all: Annotated[bool, typer.Option("--all", help="Print all problems instead of the first 40.")] = False,
     as_json: Json = False,
 ) -> None:
     """Import the results of the original LMR-Bench release.
 
-    These are results, people's labels, and agents' sessions and answers.
+    Imports test results, human labels, and the sessions and answers of agents.
 
-    Results become run folders that `lmrbench report` reads: imported, never official, never in one table with runs on
-    our tasks. The agents' answers are rebuilt from the edits in their sessions, so that judges and analyses can read
-    them; those whose function has our interface can be evaluated, too (OUT/evaluable.jsonl). What is missing or wrong
-    in the clone is listed for each task, here and in import.json.
+    Results become run folders for `lmrbench report`; they are marked as imported, are never official, and never share a
+    table with runs on our tasks. Answers of agents are rebuilt from the edits in their sessions, so that judges and
+    analyses can read them. Answers whose function has our interface are also written to OUT/evaluable.jsonl, which
+    `lmrbench evaluate` accepts. Problems in the clone are listed by task, here and in import.json.
 
     Example: lmrbench import lmr-bench-original LMR-Bench --out original
     """
@@ -66,23 +66,24 @@ def _print(summary: "ImportSummary", show_all: bool) -> None:
     print_table(header, cells, title="Imported")
     if summary.problems:
         shown = summary.problems if show_all else summary.problems[:MAX_SHOWN]
-        put("What is missing or wrong")
-        print_lines(("about", "what", "where"), [[item.subject or "-", item.message, item.where] for item in shown])
+        put("Problems")
+        print_lines(
+            ("subject", "problem", "where"), [[item.subject or "-", item.message, item.where] for item in shown]
+        )
         if more := len(summary.problems) - len(shown):
-            put(f"{counted(more, 'more is', 'more are')} in {summary.out}/import.json; --all prints them")
+            put(f"{counted(more, 'more problem')} in {summary.out}/import.json; --all prints all")
     put("")
     put(f"{counted(len(summary.runs), 'run')} in {summary.out}/runs: imported, not official")
     if summary.labels:
-        put(f"{counted(summary.labels, 'label')} of people in {summary.out}/annotations.jsonl")
+        put(f"{counted(summary.labels, 'human label')} in {summary.out}/annotations.jsonl")
     if summary.sessions or summary.sessions_not_counted:
-        others = counted(summary.sessions_not_counted, "more is", "more are")
-        left = f"; {others} not counted" if summary.sessions_not_counted else ""
+        left = f"; {summary.sessions_not_counted} more not counted" if summary.sessions_not_counted else ""
         put(f"{counted(summary.sessions, 'session')} in {summary.out}/trajectories and actions.csv{left}")
     if summary.answers:
         ways = ", ".join(f"{count} {way}" for way, count in sorted(summary.answers.items()))
         put(f"answers: {ways} ({summary.out}/answers.csv)")
     if summary.evaluable:
-        put(f"{counted(summary.evaluable, 'answer')} in {summary.out}/evaluable.jsonl: our tests can evaluate them")
+        put(f"{counted(summary.evaluable, 'answer')} in {summary.out}/evaluable.jsonl, for `lmrbench evaluate`")
     if summary.runs:
-        human = f" --human {summary.out}/annotations.jsonl" if summary.labels else ""
-        put(f"next: lmrbench report {summary.out}/runs/*{human}")
+        labels = f" --labels {summary.out}/annotations.jsonl" if summary.labels else ""
+        put(f"next: lmrbench report {summary.out}/runs/*{labels}")

@@ -1,5 +1,6 @@
-"""Options of commands: those made from settings, those that several commands share; the tasks and rows they name."""
+"""Options of commands, made from settings, and the tasks and rows that they name."""
 
+import dataclasses
 import functools
 import inspect
 import re
@@ -10,22 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
 
+from lmrbench_evaluate.judge.settings import JudgeSettings
+from lmrbench_evaluate.runs.settings import RunSettings
+
 from ..base.settings import REQUIRED, Option, Settings, build, options_of
+from ..chat.endpoint import Endpoint
+from ..generation.settings import PromptSettings
 from .output import say
 
 if TYPE_CHECKING:
     from ..dataset.rows import DatasetRow
     from ..tasks.task import Task
-
-Track = Annotated[str, typer.Option("--track", help="'paper', or 'contract' to also show the contract.")]
-BenchmarkFolder = Annotated[
-    Path | None,
-    typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
-]
-DatasetSpec = Annotated[str, typer.Option("--dataset", help="embedded, a folder, or org/name[@revision].")]
-MovedDataset = Annotated[
-    str | None, typer.Option("--dataset", help="New place of the dataset, if it has moved since the evaluation.")
-]
 
 #: Argument of the Python API → flag, of the command that runs.
 _flags: dict[str, str] = {}
@@ -34,9 +30,7 @@ _flags: dict[str, str] = {}
 def options(
     settings: type[Settings], *, without: Sequence[str] = (), **changes: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a settings class; it receives one settings object in their place.
-
-    The options stand where the command has a parameter of that class.
+    """Give a command the options of a settings class in place of its parameter of that class.
 
     Args:
         without: settings that keep their defaults.
@@ -67,6 +61,17 @@ def options(
     return decorate
 
 
+def option_of(settings: type[Settings], name: str, **changes: Any) -> Any:
+    """One setting as an option of typer, for a command that takes no others of its class.
+
+    Args:
+        changes: facts that differ, such as `help`.
+    """
+    options = options_of(settings)
+    option = next(option for option in options if option.name == name)
+    return _declaration(dataclasses.replace(option, **changes), options)
+
+
 def flag_of(argument: str) -> str:
     """The flag for an argument of the Python API."""
     return _flags.get(argument, f"--{argument.replace('_', '-')}")
@@ -74,25 +79,52 @@ def flag_of(argument: str) -> str:
 
 def _parameter(option: Option, others: Sequence[Option]) -> inspect.Parameter:
     """A parameter of a command, as typer reads it."""
-    flags = {other.name: other.flag for other in others}
-    text = re.sub(r"`([^`]+)`", lambda found: flags.get(found[1], found[1]), option.text())
-    kind, default = option.type, option.default
-    facts: dict[str, Any] = {"help": text, "min": option.min, "max": option.max, "metavar": option.metavar}
-    if get_origin(option.types[0]) is Sequence:
-        kind, default = list[str] | None, None
-        facts["help"] = f"{text[:-2]}; repeatable)." if text.endswith(").") else f"{text[:-1]} (repeatable)."
-    made = typer.Argument(**facts) if option.argument else typer.Option(*option.flags, **facts)
-    default = inspect.Parameter.empty if default is REQUIRED else default
+    kind, default = (list[str] | None, None) if _is_list(option) else (option.type, option.default)
     return inspect.Parameter(
-        option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made]
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is REQUIRED else default,
+        annotation=Annotated[kind, _declaration(option, others)],
     )
 
 
+def _declaration(option: Option, others: Sequence[Option]) -> Any:
+    flags = {other.name: other.flag for other in others}
+    text = re.sub(r"`([^`]+)`", lambda found: flags.get(found[1], found[0]), option.text())
+    if _is_list(option):
+        text = f"{text[:-2]}; repeatable)." if text.endswith(").") else f"{text[:-1]} (repeatable)."
+    facts: dict[str, Any] = {"help": text, "min": option.min, "max": option.max, "metavar": option.metavar}
+    return typer.Argument(**facts) if option.argument else typer.Option(*option.flags, **facts)
+
+
+def _is_list(option: Option) -> bool:
+    return get_origin(option.types[0]) is Sequence
+
+
+Track = Annotated[str, option_of(PromptSettings, "track")]
+DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
+MovedDataset = Annotated[str | None, option_of(JudgeSettings, "dataset")]
+Workers = Annotated[int, option_of(RunSettings, "workers")]
+BaseUrl = Annotated[str | None, option_of(Endpoint, "base_url")]
+BenchmarkFolder = Annotated[
+    Path | None,
+    typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
+]
+Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, local, or package.module:name.")]
+TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
+JudgeModel = Annotated[
+    str | None, typer.Option("--judge-model", help="Judge to show (default: the last one that judged).")
+]
+BuildNetwork = Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")]
+Labels = Annotated[Path | None, typer.Option("--labels", help="Human labels of the answers (.csv, .jsonl).")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
 def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[list[Task], list[str]]":
-    """(the tasks that were named, or all that are finished; the drafts that are left out, of which a warning tells).
+    """Load the named tasks, or all finished ones; return them and the drafts left out, which a warning lists.
 
     Raises:
-        InputError: a task that counts is malformed, a name is unknown, or there is none but drafts.
+        InputError: a task is malformed, a name is unknown, or all tasks are drafts.
     """
     from ..base.paths import benchmark_folder, benchmark_option
     from ..base.text import counted
@@ -105,16 +137,16 @@ def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[
     if drafts:
         lint = f"`lmrbench tasks lint{benchmark_option(benchmark or benchmark_folder())}`"
         left_out = counted(len(drafts), "draft is", "drafts are")
-        say(f"warning: {left_out} left out: {', '.join(drafts)}; {lint} says what is left to do")
+        say(f"warning: {left_out} left out: {', '.join(drafts)}; {lint} lists what is missing")
     return tasks, drafts
 
 
 def chosen_row(instance: str, dataset: str) -> "DatasetRow":
-    """Return the row of an instance.
+    """Load the row of an instance.
 
     Raises:
-        InputError: the dataset has none of that name.
-        LoadError: no such dataset.
+        InputError: the dataset has no such instance.
+        LoadError: there is no such dataset.
     """
     from ..dataset.rows import choose_rows
     from ..loader import load_rows

@@ -1,4 +1,4 @@
-"""How commands talk: tables and JSON on stdout, everything else on stderr, progress bars where somebody watches."""
+"""Output of commands: tables and JSON on stdout, messages on stderr, progress bars in a terminal."""
 
 import contextlib
 import io
@@ -18,19 +18,18 @@ import typer
 from ..base.progress import Progress
 from ..base.text import one_line, visible
 
-#: Columns of a table that goes into a file or another program.
+#: Width of a table in a file or a pipe.
 PIPE_WIDTH = 240
-#: A column that would be cut to fewer characters is left out.
+#: Least width of a cut column; a narrower one is left out.
 LEAST = 20
-#: Seconds between two lines about a long job, where no bar can be drawn.
+#: Seconds between two lines about a long job without a terminal.
 LOG_EVERY_S = 30.0
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
-Workers = Annotated[int, typer.Option("--workers", "-w", min=1, max=256, help="Sandboxes at a time.")]
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr fit for any text and any end: closed ones swallow it, narrow encodings escape it."""
+    """Prepare stdout and stderr for any text: closed streams swallow it, narrow encodings escape it."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -40,14 +39,13 @@ def prepare_streams() -> None:
 
 
 def say(line: str) -> None:
-    """A line for the user, on stderr."""
-    # Nobody can be told that stderr is gone.
+    """Print a line on stderr."""
     with contextlib.suppress(OSError):
         print(visible(line), file=sys.stderr, flush=True)
 
 
 class _Said(logging.Handler):
-    """What the package logs, said to the user."""
+    """Shows log records to the user."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -59,7 +57,7 @@ class _Said(logging.Handler):
 
 
 def say_what_is_logged() -> None:
-    """Show the logs of both packages, from INFO on, as lines on stderr."""
+    """Print the logs of both packages on stderr, from INFO on."""
     for package in ("lmrbench_data", "lmrbench_evaluate"):
         logger = logging.getLogger(package)
         logger.setLevel(logging.INFO)
@@ -68,27 +66,27 @@ def say_what_is_logged() -> None:
 
 
 def put(text: str) -> None:
-    """Text on stdout."""
+    """Print text on stdout."""
     _write(visible(text) + "\n")
 
 
 def put_coloured(line: str, colour: str) -> None:
-    """A line on stdout in a colour, given as a sequence of the terminal; what the line holds stays text."""
+    """Print a line on stdout in a colour, given as an escape sequence."""
     _write(f"{colour}{visible(line)}\x1b[0m\n" if colour else visible(line) + "\n")
 
 
 def print_json(value: Any) -> None:
-    """JSON on stdout."""
+    """Print JSON on stdout."""
     _write(json.dumps(value, indent=2, default=str) + "\n")
 
 
 def output_width() -> int:
-    """Columns of the terminal on stdout. A pipe has none: lines there are as long as they need to be."""
+    """Return the width of stdout in columns."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
 
 
 def table_width(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Columns that a table takes if nothing in it is wrapped."""
+    """Return the width of a table without wrapping."""
     return 1 + sum(_widest(header, rows, number) + 3 for number in range(len(header)))
 
 
@@ -97,9 +95,9 @@ def _widest(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
-    """A table on stdout; contents are shown as they are, never taken as markup.
+    """Print a table on stdout; contents are never read as markup.
 
-    Columns that do not fit come below, beside the first one again: a word that is broken inside is hard to read.
+    Columns that do not fit follow below in another table, which repeats the first column.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -114,7 +112,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
             for number in numbers:
                 numeric = number > 0 and all(row[number][:1].isdigit() or row[number][:1] in ("-", "+") for row in rows)
                 least = _least(header, rows, number)
-                # A single cell may be longer than any terminal: that one is folded.
+                # Only a cell that is wider than the terminal is folded.
                 table.add_column(
                     Text(visible(header[number])),
                     justify="right" if numeric else "left",
@@ -129,13 +127,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
 
 
 def _least(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> int:
-    """Columns that a column of a table needs: headings may be wrapped between words, cells may not."""
+    """Return the least width of a column: headings may wrap between words, cells may not."""
     words = header[number].split() or [""]
     return max(max(map(len, words)), max((len(row[number]) for row in rows), default=0))
 
 
 def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Which columns stand beside each other; the first one in each block."""
+    """Split the columns into blocks that fit the width; each block repeats the first column."""
     blocks, taken = [[0]], 0
     first = _least(header, rows, 0) + 4
     for number in range(1, len(header)):
@@ -149,7 +147,7 @@ def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) ->
 
 
 def print_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on stdout, one line a row. The first column is never cut; others are, or left out from the right."""
+    """Print a table on stdout, one line per row. All columns but the first may be cut, or left out from the right."""
     from rich.cells import set_cell_size
 
     room = output_width() - 1
@@ -177,7 +175,7 @@ def _write(text: str) -> None:
 
 
 def flush() -> None:
-    """Bring what is still in the buffer to stdout.
+    """Flush stdout.
 
     Raises:
         OSError: it cannot be written.
@@ -188,11 +186,11 @@ def flush() -> None:
 
 @contextlib.contextmanager
 def _to_stdout() -> Iterator[None]:
-    """A reader that has enough (`| head`) is no reason to stop; a full disk is."""
+    """Ignore a closed pipe (`| head`); report a full disk."""
     try:
         yield
     except OSError as error:
-        # What is left in the buffer would be tried again at exit.
+        # Python would write the rest of the buffer again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, error.strerror, "standard output") from error
@@ -200,12 +198,12 @@ def _to_stdout() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interruptible(kept: str) -> Iterator[None]:
-    """Let an interrupt or a polite kill stop asynchronous work in good order.
+    """Stop asynchronous work cleanly on SIGINT and SIGTERM.
 
     Args:
-        kept: where what was done so far is, as a clause.
+        kept: a clause that says where finished results are.
     """
-    # The event loop knows how to handle Ctrl-C: requests dropped, results kept. SIGTERM becomes one.
+    # The event loop handles SIGINT: it drops requests and keeps results.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         yield
@@ -216,7 +214,7 @@ def interruptible(kept: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress_bar(description: str, *, shown: bool = True) -> Iterator[Progress]:
-    """Progress on stderr: a bar with counts by label if that is a terminal and `shown`; a line now and then if not."""
+    """Show progress on stderr: a bar with counts by label in a terminal, a line from time to time elsewhere."""
     if not (shown and sys.stderr.isatty()):
         yield _Lines(description)
         return
@@ -246,7 +244,7 @@ class _Bar(Progress):
 
 
 class _Lines(Progress):
-    """A line of the log every `LOG_EVERY_S` seconds: how far the work is, and how long the rest may take."""
+    """A line every `LOG_EVERY_S` seconds with the progress and an estimate of the rest."""
 
     def __init__(self, description: str) -> None:
         self._description = description
@@ -270,7 +268,7 @@ class _Lines(Progress):
 
 
 def _counts(labels: Counter[str]) -> str:
-    """How often each label came. Names of instances occur once each and would fill the line; statuses are few."""
+    """Count the labels in words; empty if there are many, such as names of instances."""
     counts = {label: count for label, count in labels.items() if label}
     return " ".join(f"{label} {count}" for label, count in counts.items()) if len(counts) <= 8 else ""
 

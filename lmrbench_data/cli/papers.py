@@ -1,4 +1,4 @@
-"""`lmrbench papers`: the authors' PDFs, in the user's cache."""
+"""`lmrbench papers`: the authors' PDFs in the user's cache."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..base.text import counted
-from .options import DatasetSpec, positional
+from ..generation.settings import PromptSettings
+from .options import DatasetSpec, option_of, positional
 from .output import Json, print_json, print_table, progress_bar, put, say
 
 if TYPE_CHECKING:
     from ..dataset.rows import DatasetRow
 
-app = typer.Typer(help="Fetch and read the papers' PDFs, kept in a local cache.", no_args_is_help=True)
+app = typer.Typer(help="Fetch, add and print the papers' PDFs.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> None:
-    """List the papers, their PDFs and where these come from.
+    """List the papers with the state and the URL of their PDFs.
 
     Example: lmrbench papers list
     """
@@ -43,87 +44,60 @@ def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> Non
 
 @app.command()
 def fetch(
-    names: Annotated[list[str] | None, typer.Argument(help="Instance ids or papers; all by default.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Instance ids or papers (default: all).")] = None,
     dataset: DatasetSpec = "embedded",
-    replace: Annotated[bool, typer.Option("--replace", help="Fetch again, and take another PDF than before.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Fetch again, and replace PDFs that have changed.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Download missing PDFs and check their hashes.
 
-    PDFs are fetched one after the other; each must match the hash of its first download.
-
-    A server that cannot be reached is asked once, not for each of its papers.
+    PDFs are fetched one at a time; each must match the hash of its first download. After a connection error, the other
+    papers of that server are skipped.
 
     Example: lmrbench papers fetch dpo-preference-loss
     """
-    from ..base.errors import LMRBenchError
-    from ..papers.fetch import UnreachableError, fetch_pdf, host, pause
-    from ..papers.paper_cache import PaperStore, pdf_url
+    from ..papers.library import fetch_missing
+    from ..papers.paper_cache import PaperStore
 
     store, chosen = PaperStore(), _papers(dataset, names)
-    missing = [key for key in chosen if replace or store.facts(key) is None]
-    problems: dict[str, LMRBenchError] = {}
-    unreachable: dict[str, LMRBenchError] = {}
     with progress_bar("fetching", shown=not as_json) as progress:
-        progress.start(len(missing))
-        for number, key in enumerate(missing):
-            url = pdf_url(chosen[key])
-            if host(url) in unreachable:
-                problems[key] = unreachable[host(url)]
-                progress.step("failed")
-                continue
-            if number:
-                pause()
-            try:
-                data = fetch_pdf(url, store.path(key, ".part"), say)
-                store.put(key, data, url, replace=replace)
-                progress.step("fetched")
-            except UnreachableError as error:
-                problems[key] = unreachable[host(url)] = error
-                progress.step("failed")
-            except LMRBenchError as error:
-                problems[key] = error
-                progress.step("failed")
-    here = len(chosen) - len(problems)
+        done = fetch_missing(store, chosen, replace=replace, progress=progress, tell=say)
+    here = len(chosen) - len(done.problems)
     if as_json:
-        failed = [{"paper": key, "error": str(error)} for key, error in problems.items()]
-        print_json({"papers": len(chosen), "here": here, "fetched": len(missing) - len(problems), "failed": failed})
+        failed = [{"paper": key, "error": str(error)} for key, error in done.problems.items()]
+        print_json({"papers": len(chosen), "here": here, "fetched": done.fetched, "failed": failed})
     else:
         put(f"{here} of {len(chosen)} papers are in {store.folder}")
-    for problem, count in Counter(problems.values()).items():
-        say(
-            f"error: {problem}"
-            + (f"; {counted(count, 'paper')} not fetched" if problem in unreachable.values() else "")
-        )
-    if unreachable:
-        say("check the network, or add PDFs that you have: lmrbench papers add ID FILE")
-    if problems:
-        raise typer.Exit(max(problem.exit_code for problem in problems.values()))
+    for problem, count in Counter(done.problems.values()).items():
+        affected = f"; {counted(count, 'paper')} not fetched" if problem in done.unreachable.values() else ""
+        say(f"error: {problem}{affected}")
+    if done.unreachable:
+        say("check the network, or add your own PDFs: lmrbench papers add ID FILE")
+    if done.problems:
+        raise typer.Exit(max(problem.exit_code for problem in done.problems.values()))
 
 
 @app.command()
 def add(
     name: Annotated[str, typer.Argument(help="Instance id or paper.", metavar="ID")],
-    file: Annotated[Path, typer.Argument(help="A PDF.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="PDF to add.", exists=True, dir_okay=False)],
     dataset: DatasetSpec = "embedded",
-    replace: Annotated[bool, typer.Option("--replace", help="Take it although another one was stored before.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a different PDF in the cache.")] = False,
     as_json: Json = False,
 ) -> None:
     """Add a PDF of your own to the cache.
 
-    The PDF must be readable.
+    The PDF must contain text.
 
     Example: lmrbench papers add dpo-preference-loss dpo.pdf
     """
-    from ..base.errors import InputError
-    from ..papers.paper_cache import MAX_BYTES, PaperStore
-    from ..papers.parse import parse_pdf
+    from ..papers.library import add_pdf
+    from ..papers.paper_cache import PaperStore
 
     [key] = _papers(dataset, [name])
-    if file.stat().st_size > MAX_BYTES:
-        raise InputError(f"{file}: larger than {MAX_BYTES // 2**20} MiB")
-    parse_pdf(file, "pdf-json")
-    stored = PaperStore().put(key, file.read_bytes(), "added by hand", replace=replace)
+    stored = add_pdf(PaperStore(), key, file, replace=replace)
     if as_json:
         print_json({"paper": key, "sha256": stored.sha256, "bytes": stored.bytes})
     else:
@@ -133,8 +107,10 @@ def add(
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="Instance id or paper.", metavar="ID")],
-    form: Annotated[str, typer.Option("--form", help="text, pdf-json or pdf-markdown.")] = "pdf-markdown",
-    pages: Annotated[str, typer.Option("--pages", help="Of the PDF, such as 1-9; all by default.")] = "",
+    form: Annotated[
+        str, typer.Option("--form", help="Form of the paper: text, pdf-json or pdf-markdown.")
+    ] = "pdf-markdown",
+    pages: Annotated[str, option_of(PromptSettings, "paper_pages", flags=("--pages",))] = "",
     dataset: DatasetSpec = "embedded",
 ) -> None:
     """Print a paper as prompts include it.
@@ -148,7 +124,10 @@ def show(
 
 
 def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetRow]":
-    """Key → a row of that paper, of those that instance ids or keys name; all if there are none.
+    """Return a row for each named paper, or for all papers, by key.
+
+    Args:
+        names: instance ids or keys.
 
     Raises:
         InputError: a name is unknown.

@@ -1,4 +1,4 @@
-"""`lmrbench report`: runs side by side, for the terminal, as Markdown, JSON, CSV or an HTML page."""
+"""`lmrbench report`: compare runs in the terminal, as Markdown, JSON, CSV or an HTML page."""
 
 import enum
 from pathlib import Path
@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from ..base.files import write_atomically
+from .options import JudgeModel, Labels
 from .output import Json, print_json, put, say
 from .show_report import print_report
 
 
 class Format(enum.StrEnum):
-    """What a report can be written as."""
+    """Formats of standard output."""
 
     TEXT = "text"
     MD = "md"
@@ -23,25 +24,22 @@ class Format(enum.StrEnum):
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write it here: .md, .json, .csv or .html says as what.")
+        Path | None,
+        typer.Option("--out", "-o", help="Output file; the extension selects the format: .md, .json, .csv or .html."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Also write a self-contained page with all answers.")
+        Path | None, typer.Option("--html", help="Also write a self-contained HTML page with all answers.")
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="What to print on stdout.")] = Format.TEXT,
-    human: Annotated[
-        Path | None, typer.Option("--human", help="People's labels (.csv, .jsonl), to compare with the judge.")
-    ] = None,
-    judge_model: Annotated[
-        str | None, typer.Option("--judge-model", help="Whose judgements count; the last one's by default.")
-    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="Format of standard output.")] = Format.TEXT,
+    labels: Labels = None,
+    judge_model: JudgeModel = None,
     as_json: Json = False,
 ) -> None:
     """Compare runs by model, category and instance.
 
-    Shares of reproduced and robust answers are recomputed from the result rows.
+    Recomputes the shares of reproduced and robust answers from the result rows.
 
-    With several runs or models also McNemar's test for each pair; with --human the agreement of people and judge.
+    Several runs or models add McNemar's test for each pair; --labels adds the agreement of people and judge.
 
     Example: lmrbench report runs/a runs/b --html report.html
     """
@@ -51,7 +49,7 @@ def report(
 
     if out:
         check_form(out)
-    made = api.report(*runs, judge_model=judge_model, human=human)
+    made = api.report(*runs, judge_model=judge_model, labels=labels)
     if as_json:
         form = Format.JSON
     match form:

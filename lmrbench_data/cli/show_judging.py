@@ -1,4 +1,4 @@
-"""Print what came of questions to a judge: categories by model, tokens and costs, what is missing."""
+"""Print the outcome of judging: categories by model, votes, tokens, costs and failures."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def judging_dict(run: Path, done: "JudgeSummary | LMRBenchError", instances: Sequence[str] = ()) -> dict[str, Any]:
-    """The JSON of a command that judged a run."""
+    """Return the JSON of a command that judged a run."""
     from lmrbench_evaluate.judge.summary import as_dict, summarise
 
     if isinstance(done, LMRBenchError):
@@ -26,7 +26,7 @@ def judging_dict(run: Path, done: "JudgeSummary | LMRBenchError", instances: Seq
 def print_judging(
     run: Path, done: "JudgeSummary | LMRBenchError", instances: Sequence[str] = (), votes: int = 1
 ) -> None:
-    """Print the categories by model and what judging cost; nothing if the judge failed."""
+    """Print the categories by model and the cost of judging; nothing if the judge failed."""
     from lmrbench_evaluate.judge.summary import summarise, table
 
     if isinstance(done, LMRBenchError):
@@ -39,30 +39,30 @@ def print_judging(
 
 
 def print_votes(done: "JudgeSummary") -> None:
-    """Print what judging cost and where its votes come from."""
+    """Print the cost of judging and the sources of its votes."""
     print_tokens(done)
     identical = f", {done.identical} for the reference's own code" if done.identical else ""
-    put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} were there before{identical}")
+    put(f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} from earlier calls{identical}")
 
 
 def print_tokens(done: "JudgeSummary") -> None:
     """Print the tokens and costs of all questions."""
     cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
-    if done.spent.uncounted:  # at any price: tokens that nobody counted
-        cost = "   cost: unknown (the server does not report how many tokens it used)"
+    if done.spent.uncounted:  # whatever the price
+        cost = "   cost: unknown (the server does not report its tokens)"
     if done.lost_usd:
         cost += f", and at most {done.lost_usd:.4f} USD for requests without an answer"
     put(f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}")
 
 
 def judging_status(done: "JudgeSummary | LMRBenchError") -> int:
-    """Say why answers have no category and how to resume; return the exit status."""
+    """Print why answers have no category and how to resume; return the exit status."""
     if isinstance(done, LMRBenchError):
         say(f"error: {one_line(done)}")
         return done.exit_code
     if count := len(done.malformed):
         what = counted(count, "malformed answer is", "malformed answers are")
-        say(f"{what} left out: without a candidate function there is nothing to judge")
+        say(f"{what} left out: there is no candidate function to judge")
     for reason, count in sorted(Counter(done.not_judged.values()).items()):
-        say(f"{counted(count, 'answer is', 'answers are')} not judged: {reason}; they count, without a category")
+        say(f"{counted(count, 'answer is', 'answers are')} not judged: {reason}; they count as having no category")
     return exit_status(done, "judgement", "judgements so far are kept")

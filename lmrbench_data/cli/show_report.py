@@ -1,4 +1,4 @@
-"""Print a report, and what came of a run that was just evaluated."""
+"""Print a report and the outcome of an evaluation."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_report(report: "Report") -> None:
-    """The tables of a report on stdout."""
+    """Print the tables of a report on stdout."""
     from lmrbench_evaluate.reports.score_tables import column
     from lmrbench_evaluate.reports.sections import notes, tables
 
@@ -33,7 +33,7 @@ def print_report(report: "Report") -> None:
 
 
 def _short(table: "Table", names: dict[str, str]) -> "Table":
-    """A table that is wider than the terminal with numbers in place of models."""
+    """Replace models by numbers in a table that is wider than the terminal."""
     header, rows = table
     if table_width(header, rows) <= output_width():
         return table
@@ -41,16 +41,17 @@ def _short(table: "Table", names: dict[str, str]) -> "Table":
 
 
 def print_files(summary: "RunSummary") -> None:
-    """Print where the results and the report of a run are."""
+    """Print the paths of the results and the report of a run."""
     put(f"results: {summary.path}/results.jsonl   report: {summary.path}/report.md")
 
 
 def run_status(summary: "RunSummary") -> int:
-    """Say what is missing in a run; return the exit status."""
+    """Print what is missing in a run; return the exit status."""
     if summary.stopped:
-        say(f"incomplete: stopped because the machinery keeps failing ({summary.stopped})")
+        say(f"incomplete: stopped after repeated infrastructure failures ({summary.stopped})")
     if summary.infra_errors:
-        say(f"incomplete: {counted(summary.infra_errors, 'prediction')} met infra errors; re-run the command to retry")
+        failed = counted(summary.infra_errors, "infra error")
+        say(f"incomplete: {failed}; re-run the command to retry")
     if summary.stopped or summary.infra_errors:
         return 3
     if summary.bad_rows:

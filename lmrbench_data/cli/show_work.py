@@ -1,4 +1,4 @@
-"""Print what work with a model came to: what was done, tokens and costs, what is missing and how to resume."""
+"""Print the outcome of work with a model: counts, tokens, costs, and how to resume."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def answers_dict(out: object, summary: "AnswerSummary") -> dict[str, Any]:
-    """The JSON of a command that asked for answers."""
+    """Return the JSON of a command that sampled answers."""
     return {"out": str(out), **vars(summary), "complete": summary.complete}
 
 
 def print_answers(summary: "AnswerSummary", what: str, counts: Sequence[tuple[str, int]]) -> None:
-    """Print how many answers there are and what they cost.
+    """Print the number of answers and their cost.
 
     Args:
         what: heading of the first column.
@@ -26,7 +26,7 @@ def print_answers(summary: "AnswerSummary", what: str, counts: Sequence[tuple[st
     (done, number), *others = counts
     rows = [
         [done, str(number)],
-        ["there before", str(summary.kept)],
+        ["from earlier calls", str(summary.kept)],
         *([name, str(count)] for name, count in others),
         ["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"],
         ["cost", summary.cost],
@@ -35,12 +35,12 @@ def print_answers(summary: "AnswerSummary", what: str, counts: Sequence[tuple[st
 
 
 def exit_status(summary: "JobSummary", what: str, kept: str, plural: str = "") -> int:
-    """Say what is missing and how to resume; return the exit status.
+    """Print what is missing and how to resume; return the exit status.
 
     Args:
-        what: name of a thing that failed, such as "request".
-        kept: where the finished ones are, as a clause.
-        plural: of `what`, if it is irregular.
+        what: noun for a failed item, such as "request".
+        kept: a clause that says where finished results are.
+        plural: irregular plural of `what`.
     """
     if summary.stopped:
         say(f"incomplete: {summary.stopped}; {kept}")

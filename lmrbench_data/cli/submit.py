@@ -1,4 +1,4 @@
-"""`lmrbench submit`, `verify` and `space`: runs on their way to the results dataset, and its leaderboard."""
+"""`lmrbench submit`, `verify` and `space`: send runs to the results dataset, verify them, show the leaderboard."""
 
 import re
 from pathlib import Path
@@ -7,35 +7,39 @@ from typing import Annotated
 import typer
 
 from ..base.text import counted
-from .output import Json, Workers, print_json, print_table, progress_bar, put, say
+from .options import Workers, Yes
+from .output import Json, print_json, print_table, progress_bar, put, say
 
 DATASET = "lmr-bench/lmr-bench"
-DatasetRepo = Annotated[str, typer.Option("--dataset", help="Where the benchmark is published, org/name.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def submit(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    to: Annotated[str | None, typer.Option("--to", help="The results dataset, org/name.")] = None,
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    to: Annotated[str | None, typer.Option("--to", help="Results dataset, org/name.")] = None,
     model_repo: Annotated[
         str | None,
-        typer.Option("--model-repo", help="Give this model repository the scores of the run, once verified."),
+        typer.Option("--model-repo", help="Model repository that gets the scores of the verified run."),
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Which of the run's models --model-repo is.")] = None,
-    dataset: DatasetRepo = DATASET,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Model of the run that --model-repo holds.")
+    ] = None,
+    dataset: Annotated[str, typer.Option("--dataset", help="Published dataset of the benchmark, org/name.")] = DATASET,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check run, target and rights, show what would be sent, open nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Check the run, the target and your rights, and show the files without sending them."
+        ),
     ] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Submit a run to a results dataset by pull request.
 
-    It holds results, predictions and logs; a maintainer verifies them before they count.
+    Sends results, predictions and logs; a maintainer verifies them before they count.
 
-    The run must be complete, without infra errors, made in Docker, on a published version of the dataset, and every row
-    must name its track. Once it is verified, --model-repo gives a model repository its scores. A results dataset begins
-    empty: `hf repos create ORG/results --type dataset`.
+    The run must be complete and without infra errors, made in Docker on a published version of the dataset; each row
+    must state its track. After verification, --model-repo adds the scores to a model repository. To create a results
+    dataset, run `hf repos create ORG/results --type dataset`.
 
     Example: lmrbench submit runs/mine --to lmr-bench/results --dry-run
     """
@@ -46,7 +50,7 @@ def submit(
     from ..base.hub_client import open_hub
 
     if not (to or model_repo):
-        raise typer.BadParameter("give --to org/results; with --model-repo org/model once the run is verified there")
+        raise typer.BadParameter("give --to org/results; after verification, add --model-repo org/model")
     api = open_hub()
     plan = plan_submission(api, run, dataset, results_repo=to, model_repo=model_repo, model=model)
     submission, where = plan.submission, f"{dataset}@{plan.published.tag}"
@@ -69,33 +73,34 @@ def submit(
         for name, opened in zip(("pull_request", "model_pull_request"), carry_out(api, plan), strict=True):
             if opened:
                 result[name] = opened.url
-                say(f"{'is already open' if opened.existed else 'opened'}: {opened.url}")
+                say(f"{'already open' if opened.existed else 'opened'}: {opened.url}")
     if as_json:
         print_json(result)
 
 
 def verify(
-    repo: Annotated[str, typer.Argument(help="The results dataset, org/name.")],
-    pull_request: Annotated[str, typer.Argument(help="Number or address of the pull request.")],
+    repo: Annotated[str, typer.Argument(help="Results dataset, org/name.")],
+    pull_request: Annotated[str, typer.Argument(help="Number or URL of the pull request.")],
     dataset: Annotated[
-        str, typer.Option("--dataset", help="embedded, a folder, or org/name@revision: what the run must be on.")
+        str, typer.Option("--dataset", help="Dataset of the run: embedded, a folder, or org/name@revision.")
     ] = "embedded",
     workers: Workers = 2,
     fresh_seeds: Annotated[
-        int, typer.Option("--fresh-seeds", min=1, max=100, help="Secret seeds to test on besides the published ones.")
+        int, typer.Option("--fresh-seeds", min=1, max=100, help="Number of secret seeds to test on as well.")
     ] = 2,
     publish: Annotated[
-        bool, typer.Option("--publish/--no-publish", help="Publish the repeated run if all agree, and close.")
+        bool, typer.Option("--publish/--no-publish", help="Publish the repeated run, and close the pull request.")
     ] = True,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Verify a submission in Docker and publish its results.
 
-    Its predictions are evaluated again, on secret seeds as well, and this run's results are published.
+    Evaluates the predictions again, on secret seeds as well, and publishes the results of this second run.
 
-    Nothing is merged: one commit to main holds this side's own files, and the pull request is closed with a link to it.
-    Where verdicts differ, the pull request gets a comment that says so, and the exit status is 1.
+    The pull request is not merged: one commit to main holds the files of the second run, and the pull request is closed
+    with a link to it. If verdicts differ, the pull request gets a comment that lists the differences, and the exit
+    status is 1.
 
     Example: lmrbench verify lmr-bench/results 17
     """
@@ -110,13 +115,13 @@ def verify(
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:
-        raise typer.BadParameter(f"{pull_request!r} is neither the number nor the address of a pull request")
+        raise typer.BadParameter(f"{pull_request!r} is neither the number nor the URL of a pull request")
     api = open_hub()
     if publish:
         check_rights(api, repo, write=True)  # before the work, which may take an hour
     if publish and (record := earlier_record(api, repo, int(number[1]))):
         url = close(api, repo, record)
-        say(f"was verified and published before, and is closed: {url}")
+        say(f"already verified and published; closed: {url}")
         if as_json:
             facts = {"run_id": record["run_id"], "sha": record["submission"], "rows": record["rows"]}
             known = {"memorised": len(record["memorised"]), "agreed": record["agreed"]}
@@ -143,22 +148,24 @@ def verify(
             put(f"differs: {line}")
         where = f"{counted(len(found), 'difference')} in {counted(len(claim.rows), 'row')}"
         put(f"{where}; {memorised} pass on the published seeds only")
-    if publish and (yes or as_json or typer.confirm("Publish it?" if not found else "Say so on the PR?", err=True)):
+    if publish and (
+        yes or as_json or typer.confirm("Publish the run?" if not found else "Comment on the pull request?", err=True)
+    ):
         if found:
             reject(api, claim, found)
         else:
             record, url = accept(api, claim, run, instances)
             result |= {"published": url, "agreed": record["agreed"]}
-            say(f"{record['agreed']} of {record['rows']} verdicts are the claimed ones on secret seeds too")
+            say(f"{record['agreed']} of {record['rows']} verdicts also agree on the secret seeds")
             say(f"verified and published: {url}")
-            shutil.rmtree(claim.work_folder, ignore_errors=True)  # its seeds are no secret any more
+            shutil.rmtree(claim.work_folder, ignore_errors=True)  # its seeds are not secret any more
     if as_json:
         print_json(result)
     if found:
         raise typer.Exit(1)
 
 
-def space(folder: Annotated[Path, typer.Argument(help="A new folder.", file_okay=False)]) -> None:
+def space(folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=False)]) -> None:
     """Write the files of the leaderboard Space into a folder.
 
     README.md in the folder lists the settings of the Space.

@@ -1,26 +1,24 @@
-"""`lmrbench tasks`: look at tasks, draft a new one, and see what is left to do on it."""
+"""`lmrbench tasks`: list, show, draft and lint tasks."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .options import BenchmarkFolder, Track, tasks_and_drafts
+from .options import BaseUrl, BenchmarkFolder, TaskNames, Track, tasks_and_drafts
 from .output import Json, print_json, print_lines, put
 
 app = typer.Typer(help="List, show, draft and lint tasks.", no_args_is_help=True)
-
-Names = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids; all by default.")]
 
 
 @app.command("list")
 def list_tasks(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """List all instances.
 
-    Each line has the year, category, goal function, paper, size of the repository and the files to know.
+    Each line has the year, category, goal function, paper, size of the repository and the files that a solution needs.
 
-    Drafts (tasks with a TODO in them that were never recorded) are left out; a warning names them.
-    Columns that the terminal has no room for are left out; `tasks show ID` and --json tell everything.
+    Drafts (tasks with a TODO and no recording) are left out; a warning lists them. Narrow terminals show fewer columns;
+    --json and `tasks show ID` show everything.
 
     Example: lmrbench tasks list --json
     """
@@ -37,29 +35,22 @@ def list_tasks(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None
 
 @app.command()
 def page(
-    check: Annotated[bool, typer.Option("--check", help="Only say whether the page is up to date.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check whether the page is up to date.")] = False,
     benchmark: BenchmarkFolder = None,
 ) -> None:
     """Write README.md, the page about all tasks.
 
-    Its picture is drawn as well.
+    Also draws its figure.
 
     Example: lmrbench tasks page --check
     """
-    from ..base.errors import InputError
-    from ..base.paths import benchmark_folder, benchmark_option
-    from ..tasks.overview import PAGE, PICTURE, draw_picture, render_page
+    from ..tasks.overview import check_page, write_page
 
-    folder = benchmark or benchmark_folder()
     tasks, _ = tasks_and_drafts(None, benchmark)
-    path, text = folder / PAGE, render_page(tasks)
     if check:
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{benchmark_option(folder)}`")
-        return
-    path.write_text(text, encoding="utf-8")
-    draw_picture(tasks, folder / PICTURE)
-    put(f"written: {path}, {folder / PICTURE}")
+        check_page(tasks)
+    else:
+        put(f"written: {', '.join(map(str, write_page(tasks)))}")
 
 
 @app.command()
@@ -71,33 +62,16 @@ def show(
 ) -> None:
     """Show an instance as a model sees it.
 
-    Print instruction, paper and masked goal file; in the contract track also the contract.
+    Prints the instruction, the paper and the masked goal file; in the contract track also the contract.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
     from lmrbench_evaluate.predictions.prediction import check_track
 
-    from ..tasks.task import load_tasks
+    from ..tasks.instance_view import view_instances
 
     check_track(track)
-    shown: list[dict[str, Any]] = [
-        {
-            "instance_id": item.instance_id,
-            "category": item.category,
-            "paper": dict(task.paper),
-            "instruction": item.instruction,
-            **({"contract": item.contract} if track == "contract" else {}),
-            "paper_text": task.paper_text,
-            "goal_file": item.goal_file,
-            "goal_function": item.goal_function,
-            "context_files": list(item.context_files),
-            "repository": sorted(task.repo),
-            "masked_goal_file": task.masked_repo(item)[item.goal_file].data.decode("utf-8"),
-        }
-        for task in load_tasks([instance], benchmark)
-        for item in task.implementations
-        if instance in (item.instance_id, task.name)
-    ]
+    shown = view_instances(instance, track, benchmark)
     if as_json:
         print_json(shown)
         return
@@ -112,13 +86,13 @@ def show(
 
 
 @app.command()
-def lint(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
+def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """Check task folders without running anything.
 
-    Report what is left to do about form, lengths, leaks, cases and variants.
+    Reports problems of form, length, leaks, cases and variants.
 
-    What `dataset build` and `dataset check` would only say later is said in a second. Whether a task is sound is for
-    `dataset check` to prove.
+    Finds in a second what `dataset build` and `dataset check` report later. Only `dataset check` proves that a task is
+    sound.
 
     Example: lmrbench tasks lint 01-dpo
     """
@@ -139,24 +113,26 @@ def lint(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json =
 
 @app.command()
 def new(
-    paper: Annotated[Path, typer.Option("--paper", help="The PDF.", exists=True, dir_okay=False)],
-    repo: Annotated[Path, typer.Option("--repo", help="The repository with the method in it.", exists=True)],
-    goal: Annotated[str, typer.Option("--goal", metavar="FILE::FUNCTION", help="FUNCTION may be Class.method.")],
+    paper: Annotated[Path, typer.Option("--paper", help="PDF of the paper.", exists=True, dir_okay=False)],
+    repo: Annotated[Path, typer.Option("--repo", help="Repository that implements the method.", exists=True)],
+    goal: Annotated[
+        str, typer.Option("--goal", metavar="FILE::FUNCTION", help="Function to mask; may be Class.method.")
+    ],
     benchmark: BenchmarkFolder = None,
-    slug: Annotated[str, typer.Option("--slug", help="Of the folder NN-slug; by default the repository's name.")] = "",
-    model: Annotated[
-        str, typer.Option("--model", "-m", help="Drafts the instruction, which is a template without it.")
+    slug: Annotated[
+        str, typer.Option("--slug", help="Name of the folder, NN-SLUG (default: the repository's name).")
     ] = "",
-    base_url: Annotated[
-        str | None, typer.Option("--base-url", help="OpenAI-compatible server; OPENAI_BASE_URL, else OpenAI.")
-    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="Model that drafts the instruction (default: a template).")
+    ] = "",
+    base_url: BaseUrl = None,
     as_json: Json = False,
 ) -> None:
     """Draft a task folder from a PDF and a repository.
 
-    TODO marks what only a person can write.
+    Marks the parts to write by hand with TODO.
 
-    Nothing is overwritten, and nothing of the repository is run. `lmrbench tasks lint` then says what is left to do.
+    Overwrites nothing and runs no code of the repository. `lmrbench tasks lint` then lists what is missing.
 
     Example: lmrbench tasks new --paper paper.pdf --repo ~/nucleus --goal decoding.py::filter --benchmark tasks
     """
@@ -172,4 +148,4 @@ def new(
     for line in drafted.notes:
         put(f"  {line}")
     option = f" --benchmark {benchmark}" if benchmark else ""
-    put(f"next: fill in what is marked TODO, then `lmrbench tasks lint {drafted.folder.name}{option}`")
+    put(f"next: replace each TODO, then `lmrbench tasks lint {drafted.folder.name}{option}`")

@@ -132,7 +132,7 @@ class Changes:
             raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
 
     def _is_passed_over(self, name: str) -> bool:
-        """Whether a name cannot be part of an answer; caches are left out without a note."""
+        """Return whether a name cannot be part of an answer; caches are left out without a note."""
         path = PurePosixPath(name)
         if self._is_hidden(path):
             return True
@@ -152,12 +152,12 @@ class Changes:
         return name in self._left_out
 
     def _is_kept(self, name: str) -> bool:
-        """Whether a file that was not added stays as it was: it cannot be part of an answer, or something hides it."""
+        """Return whether a file that was not added stays unchanged: it cannot be part of an answer, or is hidden."""
         is_hidden = self._is_hidden(PurePosixPath(name))
         return is_hidden or name in self._left_out or is_cache(name) or _are_settings(name)
 
     def _is_hidden(self, path: PurePosixPath) -> bool:
-        """Whether a folder above was left out."""
+        """Return whether a folder above was left out."""
         return any(str(parent) in self._left_out for parent in path.parents)
 
     def _ignored(self) -> list[str]:
@@ -183,7 +183,7 @@ def _are_settings(name: str) -> bool:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether a patch can show the content: UTF-8 without NUL."""
+    """Return whether a patch can show the content: UTF-8 without NUL."""
     try:
         return "\0" not in data.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Settings of answers: how a model is sampled, and how an agent is run."""
+"""Settings of prompts, of sampling and of runs of agents."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +8,13 @@ from ..base.settings import Settings, copied, nested
 from ..base.settings import setting as option  # one of the options has the name `setting`
 from ..chat.endpoint import Endpoint, JobSettings, RequestSettings
 
-#: What a model may be shown; `prompt.SETTINGS` says what each of them includes.
+#: Amounts of context in a prompt; `prompt.SETTINGS` lists the contents of each.
 SETTINGS = ("standard", "paper-only", "paper+goal-file", "full-repo")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSettings(Settings):
-    """What a model is shown of an instance."""
+    """Settings of a prompt."""
 
     setting: str = option("standard", "What the model sees.", flags=("--setting", "-s"), choices=SETTINGS)
     track: str = option("paper", "'paper', or 'contract' to also show the contract.", choices=tuple(RANKED_BY))
@@ -28,7 +28,7 @@ class PromptSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingSettings(PromptSettings, RequestSettings):
-    """How answers are sampled from a model."""
+    """Settings of sampling."""
 
     out: Path = option(Path("predictions.jsonl"), "File of predictions; rows are added to it.", flags=("--out", "-o"))
     endpoint: Endpoint = nested(timeout_s=600.0)
@@ -39,7 +39,7 @@ class SamplingSettings(PromptSettings, RequestSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class AgentSettings(JobSettings):
-    """How an agent is run."""
+    """Settings of a run of an agent."""
 
     agent: str = option(
         help="mini-swe-agent, openhands, or a command that runs in the container.", flags=("--agent", "-a")

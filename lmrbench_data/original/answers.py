@@ -24,16 +24,16 @@ AGENT = "openhands_agent"
 
 
 class Recovery(StrEnum):
-    """How an answer was rebuilt."""
+    """The way in which an answer was rebuilt."""
 
     REPLAYED = "replayed"
-    """Every edit was replayed, and nothing that the agent was shown contradicts the result."""
+    """Every edit was replayed, and all listings agree with the result."""
     PARTIAL = "partial"
     """An edit could not be replayed, a listing differs, or a command may have changed the file."""
     UNIMPLEMENTED = "unimplemented"
-    """The agent left the function as it was masked."""
+    """The function is still masked."""
     NOT_RECOVERED = "not recovered"
-    """No session of this model and task, or one that never shows the goal file."""
+    """There is no session of this model and task, or it never shows the goal file."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Recovered:
     session: str = ""
     file: Rebuilt | None = None
     why: str = ""
-    """Why it is uncertain or missing."""
+    """The reason for a doubtful or missing answer."""
 
     @property
     def text(self) -> str | None:
-        """The goal file that the agent left; None if it is not known."""
+        """The final goal file; None if it is not known."""
         return self.file.text if self.file and self.recovery is not Recovery.NOT_RECOVERED else None
 
     @property

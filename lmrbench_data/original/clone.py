@@ -58,7 +58,7 @@ class Clone:
         return path.relative_to(self.root).as_posix()
 
     def holds(self, path: Path) -> bool:
-        """Whether a path, all links followed, stays below the clone."""
+        """Return whether a path, all links followed, stays below the clone."""
         return _stays_below(self.root, path)
 
     def read_bytes(self, path: Path) -> bytes:
@@ -158,7 +158,7 @@ def _read_below(root: Path, path: Path) -> bytes:
 
 
 def is_pointer(data: bytes) -> bool:
-    """Whether Git LFS left its pointer where the content should be."""
+    """Return whether Git LFS left its pointer where the content should be."""
     return data.startswith(_POINTER) and len(data) < 1024
 
 

@@ -46,7 +46,7 @@ class Goal:
         return text_of(self.info.implementations[self.function.index], "instruction")
 
     def is_file(self, path: PurePosixPath) -> bool:
-        """Whether a path of a session is that of the goal file: its repository may stand in any folder there."""
+        """Return whether a path of a session is that of the goal file: its repository may stand in any folder there."""
         parts, wanted = path.parts, PurePosixPath(self.path).parts
         below = [parts[number + 1 :] for number, part in enumerate(parts) if part == self.repo]
         return wanted in below if below else parts[-len(wanted) :] == wanted

@@ -30,7 +30,7 @@ class HumanLabels(NamedTuple):
     labels: list[HumanLabel]
     problems: list[str]
     shifted: bool
-    """Whether its scale was 0 to 2."""
+    """True if its scale was 0 to 2."""
 
 
 def read_human_labels(value: Any) -> HumanLabels:

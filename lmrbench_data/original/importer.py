@@ -46,7 +46,7 @@ class TaskSummary:
     answers: int
     """Answers that were rebuilt."""
     is_evaluable: bool
-    """Whether the published reference has the interface of ours."""
+    """True if the published reference has the interface of ours."""
     problems: int
     """Problems of its paper's folder."""
 

@@ -1,7 +1,7 @@
-"""Which of the original's functions have the interface of ours, so that its answers can be evaluated by our tests.
+"""Find the original's functions with our interface: our tests can evaluate their answers.
 
-The published reference and our own must agree in name and parameters. That is needed and not enough: whether both mean
-the same is proved by running the published references through our core cases (`references.jsonl` of an import).
+The published reference and ours must agree in name and parameters. That is necessary, not sufficient: run the published
+references (`references.jsonl` of an import) through our core cases to prove that both mean the same.
 """
 
 import ast
@@ -34,12 +34,12 @@ class Interface(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """Whether they agree."""
+        """True if the signatures agree."""
         return bool(self.original) and self.original == self.ours
 
 
 def compare_interfaces(goals: Sequence[Goal], rows: Sequence[DatasetRow]) -> list[Interface]:
-    """The signatures of the functions that both have.
+    """Compare the signatures of the functions that both have.
 
     Args:
         rows: of our own dataset.
@@ -123,5 +123,5 @@ def _members(source: str, owner: str) -> set[str]:
 
 
 def _is_code(node: ast.stmt) -> bool:
-    """Whether a statement can be part of an answer: a definition, a constant or an import."""
+    """Return whether a statement can be part of an answer: a definition, a constant or an import."""
     return isinstance(node, FunctionNode | ast.ClassDef | ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom)

@@ -31,7 +31,7 @@ class Trajectory(NamedTuple):
     paper: int | None
     """None if it is not known."""
     counted: bool
-    """Whether it is the session of its model and paper: it has the task's name, and no other was there before."""
+    """True for the first session with the task's name of its model and paper."""
     events: tuple[Path, ...]
     """Files of its events, in order."""
     actions: Mapping[str, int]

@@ -1,8 +1,8 @@
 """Rebuild a file that an agent edited: replay the edit events of its session, and check what the agent was shown.
 
-The tool of the sessions edits by strings (`str_replace`, `insert`, `create`, `undo_edit`) and answers with a numbered
-listing of the place, as it does for a view of the file. Each line of each listing is compared with the rebuilt file. A
-view of the whole file that differs replaces it: then something else than the tool, such as a shell command, changed it.
+The tool edits by strings (`str_replace`, `insert`, `create`, `undo_edit`) and replies with a numbered listing, as for a
+view of the file. Each line of each listing is compared with the rebuilt file. A view of the whole file that
+differs replaces it: something else than the tool, such as a shell command, changed the file.
 """
 
 import re
@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from ..base.shell import cell_may_write, may_write
+
 #: Start of the tool's reply when it refuses an edit, which then changes nothing.
 _REFUSED = re.compile(r"\s*(ERROR\b|No replacement was performed|Invalid `|File already exists|No edit history)")
 _NUMBERED = re.compile(r" *(\d{1,6})\t(.*)")
-#: Where a tool has cut its answer, in a line of its own or behind what is left of one.
+#: The mark of truncated output, on a line of its own or at the end of one.
 _CLIPPED = re.compile(r"<response clipped>|\[\.{3} ?Observation truncated")
-#: Shell and IPython commands that change files. One that names the file may have changed it.
-_WRITES = re.compile(
-    r"\b(sed\s+-\w*i|perl\s+-\w*i|tee|patch|apply_patch|mv|cp|rm|truncate|black|autopep8|write_text)\b"
-    r"|\bgit\s+(apply|am|checkout|restore|stash|reset)\b|\bopen\([^)]*[\"'][wax]\+?[\"']"
-)
 _PRINTS_NUMBERED = re.compile(r"\s*(?:cd \S+ && )?cat -n (\S+)\s*")
 
 
@@ -29,7 +26,7 @@ class Rebuilt:
     """A file at one point of a session."""
 
     text: str | None
-    """None as long as it is unknown."""
+    """None if it is not known yet."""
     start: str | None
     """The initial text: the masked goal file, or the first whole view if the clone does not have it."""
     edits: int = 0
@@ -41,11 +38,11 @@ class Rebuilt:
     differing: int = 0
     """Listings that did not agree with it."""
     doubts: list[str] = field(default_factory=list)
-    """Why the text may not be what the agent left; empty again after a view of the whole file."""
+    """Reasons to doubt the text; a view of the whole file clears them."""
     _history: list[str | None] = field(default_factory=list, repr=False)
 
     def edit(self, args: Mapping[str, Any]) -> None:
-        """Replay an edit that the tool says it has made."""
+        """Replay an edit that the tool reports as made."""
         made = _apply(self.text, args, self._history)
         if made is None:
             self.doubts.append(f"a {str(args.get('command'))[:20]} cannot be replayed")
@@ -61,8 +58,8 @@ class Rebuilt:
         """Compare a listing with the file.
 
         Args:
-            content: what the tool answered.
-            whole: the agent asked for all of the file, not for some lines.
+            content: the tool's reply.
+            whole: the agent asked for the whole file.
         """
         shown = read_listing(content)
         if not shown.lines:
@@ -90,17 +87,17 @@ class Rebuilt:
 
 @dataclass(frozen=True)
 class Listing:
-    """The numbered lines that an agent was shown."""
+    """The numbered lines of a tool's reply."""
 
     lines: list[tuple[int, str]]
     cut: frozenset[int]
-    """Numbers of lines that may be cut short: a remark of the tool follows them."""
+    """Numbers of lines that may be truncated: a remark of the tool follows them."""
     is_whole: bool
-    """The lines are consecutive from 1, and nothing was left out."""
+    """The lines are consecutive from 1 and complete."""
 
 
 def read_listing(content: str) -> Listing:
-    """The numbered lines of a tool's answer, which may be truncated."""
+    """Read the numbered lines of a tool's reply."""
     lines: list[tuple[int, str]] = []
     cut: set[int] = set()
     for line in content.replace("\r\n", "\n").split("\n"):
@@ -123,9 +120,9 @@ def replay(
 
     Args:
         events: in order.
-        is_file: whether a path of the session is that of the file.
-        masked: the file as the agent found it; None if it is not known.
-        name: the file's name, by which commands call it.
+        is_file: returns whether a path of the session is that of the file.
+        masked: the initial file; None if it is not known.
+        name: the file's name in commands.
     """
     file = Rebuilt(masked, masked)
     asked: dict[int, tuple[str, Mapping[str, Any]]] = {}
@@ -147,7 +144,7 @@ def _observe(
     is_file: Callable[[PurePosixPath], bool],
     name: str,
 ) -> None:
-    """Take in the outcome of an action."""
+    """Apply the outcome of an action."""
     content = event.get("content")
     content = content if isinstance(content, str) else ""
     path = args.get("path")
@@ -167,7 +164,7 @@ def _observe(
             printed = _PRINTS_NUMBERED.fullmatch(command)
             if printed and PurePosixPath(printed[1]).name == name and is_file(PurePosixPath(printed[1])):
                 file.see(content, whole=True)
-            elif _WRITES.search(command) or re.search(rf">\s*[\"']?[^\s\"'|;&<>]*{re.escape(name)}", command):
+            elif may_write(command, name) if action == "run" else cell_may_write(command, name):
                 file.suspect(command)
 
 
@@ -176,7 +173,7 @@ def _asks_for_all(args: Mapping[str, Any]) -> bool:
 
 
 def _apply(text: str | None, args: Mapping[str, Any], history: list[str | None]) -> str | None:
-    """The file after an edit; None if it cannot be replayed."""
+    """Apply an edit; None if it cannot be replayed."""
     command, new = args.get("command"), args.get("new_str")
     if command == "create":
         content = args.get("file_text")
@@ -198,10 +195,9 @@ def _apply(text: str | None, args: Mapping[str, Any], history: list[str | None])
 
 
 def _replace(text: str, old: str, new: str) -> str | None:
-    """The text with its one occurrence of `old` replaced.
+    """Replace the only occurrence of `old`; None if there is not exactly one.
 
-    Versions of the tool differ in two points, which are tried after the literal reading: they strip blanks around a
-    string that they do not find, and they expand tabs.
+    After the literal strings, try two variations of some versions of the tool: stripped strings and expanded tabs.
     """
     expanded = text.expandtabs(), old.expandtabs(), new.expandtabs()
     for whole, wanted, given in ((text, old, new), expanded):

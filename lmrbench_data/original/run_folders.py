@@ -98,7 +98,7 @@ def with_other_judges(path: Path, own: bytes) -> bytes:
 
 
 def annotation_lines(labels: Sequence[tuple[HumanLabel, Function]]) -> bytes:
-    """People's labels as `lmrbench report --human` reads them."""
+    """People's labels as `lmrbench report --labels` reads them."""
     return _lines(
         {
             "annotator": label.annotator,

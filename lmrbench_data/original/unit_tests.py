@@ -124,7 +124,7 @@ def _function(catalogue: Catalogue, folder: str, log: str) -> tuple[Function | N
 
 
 def _sums(footer: dict[str, float], lines: int, passed: int) -> list[tuple[str, str]]:
-    """Where the totals at the end are not those of the lines."""
+    """Files whose totals differ from their lines."""
     if not footer:
         return [("", "no totals at the end; the file may be cut short")]
     counted = {"Total log files": lines, "Passed files": passed, "Failed files": lines - passed}

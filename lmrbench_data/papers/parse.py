@@ -32,10 +32,11 @@ def parse_pdf(path: Path, form: str, pages: str = "") -> str:
 
     Raises:
         InputError: damaged, encrypted, without text, or without these pages; it cannot be read within the limits of
-            CPU time and memory; the extra `papers` is not installed.
+            CPU time and memory; Markdown without the extra `papers`.
         InfraError: the machine had no time for it.
     """
-    need("papers", "reading a PDF")
+    if form == "pdf-markdown":
+        need("papers", "a PDF as Markdown")
     chosen = _page_numbers(pages)
     try:
         return call_in_child(read_pdf, str(path), form, chosen, limits=LIMITS)

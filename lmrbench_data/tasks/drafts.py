@@ -24,7 +24,7 @@ def load_finished(benchmark: Path | None = None) -> tuple[list[Task], list[str]]
     drafts = [folder.name for folder in folders if is_draft(folder)]
     finished = [folder.name for folder in folders if folder.name not in drafts]
     if not finished:
-        lint = f"`lmrbench tasks lint{benchmark_option(benchmark)}` says what is left to do"
+        lint = f"`lmrbench tasks lint{benchmark_option(benchmark)}` lists what is missing"
         raise InputError(f"{benchmark}: only drafts are in it ({', '.join(drafts)}); {lint}, or name the one you mean")
     return load_tasks(finished, benchmark), drafts
 

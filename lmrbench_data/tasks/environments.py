@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +59,18 @@ def known_environments(benchmark: Path | None = None) -> list[Environment]:
     """
     own = load_environments(benchmark).values() if benchmark else ()
     return [*own, *load_environments().values()]
+
+
+def choose_environments(names: Sequence[str], benchmark: Path | None = None) -> list[Environment]:
+    """The environments of these names, or all.
+
+    Raises:
+        InputError: a name is unknown, or see `load_environments`.
+    """
+    known = load_environments(benchmark)
+    if unknown := set(names) - known.keys():
+        raise InputError(f"unknown environment {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+    return [known[name] for name in names or known]
 
 
 def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.extras import need
+from ..base.paths import benchmark_option
 from ..base.strict_yaml import read_yaml
 from .manifest import Benchmark, load_benchmark
 from .task import Task
@@ -77,6 +78,26 @@ def render_page(tasks: Sequence[Task]) -> str:
     if readers := read_readers(folder):
         lines += _readers(readers)
     return "\n".join(lines) + "\n"
+
+
+def write_page(tasks: Sequence[Task]) -> tuple[Path, Path]:
+    """Write the page and its figure; return their paths."""
+    page, figure = (tasks[0].folder.parent / name for name in (PAGE, PICTURE))
+    page.write_text(render_page(tasks), encoding="utf-8")
+    draw_picture(tasks, figure)
+    return page, figure
+
+
+def check_page(tasks: Sequence[Task]) -> None:
+    """Check that the page is up to date.
+
+    Raises:
+        InputError: it is not.
+    """
+    folder = tasks[0].folder.parent
+    path = folder / PAGE
+    if not path.is_file() or path.read_text(encoding="utf-8") != render_page(tasks):
+        raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{benchmark_option(folder)}`")
 
 
 def _readers(readers: dict[str, dict[str, Any]]) -> Iterator[str]:

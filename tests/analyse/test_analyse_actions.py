@@ -16,9 +16,9 @@ from matplotlib.image import imread
 import lmrbench_data as lmr
 from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
 from lmrbench_data.analyse.sessions import Session, Sessions, original_sessions, run_sessions
-from lmrbench_data.analyse.shell import kind_of
 from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.shell import kind_of
 from lmrbench_evaluate.verdict.levels import Level
 from support.agents import DONE, EDIT, READ, TRY, bash, calls
 from support.original_labels import LABELS, command
@@ -113,6 +113,9 @@ COMMANDS = {
         "find . -name '*.pyc' -delete",
         "sed --in-place 's/a/b/' x",
         "cp a b && cat b",
+        "bash -c 'cd repo && sed -i s/a/b/ x'",
+        "bash <<'EOF'\nsed -i s/a/b/ x\nEOF",
+        "black a.py",
     ],
     "run": [
         TRY,
@@ -339,7 +342,7 @@ def test_bad_input_is_one_line(tmp_path: Path, agent_folder: Path) -> None:
     cases = {
         ("actions", tmp_path / "gone"): "no run.json",
         ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",
-        ("actions", "--trajectories", agent_folder): "--trajectories: are of runs; name a run, too",
+        ("actions", "--trajectories", agent_folder): "--trajectories: applies to runs; name a run as well",
         ("actions", "--figure", "f.pdf"): "--figure: f.pdf: give a name that ends in .png or .svg",
     }
     for arguments, problem in cases.items():

@@ -298,7 +298,7 @@ def test_the_command_prints_json_draws_and_says_what_is_wrong(make_run: Any, tmp
     assert all(f"{name}</text>" in drawn for name in ("goal length", "directory imbalance", "n"))
     cases = {
         ("structure", make_run("other", dataset_sha256="1" * 64)): "--dataset: ",
-        ("structure", "--dataset", "x"): "--dataset: is of runs; name a run, too",
+        ("structure", "--dataset", "x"): "--dataset: applies to runs; name a run as well",
         ("structure", "--solved-by", "luck"): "--solved-by: 'luck' is unknown; one of: unit tests, judge, people",
         ("structure", tmp_path / "gone"): "no run.json",
     }

@@ -263,7 +263,7 @@ def test_bad_input_is_one_line(judged_run: Path, tmp_path: Path) -> None:
     cases = {
         ("tables", tmp_path / "gone"): "no run.json",
         ("tables", "--out", "t.html"): "--out: t.html: give a name that ends in .md, .csv or .json",
-        ("tables", "--labels", tmp_path / "labels.csv"): "--labels: are of the answers of runs; name a run, too",
+        ("tables", "--labels", tmp_path / "labels.csv"): "--labels: applies to runs; name a run as well",
         ("tables", judged_run, "--judge-model", "nobody"): "not judged by nobody",
     }
     for arguments, problem in cases.items():

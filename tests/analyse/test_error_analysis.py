@@ -1,14 +1,9 @@
 """`lmrbench analyse errors` over real HTTP: what is asked, what counts, people beside the model, hostile answers."""
 
-import contextlib
-import io
 import json
 import os
 import shutil
-import signal
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +12,10 @@ import pytest
 import lmrbench_data as lmr
 from lmrbench_data.analyse.errors.classes import ErrorClass, read_class, read_classes
 from lmrbench_data.analyse.errors.diagnosis import parse_diagnosis, prompt_version
-from lmrbench_data.cli import main
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.judge.parse import Unreadable
+from support.command_line import Done, in_process
 from support.openai_server import Reply, Request, Server
 from support.toy import TOY_ANSWER
 
@@ -55,15 +50,6 @@ def model(request: Request) -> str:
     return diagnosis(error("incomplete comprehension", "raise ValueError("))
 
 
-@dataclass
-class Done:
-    """How a command ended."""
-
-    status: int
-    out: str
-    err: str
-
-
 class Bench:
     """An evaluated run of four models in a folder of its own, and a server."""
 
@@ -71,22 +57,12 @@ class Bench:
         self.run, self.dataset, self.server, self.patch = run, dataset, server, patch
 
     def errors(self, *arguments: str) -> Done:
-        out, err, handler, status = io.StringIO(), io.StringIO(), signal.getsignal(signal.SIGTERM), 0
-        command = ["lmrbench", "analyse", "errors", str(self.run), "--retries", "1", *arguments]
-        self.patch.setattr(sys, "argv", command)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                main()
-            except SystemExit as stop:
-                status = int(stop.code or 0)
-            finally:
-                signal.signal(signal.SIGTERM, handler)
-        return Done(status, out.getvalue(), err.getvalue())
+        return in_process("analyse", "errors", str(self.run), "--retries", "1", *arguments)
 
     def json(self, *arguments: str) -> dict[str, Any]:
         done = self.errors("--json", *arguments)
-        assert done.status == 0, done.err
-        return dict(json.loads(done.out))
+        assert done.returncode == 0, done.stderr
+        return dict(json.loads(done.stdout))
 
     def rows(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.run / "errors.jsonl").read_text().splitlines()]
@@ -140,15 +116,15 @@ def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
     assert asked == 3, "equal answers are asked about once, malformed ones never, right ones never"
     assert bench.server.requests[0].body["temperature"] == 0
     again = bench.errors("--model", "m")
-    assert (again.status, len(bench.server.requests)) == (0, asked)
-    assert "0 asked now, 0 from the cache, 4 were answered before" in again.out
-    assert "? def made_up(): pass" not in again.out
-    assert "[value + factor for value in values]" in again.out
+    assert (again.returncode, len(bench.server.requests)) == (0, asked)
+    assert "0 asked now, 0 from the cache, 4 answered before" in again.stdout
+    assert "? def made_up(): pass" not in again.stdout
+    assert "[value + factor for value in values]" in again.stdout
 
     (bench.run / "errors.jsonl").unlink()
     assert bench.json("--model", "m")["cached"] == 3
     (bench.run / "errors.jsonl").unlink()
-    assert "nobody was asked yet" in bench.errors().err
+    assert "no diagnoses yet" in bench.errors().stderr
 
 
 def test_the_model_is_told_what_the_tests_reported(bench: Bench) -> None:
@@ -189,9 +165,9 @@ def test_people_come_first_and_are_compared(bench: Bench) -> None:
     lines = [f"{who},toy-scale,{name},{label}" for who, name, label in rows]
     labels.write_text("\n".join(["annotator,instance,model,error", *lines]))
     done = bench.errors("--model", "m", "--labels", str(labels), "--json")
-    assert done.status == 1, "a row that cannot be read is told by the exit status"
-    assert "error: one or more of paper parsing, incomplete comprehension, code robustness" in done.err
-    found = json.loads(done.out)
+    assert done.returncode == 1, "a row that cannot be read is told by the exit status"
+    assert "error: one or more of paper parsing, incomplete comprehension, code robustness" in done.stderr
+    found = json.loads(done.stdout)
     said = {(row["model_name_or_path"], row["sample"]): (row["primary"], row["by"]) for row in found["by_answer"]}
     assert said == {
         ("adds", 0): ("paper parsing", "people"),
@@ -204,7 +180,7 @@ def test_people_come_first_and_are_compared(bench: Bench) -> None:
     assert (agreement["answers"], agreement["same_primary"]["part"]) == (2, 1)
     # Two answers, labels (paper, policy) and (paper, code): observed 1/2, chance 1/4.
     assert agreement["kappa"]["primary"] == {"value": pytest.approx(1 / 3), "ci95": None}
-    shown = bench.errors("--labels", str(labels)).out
+    shown = bench.errors("--labels", str(labels)).stdout
     assert "same primary class" in shown
     assert "1 label of answers that this run does not have, or that did not fail" in shown
 
@@ -213,26 +189,26 @@ def test_costs_stops_and_resumes(bench: Bench) -> None:
     (bench.run.parent / "prices.yaml").write_text(PRICES)
     limit = ("--prices", str(bench.run.parent / "prices.yaml"), "--max-cost", "0.004", "--workers", "1")
     done = bench.errors("--model", "m", *limit)  # 0.0035 USD each
-    assert done.status == 3
-    assert "cost limit reached: $0.0070 of $0.004" in done.err
+    assert done.returncode == 3
+    assert "cost limit reached: $0.0070 of $0.004" in done.stderr
     assert len(bench.server.requests) == 2
     with (bench.run / "errors.jsonl").open("ab") as file:
         file.write(b'{"instance_id": "toy-sc')  # killed while it wrote
-    assert bench.errors("--model", "m").status == 0
+    assert bench.errors("--model", "m").returncode == 0
     assert len(bench.server.requests) == 3
     assert [row["status"] for row in bench.rows()].count("diagnosed") == 3
 
     (bench.run / "errors.jsonl").write_text('{"status": "diagnosed"}\n')
     done = bench.errors("--model", "m")
-    assert (done.status, done.err.count("\n")) == (1, 1)
-    assert "errors.jsonl:1: damaged" in done.err
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "errors.jsonl:1: damaged" in done.stderr
 
 
 def test_what_cannot_be_read_is_an_error_and_no_class(bench: Bench) -> None:
     bench.server.judge = lambda request: "policy, I guess" if "tuple(" in request.user else model(request)
     done = bench.errors("--model", "m")
-    assert done.status == 3
-    assert "1 diagnosis failed (no readable answer in 3 attempts" in done.err
+    assert done.returncode == 3
+    assert "1 diagnosis failed (no readable answer in 3 attempts" in done.stderr
     bench.server.judge = model
     found = bench.json("--model", "m")
     assert (found["classified"], found["asked"]) == (4, 1)
@@ -242,7 +218,7 @@ def test_a_question_that_is_too_long_for_the_model_is_not_asked_again(bench: Ben
     said = {"message": "maximum context length is 100 tokens", "code": "context_length_exceeded"}
     bench.server.judge = lambda request: Reply(400, {"error": said}) if "tuple(" in request.user else model(request)
     done = bench.errors("--model", "m")
-    assert (done.status, "1 not asked about: too long" in done.err) == (0, True)
+    assert (done.returncode, "1 not diagnosed: too long" in done.stderr) == (0, True)
     assert bench.json("--model", "m")["without_class"] == {"malformed": 1, "too long": 1}
     assert len(bench.server.requests) == 3
 

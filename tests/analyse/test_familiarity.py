@@ -2,13 +2,9 @@
 servers that offer less, the canary."""
 
 import ast
-import contextlib
 import gzip
-import io
 import json
 import os
-import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -36,11 +32,11 @@ from lmrbench_data.analyse.familiarity.probe import (
 from lmrbench_data.analyse.familiarity.texts import RENAMED, VARIANT, ProbeTexts, rename_variables
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.chat.endpoint import Endpoint
-from lmrbench_data.cli import main
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import load_rows
 from lmrbench_data.tasks.task import load_tasks
 from lmrbench_evaluate.reports.familiarity import CutoffSide, cutoff_side, keep_familiarity, read_familiarity
+from support.command_line import in_process
 from support.ngram_server import NgramModel, NgramServer
 from support.openai_server import Reply
 
@@ -271,18 +267,9 @@ def test_a_corpus_is_searched_for_the_canary(crawl: Path, rows: list[DatasetRow]
 # --- the commands -------------------------------------------------------------------------------------------------
 
 
-def lmrbench(*arguments: str) -> tuple[int, str, str]:
-    """The command line in this process: status, stdout, stderr."""
-    out, err, handler, status = io.StringIO(), io.StringIO(), signal.getsignal(signal.SIGTERM), 0
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        patch.setattr(sys, "argv", ["lmrbench", "analyse", "familiarity", *arguments])
-        try:
-            main()
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        finally:
-            signal.signal(signal.SIGTERM, handler)
-    return status, out.getvalue(), err.getvalue()
+def familiarity(*arguments: str) -> tuple[int, str, str]:
+    done = in_process("analyse", "familiarity", *arguments)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.slow
@@ -292,14 +279,14 @@ def test_the_commands_say_what_they_found_and_where(
     run = lmr.evaluate(
         [{"instance_id": IDS[0], "model_name_or_path": "m", "function": "no"}], tmp_path / "run", sandbox="local"
     ).path
-    status, out, _ = lmrbench("cutoff", str(run), "--cutoff", "2024-06")
+    status, out, _ = familiarity("cutoff", str(run), "--cutoff", "2024-06")
     assert (status, "0.0 % (0/19)" in out) == (0, True), out
     with NgramServer(learned(probes, "reference"), "chat") as server:
         place = ("-m", "m", "--base-url", server.base_url, "--run", str(run))
-        status, out, err = lmrbench("probe", *place, "--out", str(tmp_path / "probe"), "-i", IDS[0])
+        status, out, err = familiarity("probe", *place, "--out", str(tmp_path / "probe"), "-i", IDS[0])
         assert (status, err) == (0, "")
         assert "references cannot be scored" in out
-        status, out, err = lmrbench("canary", *place, "--corpus", str(crawl), "--json")
+        status, out, err = familiarity("canary", *place, "--corpus", str(crawl), "--json")
         found = json.loads(out)
         assert (status, len(found["corpus"]["hits"]), found["model"]["known"]) == (0, 2, False)
         assert "damaged.gz: cannot be read" in err
@@ -311,7 +298,7 @@ def test_the_commands_say_what_they_found_and_where(
         ("cutoff", str(run), "--cutoff", "June"),
         ("probe", *place, "--out", str(tmp_path / "x")),
     ):
-        status, _, err = lmrbench(*arguments)
+        status, _, err = familiarity(*arguments)
         assert (status in (1, 3), err.count("\n")) == (True, 1), err
 
 

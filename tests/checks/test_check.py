@@ -162,26 +162,6 @@ def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> No
 
 #: edit of the folder → finding and message; found by reading alone
 FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
-    "too_few_wrong": (
-        lambda folder: (folder / WRONG / "adds.py").unlink(),
-        "wrong",
-        "4 wrong variants, at least 5 needed",
-    ),
-    "too_few_valid": (
-        lambda folder: (folder / VALID / "map.py").unlink(),
-        "valid",
-        "1 valid variant, at least 2 needed",
-    ),
-    "too_few_plain": (
-        lambda folder: (folder / PLAIN / "comprehension.py").unlink(),
-        "plain",
-        "1 plain variant, at least 2 needed",
-    ),
-    "no_careless": (
-        lambda folder: (folder / CARELESS / "in_place.py").unlink(),
-        "careless",
-        "0 careless variants, at least 1 needed",
-    ),
     "long_instruction": (
         lambda folder: edit(folder, "task.yaml", "the scaling of the paper.", "and " * 99),
         "instruction",
@@ -220,6 +200,15 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
 }
 
 
+#: folder of a kind → a variant that it needs, and the message without it
+TOO_FEW = {
+    WRONG: ("adds.py", "4 wrong variants, at least 5 needed"),
+    VALID: ("map.py", "1 valid variant, at least 2 needed"),
+    PLAIN: ("comprehension.py", "1 plain variant, at least 2 needed"),
+    CARELESS: ("in_place.py", "0 careless variants, at least 1 needed"),
+}
+
+
 def faults(folder: Path, instance: str = "toy-scale") -> dict[str, str]:
     """What is wrong with an instance of the toy benchmark, found by reading alone."""
     [task] = load_tasks([instance], folder)
@@ -234,6 +223,13 @@ def test_faults_that_need_no_run_are_reported(name: str, toy_benchmark: Path) ->
     [(place, said)] = faults(toy_benchmark).items()
     assert place == finding
     assert message in said
+
+
+@pytest.mark.parametrize("kind", TOO_FEW)
+def test_too_few_variants_are_reported(kind: str, toy_benchmark: Path) -> None:
+    name, message = TOO_FEW[kind]
+    (toy_benchmark / kind / name).unlink()
+    assert faults(toy_benchmark) == {Path(kind).name: message}
 
 
 def test_the_first_line_of_a_function_without_docstring_is_secret_too(toy_benchmark: Path) -> None:

@@ -1,5 +1,6 @@
 """The command line is cheap to start, says each mistake in one line with an exit status, and survives any output."""
 
+import ast
 import json
 import os
 import re
@@ -8,11 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import lmrbench_data.cli
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
@@ -69,16 +72,12 @@ def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], loc
 
 def test_help_shows_every_word_of_every_text() -> None:
     """Markup ate what stands in brackets."""
-    from typer.main import get_command
     from typer.testing import CliRunner
 
     from lmrbench_data.cli import app
 
     seen = 0
-    commands = [((), get_command(app))]
-    while commands:
-        path, command = commands.pop()
-        commands += [((*path, name), inner) for name, inner in getattr(command, "commands", {}).items()]
+    for path, command in all_commands():
         shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=100).stdout
         words = " ".join(shown.split()).replace("- ", "-")  # lines end after hyphens, too
         for text in (command.help, *(getattr(item, "help", None) for item in command.params)):
@@ -297,22 +296,53 @@ def test_interrupting_a_recording_ends_it_quietly(tmp_path: Path) -> None:
     assert not (benchmark / "90-toy" / "recorded").exists()
 
 
+def all_commands() -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The path and the command of each group and each command."""
+    from typer.main import get_command
+
+    from lmrbench_data.cli import app
+
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), get_command(app))]
+    while waiting:
+        path, command = waiting.pop()
+        waiting += [((*path, name), inner) for name, inner in getattr(command, "commands", {}).items()]
+        yield path, command
+
+
+def test_short_descriptions_are_whole() -> None:
+    """A longer one would be cut in the list of its group."""
+    for path, command in all_commands():
+        short = command.get_short_help_str(limit=200)
+        assert short.endswith((".", "?")), path
+        assert not path or len(short) <= 60, path
+
+
+def test_commands_do_not_call_each_other() -> None:
+    """Two commands share what is in the room that owns it, or in a module of the command line without commands."""
+    trees = {path: ast.parse(path.read_text()) for path in Path(lmrbench_data.cli.__file__).parent.rglob("*.py")}
+    commands = {path: set(map(attrgetter("name"), filter(is_command, tree.body))) for path, tree in trees.items()}
+    assert sum(map(len, commands.values())) > 30
+    for path, tree in trees.items():
+        nodes = list(ast.walk(tree)) if path.name != "__init__.py" else []  # which registers the commands
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        for node in (node for node in imports if node.level):
+            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            modules = [folder.with_suffix(".py"), *(folder / f"{item.name}.py" for item in node.names)]
+            assert not any(commands.get(module) for module in modules), f"{path}:{node.lineno}"
+        own = commands[path] - {item.asname or item.name for node in imports for item in node.names}
+        called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        assert not own & called, path
+
+
+def is_command(item: ast.stmt) -> bool:
+    return isinstance(item, ast.FunctionDef) and "Example: lmrbench" in (ast.get_docstring(item) or "")
+
+
 def test_every_command_shows_a_call_that_it_understands() -> None:
     """The line after `Example:` in each help parses: its options exist, its arguments fit."""
     import shlex
 
-    import typer.main
-
-    from lmrbench_data.cli import app
-
-    def commands(group: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-        for name, command in group.commands.items():
-            if hasattr(command, "commands"):
-                yield from commands(command, (*above, name))
-            else:
-                yield (*above, name), command
-
-    found = list(commands(typer.main.get_command(app)))
+    found = [(path, command) for path, command in all_commands() if not hasattr(command, "commands")]
     assert len(found) > 10
     for path, command in found:
         line = re.search(r"^\s*Example: (.*)$", command.help or "", re.MULTILINE)

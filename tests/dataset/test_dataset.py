@@ -487,4 +487,4 @@ def test_the_diff_command_prints_changes_of_two_folders(dataset: Path, benchmark
     assert "toy-a  venue: 'Nowhere 2026' -> 'Here'" in done.stdout
     assert done.stdout.rstrip().endswith("2 rows differ")
     same = warm_cli.run([LMRBENCH, "dataset", "diff", dataset, dataset], capture_output=True, text=True, timeout=60)
-    assert same.stdout.strip() == "no difference"
+    assert same.stdout.strip() == "no differences"

@@ -141,7 +141,7 @@ def test_check_push_and_load(tmp_path: Path, hub: Hub, lmrbench: Command) -> Non
     assert "raise NotImplementedError" in done.stdout, done.stderr
 
     code, said = push(lmrbench, benchmark)
-    assert (code, "is there already" in said) == (0, True)
+    assert (code, "already published" in said) == (0, True)
     assert len(commits(hub)) == 2, "pushing again changes nothing"
 
 

@@ -482,15 +482,7 @@ def test_a_killed_run_leaves_no_container_and_goes_on(
     write_dataset([toy_row], tmp_path / "toy", load_benchmark())
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "agent.py").write_text(textwrap.dedent(PLAIN))
-    stuck = threading.Event()
-
-    def second_hangs(request: Request) -> str:
-        if len(server.requests) == 2:
-            stuck.set()
-            time.sleep(5)
-        return ANSWER
-
-    server.judge = second_hangs
+    stuck = server.hang_on_second(ANSWER)
     line = two_samples(server, "--agent", "python agent.py", "--agent-files", "files")
     temporary = tmp_path / "temporary"
     temporary.mkdir()

@@ -77,7 +77,7 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
 
     assert "exists already" in world.submit("--to", RESULTS).stderr
     done = world.verify(1)
-    assert (done.returncode, "was verified and published before" in done.stderr) == (0, True)
+    assert (done.returncode, "already verified and published" in done.stderr) == (0, True)
     assert len(item.comments) == 1
 
 

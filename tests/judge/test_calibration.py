@@ -15,6 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 from lmrbench_evaluate.reports.association import MIN_CLUSTERS, cohen, partial_gamma
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.sandbox import Sandbox
+from support.command_line import in_process
 from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
 from support.openai_server import Reply, Server, completion, opinion
 from support.toy import TOY_ANSWER, recorded_rows
@@ -34,14 +35,14 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
 
     # The server is away after four questions (the run paid for a fifth): what is there is shown, not kept.
     server.judge = lambda request: verdict(request) if len(server.requests) <= 4 else Reply(500, {})
-    begun = judging.lmrbench(*ask, "--retries", "0", "--json")
+    begun = in_process(*ask, "--retries", "0", "--json")
     assert begun.returncode == 3
     assert "keeps failing" in begun.stderr
     assert (json.loads(begun.stdout)["answers"], json.loads(begun.stdout)["left_out"]) == (5, {"no judgement": 5})
     assert not (judging.run / "calibrations.json").exists()
     server.judge = verdict
     server.requests.clear()
-    done = judging.lmrbench(*ask, "--json")
+    done = in_process(*ask, "--json")
     assert (done.returncode, len(server.requests)) == (0, 5), done.stderr
     found = json.loads(done.stdout)
     kinds = {
@@ -72,7 +73,7 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
     assert "categories" not in found["kappa"], "of a wrong variant nobody knows whether it is LC or LI"
     assert all("CONTRACT" not in request.user for request in server.requests)
 
-    shown = judging.lmrbench(*ask)
+    shown = in_process(*ask)
     assert len(server.requests) == 5, "everything was there"
     for text in ("Expected against given", "toy-scale", "CC or not CC", "votes: 0 asked now", "gamma", "CC or LC"):
         assert text in shown.stdout
@@ -82,14 +83,14 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
     # A judge that finds the method wrong where only a detail is: plain and careless variants may be LC, not LI.
     server.judge = lambda request: opinion("LC" if "[0]" in candidate(request.user) else "LI")
     elsewhere = (*ask[:6], "--out", "strict", "--no-cache", "--json")
-    strict = json.loads(judging.lmrbench(*elsewhere).stdout)
+    strict = json.loads(in_process(*elsewhere).stdout)
     as_expected = {name: group["as_expected"]["part"] for name, group in strict["groups"].items()}
     assert as_expected == {"valid": 0, "plain": 1, "careless": 0, "wrong": 5}
     assert [strict[name]["part"] for name in shares] == [5, 0, 5, 4]
     server.judge = verdict
 
     # In the contract track its contract is shown, and a careless variant is not right any more.
-    contract = judging.lmrbench(*ask, "--track", "contract", "--json")
+    contract = in_process(*ask, "--track", "contract", "--json")
     assert "===== BEGIN CONTRACT =====" in server.requests[-1].user
     groups = json.loads(contract.stdout)["groups"]
     assert {name: group["as_expected"]["part"] for name, group in groups.items()} == {
@@ -97,12 +98,12 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
         "careless": 0,
         "wrong": 1,
     }
-    less = judging.lmrbench(*ask, "--each", "1", "--out", "less", "--json")
+    less = in_process(*ask, "--each", "1", "--out", "less", "--json")
     assert json.loads(less.stdout)["answers"] == 4
 
     # Reports show it beside the scores of this judge, and of no other.
     for form in ("text", "md"):
-        report = judging.lmrbench("report", "run", "--format", form).stdout
+        report = in_process("report", "run", "--format", form).stdout
         assert report.index("Judge") < report.index("Calibration of the judge") < report.index("By category")
         assert "variants, contract track" in report
     assert (judging.run / "report.md").read_text().count("variants, paper track") == 1
@@ -111,14 +112,14 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
         "variants, paper track",
     ]
     assert "variants, paper track" in make_report([judging.run]).to_html()
-    judging.lmrbench("judge", "run", "--model", "judge-2")
-    assert "Calibration of the judge" not in judging.lmrbench("report", "run").stdout
-    assert "Calibration of the judge" in judging.lmrbench("report", "run", "--judge-model", "judge-1").stdout
+    in_process("judge", "run", "--model", "judge-2")
+    assert "Calibration of the judge" not in in_process("report", "run").stdout
+    assert "Calibration of the judge" in in_process("report", "run", "--judge-model", "judge-1").stdout
 
     stored = judging.run / "calibrations.json"
     for damage in ("[]]", '[{"rated": []}]', stored.read_text().replace('"wrong"', "5", 1)):
         stored.write_text(damage)
-        bad = judging.lmrbench("report", "run")
+        bad = in_process("report", "run")
         assert (bad.returncode, bad.stderr.count("\n")) == (1, 1)
         assert "calibrations.json: damaged" in bad.stderr
 
@@ -129,7 +130,7 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
 )
 def test_mistakes(options: tuple[str, ...], said: str, judging: Judging, toy_benchmark: Path) -> None:
     ask = ("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark))
-    done = judging.lmrbench(*ask, *options)
+    done = in_process(*ask, *options)
     assert (done.returncode, done.stderr.count("\n"), judging.server.requests) == (1, 1, [])
     assert said in done.stderr
 
@@ -165,7 +166,7 @@ def test_a_judge_beside_people(judging: Judging, server: Server, toy_row: dict[s
     assert judging.judge().returncode == 0
     # model:                        a  b  c  d  e  f  g  h
     write_labels(judging.folder / "labels.csv", {"ann": "CC LI LI LI LC LC CC LI", "bob": "CC LI LI LI LC CC CC LI"})
-    done = judging.lmrbench("calibrate", "labels", "labels.csv", "run", "--json")
+    done = in_process("calibrate", "labels", "labels.csv", "run", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["left_out"] == {
@@ -187,12 +188,10 @@ def test_a_judge_beside_people(judging: Judging, server: Server, toy_row: dict[s
     assert found["bias"]["similarity"]["value"] == -1.0
     assert "people" in (judging.run / "report.md").read_text().split("Calibration of the judge")[1]
 
-    assert (
-        "judged by judge-1" in judging.lmrbench("calibrate", "labels", "labels.csv", "run", "--judge-model", "x").stderr
-    )
-    judging.lmrbench("evaluate", "predictions.jsonl", *judging.place[:-1], "other")
-    judging.lmrbench("judge", "other", "--model", "judge-2")
-    mixed = judging.lmrbench("calibrate", "labels", "labels.csv", "run", "other")
+    assert "judged by judge-1" in in_process("calibrate", "labels", "labels.csv", "run", "--judge-model", "x").stderr
+    in_process("evaluate", "predictions.jsonl", *judging.place[:-1], "other")
+    in_process("judge", "other", "--model", "judge-2")
+    mixed = in_process("calibrate", "labels", "labels.csv", "run", "other")
     assert (mixed.returncode, mixed.stderr.count("\n")) == (1, 1)
     assert "different judges" in mixed.stderr
 
@@ -202,7 +201,7 @@ def test_lost_votes_are_said_in_every_report(judging: Judging, server: Server) -
     server.script = [Reply(body=completion(opinion())), Reply(400, {"error": {"message": "context_length_exceeded"}})]
     assert judging.judge("--votes", "2", "--workers", "1").returncode == 3
     report, said = make_report([judging.run]), "1 category rests on fewer votes than the judge was asked for"
-    for text in (report.to_markdown(), report.to_html(), judging.lmrbench("report", "run").stdout):
+    for text in (report.to_markdown(), report.to_html(), in_process("report", "run").stdout):
         assert said in " ".join(text.split())
     assert report.to_dict()["scores"][0]["overall"]["judge"]["votes_lost"] == 1
 
@@ -273,7 +272,7 @@ def test_p_of_gamma_is_that_of_all_permutations() -> None:
 def test_requests_look_alike(judging: Judging, server: Server, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """A judge cannot tell a variant from an answer: neither kind nor name nor first line, which says what is wrong."""
     recorded_rows(toy_benchmark, local_sandbox)
-    judging.lmrbench("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark))
+    in_process("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark))
     assert len(server.requests) == 10
     for word in ("reversed_order", "tuple_instead_of_list", "careless", "Changes the input", "variant"):
         assert not any(word in request.user for request in server.requests)

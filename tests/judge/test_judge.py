@@ -24,6 +24,7 @@ from lmrbench_evaluate.judge.question import build_question, prompt_version
 from lmrbench_evaluate.judge.summary import summarise
 from lmrbench_evaluate.reports.score_tables import judge_table
 from lmrbench_evaluate.reports.scores import Tally, score_runs
+from support.command_line import in_process
 from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
 from support.openai_server import Reply, Request, Server, completion, opinion
 from support.toy import TOY_ANSWER, patch_that_writes
@@ -70,7 +71,7 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
     again = judging.judge()
     assert (again.returncode, judging.file.read_bytes(), len(server.requests)) == (0, written, 2)
     assert re.search(r"a \(unstated\)\s+1\s+0\s+0\s+0\s+0", again.stdout)
-    assert "0 asked now, 0 from the cache, 2 were there before" in again.stdout
+    assert "0 asked now, 0 from the cache, 2 from earlier calls" in again.stdout
 
     # Another run has other rows; what was paid for is not paid for again.
     shutil.rmtree(judging.run)
@@ -85,16 +86,16 @@ def test_answers_are_judged_once_and_never_again(judging: Judging, server: Serve
     judging.judge("--no-cache")
     assert len(server.requests) == 5
     judging.file.unlink()
-    judging.lmrbench("judge", "run", "--model", "judge-2")
+    in_process("judge", "run", "--model", "judge-2")
     assert len(server.requests) == 7, "another model has judged nothing yet"
 
 
 def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> None:
     judging.evaluate(TOY_ANSWER, WRONG)
     evaluate = ("evaluate", "predictions.jsonl", *judging.place, "--judge-base-url", server.base_url, "--judge")
-    assert judging.lmrbench(*evaluate, "judge-1").returncode == 0
+    assert in_process(*evaluate, "judge-1").returncode == 0
     assert judging.categories() == {"a": "CC", "b": "LI"}
-    done = judging.lmrbench(*evaluate, "judge-1", "--json")
+    done = in_process(*evaluate, "judge-1", "--json")
     assert json.loads(done.stdout)["judge"]["votes"] == {
         "kept": 2,
         "cached": 0,
@@ -107,7 +108,7 @@ def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> 
     server.key = "sk-right"
     (judging.run / "report.md").unlink()
     judging.patch.setenv("OPENAI_API_KEY", "sk-wrong")
-    done = judging.lmrbench(*evaluate, "judge-2")
+    done = in_process(*evaluate, "judge-2")
     assert done.returncode == 1
     assert "Unit-test accuracy" in done.stdout
     assert "refuses the key" in done.stderr.splitlines()[-1]
@@ -115,7 +116,7 @@ def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> 
 
     # Nothing runs for a judge that cannot be asked.
     shutil.rmtree(judging.run)
-    done = judging.lmrbench(*evaluate, "judge-1", "--judge-base-url", "localhost")
+    done = in_process(*evaluate, "judge-1", "--judge-base-url", "localhost")
     assert (done.returncode, done.stderr.count("\n"), judging.run.exists()) == (1, 1, False)
 
 
@@ -215,7 +216,7 @@ def test_what_cannot_be_had_is_an_error_and_no_category(judging: Judging, server
     [
         (Reply(401, {"error": {"message": "Incorrect API key provided: sk-secret", "code": "invalid_api_key"}}), "key"),
         (Reply(403, {"error": {"message": "not for you"}}), "not for you"),
-        (Reply(404, {"error": {"message": "The model does not exist"}}), "knows no model 'judge-1'"),
+        (Reply(404, {"error": {"message": "The model does not exist"}}), "does not know the model 'judge-1'"),
         (Reply(404, b"<html>nginx"), "often ends in /v1"),
     ],
 )
@@ -236,7 +237,7 @@ def test_a_dead_address_is_named_at_once(judging: Judging, server: Server) -> No
     judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(8)))
     server.stop()
     started = time.monotonic()
-    done = judging.lmrbench("judge", "run", "--model", "judge-1")
+    done = in_process("judge", "run", "--model", "judge-1")
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
     assert f"no server answers at {server.base_url}" in done.stderr
     assert time.monotonic() - started < 12

@@ -23,12 +23,12 @@ from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.uses import names_in, used_definitions
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.loader import File, read_archive
-from lmrbench_evaluate.judge import question as prompt
 from lmrbench_evaluate.judge.bare import code_only
 from lmrbench_evaluate.judge.category import Category
 from lmrbench_evaluate.judge.client import JUDGEMENT, JudgeClient
+from lmrbench_evaluate.judge.material import MAX_CONTEXT, MAX_EVIDENCE, NotJudgedError
 from lmrbench_evaluate.judge.neutralise import boundary
-from lmrbench_evaluate.judge.question import NotJudgedError, build_messages, prompt_version
+from lmrbench_evaluate.judge.question import SCHEMA, build_messages, prompt_version
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.openai_server import Request, Server, opinion
@@ -163,7 +163,7 @@ def test_the_function_is_whole_and_its_surroundings_are_bounded(toy_row: dict[st
     assert "NAME_2500 = " not in user
     assert user.count("characters are left out here") == 2
     assert "[here stands `scale`]" in user
-    assert len(user) < len(body) + 4 * prompt.MAX_CONTEXT + 10_000
+    assert len(user) < len(body) + 4 * MAX_CONTEXT + 10_000
     long = "".join(f"    step_{number} = {number}\n" for number in range(6000))
     with pytest.raises(NotJudgedError, match="longer than 100000"):
         shown(toy_row, f"def scale(values, factor):\n{long}{BODY}")
@@ -283,7 +283,7 @@ def test_evidence_is_bounded_and_older_datasets_have_none(toy_row: dict[str, Any
     rows = [{**toy_row, "repo_archive": archive, "evidence": ["LONG.md", "LONG.md:1-1", "gone.py#x"]}]
     rows.append({name: value for name, value in toy_row.items() if name != "evidence"})
     long, none = (shown(row, HEAD + BODY, "function") for row in rows)
-    assert 2 * MAX_PASSAGE < len(long) - len(none) < prompt.MAX_EVIDENCE
+    assert 2 * MAX_PASSAGE < len(long) - len(none) < MAX_EVIDENCE
     assert "No passage of the repository is singled out." in none
 
 
@@ -309,7 +309,7 @@ def test_a_long_answer_takes_little_time(lines: str, toy_row: dict[str, Any]) ->
 
 def test_the_wording_and_its_version_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(r"v3-[0-9a-f]{8}", prompt_version())
-    monkeypatch.setitem(prompt.SCHEMA, "title", "another form of answer")
+    monkeypatch.setitem(SCHEMA, "title", "another form of answer")
     prompt_version.cache_clear()
     changed = prompt_version()
     monkeypatch.undo()

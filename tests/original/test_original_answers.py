@@ -101,6 +101,7 @@ def test_a_listing_that_differs_is_noticed_and_a_whole_view_settles_it() -> None
         "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: numbers_of.py\nEOF",
         "git checkout -- numbers_of.py",
         "python -c \"open('numbers_of.py', 'w').write('')\"",
+        "bash -lc 'rm numbers_of.py'",
     ],
 )
 def test_a_command_that_may_have_changed_the_file_makes_it_uncertain(command: str) -> None:
@@ -110,6 +111,23 @@ def test_a_command_that_may_have_changed_the_file_makes_it_uncertain(command: st
     assert doubt.startswith("a command may have changed it")
     tool.view(GOAL)
     assert rebuilt(tool).doubts == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "is_doubtful"),
+    [
+        ("open('numbers_of.py').read()", False),
+        ("open('numbers_of.py', 'w').write('')", True),
+        ("!cat numbers_of.py", False),
+        ("!sed -i s/a/b/ numbers_of.py", True),
+        ("%%bash\necho x > numbers_of.py", True),
+        ("import os; os.system('rm numbers_of.py')", True),
+    ],
+)
+def test_a_cell_that_may_have_changed_the_file_makes_it_uncertain(cell: str, is_doubtful: bool) -> None:
+    tool = Tool({GOAL: MASKED})
+    tool.act("run_ipython", {"code": cell}, "run_ipython", "")
+    assert bool(rebuilt(tool).doubts) == is_doubtful
 
 
 def test_commands_that_only_look_leave_it_certain() -> None:

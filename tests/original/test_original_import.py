@@ -83,7 +83,7 @@ def test_reports_count_what_the_facts_say(full: tuple[Path, ImportSummary]) -> N
 
 def test_the_report_compares_people_and_judge(full: tuple[Path, ImportSummary]) -> None:
     out, summary = full
-    report = api.report(*(out / name for name in summary.runs), human=out / "annotations.jsonl")
+    report = api.report(*(out / name for name in summary.runs), labels=out / "annotations.jsonl")
     assert report.agreement is not None
     assert not report.agreement.unknown
     assert sum(report.agreement.confusion.values()) == 168

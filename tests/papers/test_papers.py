@@ -13,6 +13,7 @@ import pymupdf
 import pytest
 
 from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.base.extras import EXTRAS
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.generation.paper_texts import paper_text
 from lmrbench_data.loader import row_sha256
@@ -86,6 +87,13 @@ def test_pages_are_chosen_and_markdown_has_headings(pdf: Path) -> None:
             parse_pdf(pdf, "pdf-json", pages)
     with pytest.raises(InputError, match="has only 3 pages"):
         parse_pdf(pdf, "pdf-json", "2-9")
+
+
+def test_only_markdown_needs_the_extra(pdf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXTRAS, "papers", ("not_there_at_all",))
+    assert lines_of(parse_pdf(pdf, "pdf-json"))
+    with pytest.raises(InputError, match="a PDF as Markdown needs the extra `papers`"):
+        parse_pdf(pdf, "pdf-markdown")
 
 
 BAD = {

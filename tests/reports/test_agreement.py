@@ -186,7 +186,7 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
     ]
     labels.write_text("annotator,instance,model,category\n" + "\n".join(rows) + "\n")
 
-    done = command(run, "--human", labels, "--json")
+    done = command(run, "--labels", labels, "--json")
     assert done.returncode == 1
     assert f'bad row: {labels}:7: category: CC, LC or LI is needed, found "?"' in done.stderr
     made = json.loads(done.stdout)
@@ -209,7 +209,7 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
     assert by_pair["ann", "judge"]["answers"] == 2
     assert by_pair["ann", "judge"]["conflicts"] == 1
     assert agreement["confusion"] == [{"people": "CC", "judge": c, "answers": 1} for c in ("CC", "LI")]
-    text = command(run, "--human", labels, "--format", "md").stdout
+    text = command(run, "--labels", labels, "--format", "md").stdout
     assert "## Agreement" in text
     assert "| ann - judge | 2 | 50.0 % |" in text
     assert "| a-two | robust LI |" in text

@@ -438,9 +438,9 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
     assert "took 0.1250 US dollars" in show("toy-one", "--model", "many").stdout
     assert json.loads(show("toy-one", "--model", "many", "--json").stdout)["outcome"] == "robust"
     for arguments, reason in (
-        (["toy-one"], "--model: one is needed to choose among the answers of this run: "),
+        (["toy-one"], "--model: choose one; the answers of this run are: "),
         (["toy-on", "--model", "many"], "'toy-on' is not in the scope of this run; did you mean 'toy-one'?"),
-        (["toy-one", "--model", "many", "--sample", "7"], "--sample: 7: no such answer; the samples of this"),
+        (["toy-one", "--model", "many", "--sample", "7"], "--sample: 7 does not exist; the samples of this"),
         (["toy-one", "--model", "nobody"], "--model: one is needed"),
     ):
         done = show(*arguments)

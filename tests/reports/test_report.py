@@ -1,16 +1,9 @@
 """Reports are recomputed from the result rows, give both rates, and show names as they are, whatever is in them."""
 
-import contextlib
 import csv
 import io
 import itertools
 import json
-import os
-import pty
-import re
-import subprocess
-import sys
-import termios
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +24,7 @@ from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
+from support.command_line import in_terminal, plain
 from support.runs import SCOPE, command, result, two_levels, write_run
 
 
@@ -328,7 +322,7 @@ def test_no_id_and_no_word_is_broken_in_a_terminal(width: int, tmp_path: Path) -
     models = [f"a-family-of-models-{number}b-instruct" for number in range(5)]
     rows = [two_levels(name, "passed", "failed", model=model) for name in scope for model in models]
     run = write_run(tmp_path / "run", rows, scope=scope)
-    text = in_terminal(width, "report", str(run))
+    text = plain(in_terminal(width, "report", str(run)))
     lines = text.splitlines()
     tables = lines[: next(number for number, line in enumerate(lines) if line.startswith("An answer reproduces"))]
     assert max(map(len, tables)) <= width
@@ -338,25 +332,9 @@ def test_no_id_and_no_word_is_broken_in_a_terminal(width: int, tmp_path: Path) -
     assert "#5" in text
 
 
-def in_terminal(width: int, *arguments: str) -> str:
-    """What a command shows in a terminal of this width, without colours."""
-    master, slave = pty.openpty()
-    termios.tcsetwinsize(slave, (50, width))
-    program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", *arguments]
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-    process = subprocess.Popen(program, stdout=slave, stderr=slave, env=environment)
-    os.close(slave)
-    output = b""
-    with contextlib.suppress(OSError):  # how Linux says that the other end is closed
-        while chunk := os.read(master, 65536):
-            output += chunk
-    assert process.wait() == 0, output
-    return re.sub(r"\x1b\[[0-9;]*m", "", output.decode()).replace("\r", "")
-
-
 def test_tasks_take_one_line_each() -> None:
     for width in (80, 140):
-        lines = in_terminal(width, "tasks", "list").splitlines()
+        lines = plain(in_terminal(width, "tasks", "list")).splitlines()
         assert len(lines) == 1 + len(task_facts(load_tasks()))
         assert max(map(len, lines)) <= width
         assert [line.split()[0] for line in lines[1:]] == [row["instance_id"] for row in task_facts(load_tasks())]
@@ -461,20 +439,7 @@ def as_shown(text: str) -> str:
 def test_names_cannot_reach_the_terminal(is_terminal: bool, tmp_path: Path) -> None:
     rows = [result("a-one", "failed", model=name, setting=name) for name in HOSTILE]
     path = write_run(tmp_path, rows, bad_rows=["\x1b[2J"])
-    program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", str(path)]
-    environment = {**os.environ, "COLUMNS": "200", "TERM": "xterm-256color"}
-    if is_terminal:
-        master, slave = pty.openpty()
-        process = subprocess.Popen(program, stdout=slave, stderr=slave, env=environment)
-        os.close(slave)
-        output = b""
-        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
-            while chunk := os.read(master, 65536):
-                output += chunk
-        assert process.wait() == 0
-    else:
-        output = subprocess.run(program, capture_output=True, env=environment, check=True).stdout
-    text = output.decode()
+    text = in_terminal(200, "report", str(path)) if is_terminal else command(path).stdout
     assert "[bold red]markup" in text
     for forbidden in ("\x1b[2J", "\x1b]0;", "\x9b", "\u202e", "\x07"):
         assert forbidden not in text

@@ -1,27 +1,22 @@
 """A scripted judge, and the working folder of a user who has a run judged."""
 
-import contextlib
 import hashlib
-import io
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lmrbench_data.chat.endpoint import Endpoint
-from lmrbench_data.cli import main
 from lmrbench_evaluate.judge.judgement_log import read_judgements
 from lmrbench_evaluate.judge.judging import judge
 from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.judge.summary import JudgeSummary
+from support.command_line import PROGRAM, Done, in_process
 from support.openai_server import Request, Server, opinion
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
@@ -45,15 +40,6 @@ def candidate(user: str) -> str:
     return str(block[1])
 
 
-@dataclass
-class Done:
-    """How a command ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
 class Judging:
     """One user's working folder with an evaluated run in it, and a cache of judgements of its own."""
 
@@ -68,23 +54,9 @@ class Judging:
         patch.setenv("OPENAI_BASE_URL", server.base_url)
         patch.setenv("LMRBENCH_CACHE", str(folder / "cache"))
 
-    def lmrbench(self, *arguments: str) -> Done:
-        """The command line, in this process: starting Python anew takes longer than all the rest."""
-        out, err, handler = io.StringIO(), io.StringIO(), signal.getsignal(signal.SIGTERM)
-        status: Any = 0
-        self.patch.setattr(sys, "argv", ["lmrbench", *arguments])
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                main()
-            except SystemExit as stop:
-                status = stop.code
-            finally:
-                signal.signal(signal.SIGTERM, handler)
-        return Done(status or 0, out.getvalue(), err.getvalue())
-
     def start(self, *options: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "judge", "run", "-m", "judge-1"]
-        return subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
+        command = [*PROGRAM, "judge", "run", "-m", "judge-1", *options]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
     def evaluate(self, *answers: str | tuple[str, str]) -> "Judging":
         """Write the answers of models a, b, ... and evaluate them; an answer may bring its form along."""
@@ -96,14 +68,14 @@ class Judging:
         (self.folder / "predictions.jsonl").write_text("".join(rows))
         kept = self.dataset.parent / hashlib.sha256("".join(rows).encode()).hexdigest()
         if not kept.exists():  # the same answers are evaluated once for all tests
-            done = self.lmrbench("evaluate", "predictions.jsonl", *self.place)
+            done = in_process("evaluate", "predictions.jsonl", *self.place)
             assert done.returncode == 0, done.stderr
             shutil.copytree(self.run, kept)
         shutil.copytree(kept, self.run, dirs_exist_ok=True)
         return self
 
     def judge(self, *options: str) -> Done:
-        return self.lmrbench("judge", "run", "--model", "judge-1", "--retries", "1", *options)
+        return in_process("judge", "run", "--model", "judge-1", "--retries", "1", *options)
 
     def here(self, **options: Any) -> JudgeSummary:
         """Judge in this process."""

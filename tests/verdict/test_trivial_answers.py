@@ -166,7 +166,7 @@ def test_a_quick_look_says_what_it_left_out_and_proves_nothing(fresh: bool, toy_
         tried = {"careless/in_place.py", "plain/comprehension.py", "valid/loop.py", f"wrong/{first}.py"}
         assert rows.keys() == {"golden", "masked", "seeds", "trivial answers", "not tried"} | tried
         assert len(rows["not tried"]["untried"]) == (6 if fresh else 7)
-        assert f"a quick look, no proof: not tried were {6 if fresh else 7} variants of 1 instance" in look.stderr
+        assert f"quick check, not a proof: skipped {6 if fresh else 7} variants of 1 instance" in look.stderr
         assert ("[1/1] toy-scale: nothing bad seen, nothing proved, 6 of 6" in look.stderr) is fresh
     done = command(toy_benchmark, "check", "--quick", "--lock", "--sandbox", "docker")
     assert done.returncode == 1

@@ -73,7 +73,7 @@ def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) ->
     shutil.copytree(tmp_path / "tasks" / "01-bleu", draft, ignore=shutil.ignore_patterns("recorded"))
     text = (draft / "task.yaml").read_text().replace("bleu-brevity-penalty", "bleu-draft")
     (draft / "task.yaml").write_text(text.replace("category: Evaluation Metrics", "category: TODO"))
-    warning = "warning: 1 draft is left out: 02-draft; `lmrbench tasks lint --benchmark tasks` says what is left to do"
+    warning = "warning: 1 draft is left out: 02-draft; `lmrbench tasks lint --benchmark tasks` lists what is missing"
     for words in (("tasks", "list"), ("tasks", "page"), ("dataset", "build"), ("dataset", "record")):
         done = lmrbench(tmp_path, *words, *option, *(("--sandbox", "local") if words[1] == "record" else ()))
         assert done.returncode == 0, (words, done.stderr)

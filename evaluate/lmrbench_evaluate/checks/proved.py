@@ -13,11 +13,12 @@ from pathlib import Path
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.dataset.build import build_rows
-from lmrbench_data.dataset.proofs import content_sha256
+from lmrbench_data.dataset.proofs import content_sha256, unchecked
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.task import Implementation, Task
 
 from ..runner import runner_sha256
+from .trials import Finding
 
 #: Folders of variants of an instance.
 KINDS = ("valid", "plain", "careless", "wrong")
@@ -45,6 +46,22 @@ def unproved(tasks: Sequence[Task]) -> list[str]:
         except InputError:  # the check says what is wrong with its recordings
             found += [item.instance_id for item in task.implementations]
     return found
+
+
+def unproved_rows(rows: Sequence[DatasetRow], tasks: Sequence[Task]) -> list[str]:
+    """The instances of a build that were proved neither on this machine nor in `proved.json`."""
+    missing = set(unchecked(rows))
+    return [instance for instance in (unproved(tasks) if missing else ()) if instance in missing]
+
+
+def sound_tasks(tasks: Sequence[Task], findings: Sequence[Finding]) -> list[Task]:
+    """The tasks of which no instance and no repository has a bad finding."""
+    bad = {finding.instance_id for finding in findings if not finding.ok}
+    return [
+        task
+        for task in tasks
+        if bad.isdisjoint({f"{task.name}/repo", *(item.instance_id for item in task.implementations)})
+    ]
 
 
 def proved_contents(tasks: Sequence[Task]) -> set[str]:

@@ -35,7 +35,7 @@ def record_path(run_id: str) -> str:
 
 
 def belongs(name: str, run_id: str) -> bool:
-    """Whether a path of the results dataset belongs to a run."""
+    """Return whether a path of the results dataset belongs to a run."""
     folder = f"runs/{run_id}"
     return name in (record_path(run_id), f"data/{run_id}.parquet", folder) or name.startswith(f"{folder}/")
 

@@ -16,7 +16,8 @@ from lmrbench_data.chat.jobs import JobFailed, JobPass
 
 from .cache import cache_key
 from .client import JudgeClient
-from .question import TOO_LONG, NotJudgedError, Question
+from .material import TOO_LONG, NotJudgedError
+from .question import Question
 from .question_log import AnswerId, Judge, QuestionLog, QuestionOutcome
 from .settings import JudgeSettings
 from .summary import JudgeSummary
@@ -87,7 +88,7 @@ class AskingPass(JobPass[_Job], Generic[_Job, _Read]):
         """
 
     def is_final(self, question: Question) -> bool:
-        """Whether an answer is not asked about again once a server finds the question too long."""
+        """Return whether an answer is not asked about again once a server finds the question too long."""
         return True
 
     def check(self, opinion: _Read, question: Question) -> _Read:

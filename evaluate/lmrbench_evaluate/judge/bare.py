@@ -102,7 +102,7 @@ class _Bare(ast.NodeTransformer):
         return None if self._is_dead([node.target], node.value) else self.generic_visit(node)
 
     def _is_dead(self, targets: list[ast.expr], value: ast.expr | None) -> bool:
-        """Whether an assignment gives text to names that nobody reads; attributes of classes may be read anywhere."""
+        """Return whether an assignment binds strings to names that nothing reads (class attributes aside)."""
         if value is None or self._scope is ast.ClassDef or self._read & _LOOKS_AT_NAMES or not _has_words(value):
             return False
         names = [target.id for target in targets if isinstance(target, ast.Name) and not target.id.startswith("__")]

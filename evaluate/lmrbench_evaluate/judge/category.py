@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Category(StrEnum):
-    """How correct a candidate is, from most to least severe."""
+    """Correctness of a candidate, from most to least severe."""
 
     LI = "LI"
     LC = "LC"

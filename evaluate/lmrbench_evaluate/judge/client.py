@@ -48,13 +48,13 @@ class Reply(Generic[_Read]):
     tokens: tuple[int, int] = (0, 0)
     """Tokens of questions and of answers, all attempts together."""
     hopeless: bool = False
-    """Whether other questions will hardly fare better: the server gives no answer, or none that can be read."""
+    """True if other questions will probably fail as well: the server does not answer, or its replies are unreadable."""
     counted: bool = True
     """False if the server did not report the tokens of an answer."""
     temperature: float | None = None
     """None if the server's own was used."""
     too_long: bool = False
-    """Whether the server finds the question too long."""
+    """True if the server finds the question too long."""
 
 
 class JudgeClient(ChatClient, Generic[_Read]):

@@ -1,47 +1,27 @@
-"""judgements.jsonl of a run folder: append-only, one row a vote, and the votes put together.
+"""judgements.jsonl of a run folder: append-only, one row per vote, and the majority of the votes.
 
-A judged row counts for its key (answer, judge, vote) whatever else is there; a `judge_error` counts only while the key
-has nothing better, as an error and never as a category. `not_judged` is final: it is the answer's own doing.
+A judged row takes precedence over all others of its key (answer, judge, vote). A `judge_error` counts only while the
+key has no other row, as an error and never as a category. `not_judged` is final: the answer itself is the cause.
 """
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.jsonl import parse_row
 
 from ..predictions.prediction import UNSTATED
 from .category import Category
 from .parse import Opinion
-from .question_log import (
-    BY_MODEL,
-    KEYS,
-    AnswerId,
-    Judge,
-    QuestionLog,
-    QuestionOutcome,
-    answer_id,
-    judge_of_row,
-    names_of,
-)
+from .question_log import BY_MODEL, AnswerId, Judge, QuestionLog, QuestionOutcome, answer_id
 
 FILE = "judgements.jsonl"
 JUDGED, NOT_JUDGED, JUDGE_ERROR = "judged", "not_judged", "judge_error"
 #: Version 1 had no such key, and none of `_ROW_SINCE_2`.
 ROW_VERSION = 2
-#: The keys of each row, and the type of each.
-_ROW: dict[str, Any] = {
-    **KEYS,
-    "vote": int,
-    "category": (str, type(None)),
-    "algorithm": str,
-    "implementation": str,
-    "rationale": list,
-}
-#: The keys that newer rows have besides, and the values that older ones are read with.
+#: The keys that were added in version 2, and the values with which older rows are read.
 _ROW_SINCE_2: dict[str, Any] = {"track": UNSTATED, "row_version": 1, "base_url": "", "by": BY_MODEL, "reason": ""}
 
 
@@ -55,13 +35,13 @@ class VoteKey(NamedTuple):
 
 @dataclass
 class Judgement:
-    """The votes of one judge on one answer, put together."""
+    """The majority of one judge's votes on one answer."""
 
     category: Category | None
-    """The category with most votes, the more severe one if two are even; None if no vote was judged."""
+    """The category with most votes, the more severe one of two equal ones; None if no vote was judged."""
     votes: Counter[Category]
     agreement: float
-    """The winner's share of the votes that were judged; 0 if none was."""
+    """The winner's share of the judged votes; 0 if there are none."""
     rationale: list[str]
     algorithm: str
     implementation: str
@@ -71,7 +51,7 @@ class Judgement:
     errors: int
     """Votes that failed."""
     not_judged: str = ""
-    """Why the answer cannot be shown to any judge, if so: "too long"."""
+    """The reason why the answer cannot be shown to any judge, such as "too long"."""
     by: str = BY_MODEL
     """`identical` if the code is the reference's, so no model was asked."""
 
@@ -81,35 +61,39 @@ class JudgementLog(QuestionLog):
 
     FIX = "remove that line, or move the file away to judge again"
     STATUSES = JUDGED, NOT_JUDGED, JUDGE_ERROR
+    ROW: ClassVar = {
+        "vote": int,
+        "category": (str, type(None)),
+        **dict.fromkeys(("algorithm", "implementation"), str),
+        "rationale": list,
+    }
 
     def append(self, key: VoteKey, vote: QuestionOutcome[Opinion]) -> None:
         """Write one row."""
         opinion = vote.opinion
-        self.write(
-            {
-                "row_version": ROW_VERSION,
-                **names_of(key.answer, key.judge),
-                "vote": key.vote,
-                "status": self.status(vote),
-                "category": str(opinion.category) if opinion else None,
-                "by": vote.by,
-                "algorithm": opinion.algorithm if opinion else "",
-                "implementation": opinion.implementation if opinion else "",
-                "rationale": list(opinion.rationale) if opinion else [],
-                **vote.facts(),
-                "judged_at": vote.asked_at,
-            }
+        self.add(
+            key.answer,
+            key.judge,
+            vote,
+            row_version=ROW_VERSION,
+            vote=key.vote,
+            category=str(opinion.category) if opinion else None,
+            by=vote.by,
+            algorithm=opinion.algorithm if opinion else "",
+            implementation=opinion.implementation if opinion else "",
+            rationale=list(opinion.rationale) if opinion else [],
+            judged_at=vote.asked_at,
         )
 
     @classmethod
     def key(cls, row: Mapping[str, Any]) -> VoteKey:
-        """Return which vote a row is about."""
-        return VoteKey(answer_id(row), judge_of_row(row), row["vote"])
+        """Return the vote that a row is about."""
+        return VoteKey(answer_id(row), Judge.of(row), row["vote"])
 
     @classmethod
     def parse(cls, line: bytes) -> dict[str, Any] | None:
         """Read a line; None if it is not a row of this file."""
-        row = parse_row(line, _ROW)
+        row = cls.parse_keys(line)
         if row is None:
             return None
         row = {**_ROW_SINCE_2, **row}
@@ -126,12 +110,12 @@ def read_judgements(
     """Read the judgements of one judge by answer (`answer_id`); empty if the run was not judged.
 
     Args:
-        judge_model: whose (see `judges`); by default the model that was asked last.
-        prompt_version: by which wording; by default the one it was asked by last. Votes of two wordings never mix.
-        server: at which address; by default the one where it was asked last. Nor do votes of two servers.
+        judge_model: model that judged; by default the last one (see `judges`).
+        prompt_version: version of its prompt; by default the last one. Votes of two versions never mix.
+        server: its address; by default the last one. Votes of two servers never mix.
 
     Raises:
-        InputError: a damaged file, or this judge judged nothing here.
+        InputError: the file is damaged, or has no judgement of this judge.
     """
     known = judges(run_folder)
     wanted = Judge(judge_model or "", prompt_version or "", server or "")
@@ -152,14 +136,14 @@ def read_judgements(
 
 
 def judges(run_folder: Path) -> list[Judge]:
-    """Return the judges of a run, in the order in which they were asked last.
+    """Return the judges of a run, the last one asked last.
 
     Raises:
-        InputError: a damaged file.
+        InputError: the file is damaged.
     """
     last: dict[Judge, None] = {}
     for row in JudgementLog.read(run_folder / FILE):
-        judge = judge_of_row(row)
+        judge = Judge.of(row)
         last.pop(judge, None)
         last[judge] = None
     return list(last)

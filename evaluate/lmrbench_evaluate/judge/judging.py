@@ -92,7 +92,7 @@ class _Job:
 
     key: VoteKey
     position: int
-    """Where a row with this answer starts in predictions.jsonl."""
+    """The offset of a row with this answer in predictions.jsonl."""
 
 
 class _Judging(AskingPass[_Job, Opinion]):
@@ -165,7 +165,7 @@ class _Judging(AskingPass[_Job, Opinion]):
         return QuestionOutcome(_IDENTICAL, by=BY_COMPARISON)
 
     def is_final(self, question: Question) -> bool:
-        """Whether it is the candidate's code that makes a question too long."""
+        """Return whether it is the candidate's code that makes a question too long."""
         return question.is_mostly_candidate
 
     def to_cache(self, opinion: Opinion) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The part that all logs of questions about a run's answers share: who was asked, about what, with which outcome."""
+"""The common part of all logs of questions about a run's answers: the judge, the answer and the outcome."""
 
 from abc import abstractmethod
 from collections import defaultdict
@@ -6,14 +6,14 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from lmrbench_data.base.jsonl import Ledger
+from lmrbench_data.base.jsonl import Ledger, parse_row
 from lmrbench_data.base.times import now
 from lmrbench_data.chat.budget import Spent
 
 AnswerId = tuple[str, str, str]
 """Instance id, hash of the prediction, track: equal answers to the same question are judged once."""
-#: The keys that rows of all these logs have, and the type of each.
-KEYS: dict[str, Any] = {
+#: The keys of rows in all these logs, and their types.
+_KEYS: dict[str, Any] = {
     "instance_id": str,
     "prediction_sha256": str,
     "judge_model": str,
@@ -24,18 +24,23 @@ KEYS: dict[str, Any] = {
     "output_tokens": int,
     "cost_usd": (int, float, type(None)),
 }
-#: Who gave an opinion: the model, or nobody had to be asked because the code is the reference's.
+#: The source of an opinion: the model, or a comparison that found the reference's own code.
 BY_MODEL, BY_COMPARISON = "model", "identical"
 _Read = TypeVar("_Read")
 
 
 class Judge(NamedTuple):
-    """A model behind a server, asked in one wording."""
+    """A model at a server, with one version of the prompt."""
 
     model: str
     prompt_version: str
     server: str = ""
     """Its address; empty for rows of a version that did not record it."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Judge":
+        """Return the judge that a row names."""
+        return cls(row["judge_model"], row["prompt_version"], row["base_url"])
 
 
 @dataclass(frozen=True)
@@ -48,19 +53,19 @@ class QuestionOutcome(Generic[_Read]):
     tokens: tuple[int, int] = (0, 0)
     """Tokens of question and answer."""
     counted: bool = True
-    """False if the server did not report its tokens; then the cost is unknown."""
+    """False if the server did not report its tokens, so that the cost is unknown."""
     cost_usd: float | None = 0.0
     temperature: float | None = None
     """None if the server's own was used, or no model was asked."""
     duration_s: float = 0.0
     asked_at: str = field(default_factory=now)
     cached: bool = False
-    """Another run has paid for it: this row cost nothing."""
+    """Another run paid for it."""
     by: str = BY_MODEL
-    """Who gave the opinion."""
+    """`BY_MODEL` or `BY_COMPARISON`."""
 
     def facts(self) -> dict[str, Any]:
-        """Return the part of a row that says how the question went."""
+        """Return the part of a row that describes the outcome."""
         return {
             "error": self.error,
             "reason": self.reason,
@@ -77,9 +82,11 @@ class QuestionOutcome(Generic[_Read]):
 class QuestionLog(Ledger):
     """An open log of questions about the answers of a run."""
 
-    #: The status of a row with an opinion, of one about which no model can be asked, and of one with an error. Of
-    #: several rows with one key, the first of these counts.
+    #: The status of a row with an opinion, of an answer that no model can be asked about, and of an error. Of several
+    #: rows with one key, the one with the first of these counts.
     STATUSES: ClassVar[tuple[str, str, str]]
+    #: The keys of a row besides those of all such logs, and their types.
+    ROW: ClassVar[Mapping[str, Any]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,50 +97,49 @@ class QuestionLog(Ledger):
     @classmethod
     @abstractmethod
     def key(cls, row: Mapping[str, Any]) -> Hashable:
-        """Return which question a row is about."""
+        """Return the question that a row is about."""
 
     @classmethod
     def rank(cls, row: Mapping[str, Any]) -> int:
-        """Return how far behind others with its key a row stands; the one with the lowest rank counts."""
+        """Rank rows with one key; the lowest counts."""
         return cls.STATUSES.index(row["status"])
 
     @classmethod
-    def status(cls, outcome: QuestionOutcome[Any]) -> str:
-        """Return the status of an outcome."""
-        return cls.STATUSES[0 if outcome.opinion else 1 if outcome.reason else 2]
+    def parse_keys(cls, line: bytes) -> dict[str, Any] | None:
+        """Read a line; None if it lacks a key or has one of a wrong type."""
+        return parse_row(line, {**_KEYS, **cls.ROW})
+
+    def add(self, answer: AnswerId, judge: Judge, outcome: QuestionOutcome[Any], **opinion: Any) -> None:
+        """Write the row of an outcome; `opinion` holds the keys of this kind of log."""
+        self.write(
+            {
+                "instance_id": answer[0],
+                "prediction_sha256": answer[1],
+                "track": answer[2],
+                "judge_model": judge.model,
+                "base_url": judge.server,
+                "prompt_version": judge.prompt_version,
+                "status": self.STATUSES[0 if outcome.opinion else 1 if outcome.reason else 2],
+                **opinion,
+                **outcome.facts(),
+            }
+        )
 
     def is_done(self, key: Hashable) -> bool:
-        """Whether a question needs no further row; one that only failed is asked again."""
+        """Return whether a question has a final row; one that only failed is asked again."""
         return self._statuses.get(key) in self.STATUSES[:2]
 
     def count(self, row: dict[str, Any]) -> None:
-        """Note the status of a row, and what it cost."""
+        """Note the status and the cost of a row."""
         key = self.key(row)
         self._statuses[key] = min(self._statuses.get(key, row["status"]), row["status"], key=self.STATUSES.index)
         tokens = row["input_tokens"], row["output_tokens"]
-        # Older rows do not say whether they were counted, but every answer takes tokens.
+        # Older rows have no `counted`, but every answer takes tokens.
         paid = row["status"] == self.STATUSES[0] and not row.get("cached")
         counted = row.get("counted", any(tokens) or not paid)
         self.spent[row["judge_model"]].count(tokens, row["cost_usd"], counted=counted)
 
 
-def names_of(answer: AnswerId, judge: Judge) -> dict[str, str]:
-    """Return the part of a row that says who was asked about which answer."""
-    return {
-        "instance_id": answer[0],
-        "prediction_sha256": answer[1],
-        "track": answer[2],
-        "judge_model": judge.model,
-        "base_url": judge.server,
-        "prompt_version": judge.prompt_version,
-    }
-
-
 def answer_id(row: Mapping[str, Any]) -> AnswerId:
-    """Return which answer a row of judgements, diagnoses or results is about."""
+    """Return the answer that a row of judgements, diagnoses or results is about."""
     return row["instance_id"], row["prediction_sha256"], row["track"]
-
-
-def judge_of_row(row: Mapping[str, Any]) -> Judge:
-    """Return who was asked."""
-    return Judge(row["judge_model"], row["prompt_version"], row["base_url"])

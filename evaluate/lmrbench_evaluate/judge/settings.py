@@ -1,4 +1,4 @@
-"""Settings of judging a run."""
+"""Settings of the judge."""
 
 import functools
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings(RequestSettings):
-    """How the answers of a run are judged."""
+    """Settings of judging a run."""
 
     run: Path = setting(help="Run folder of `lmrbench evaluate`.", argument=True)
     votes: int = setting(1, "Judgements per answer; the majority decides.", min=1, max=99)

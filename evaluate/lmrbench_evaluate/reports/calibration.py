@@ -1,4 +1,4 @@
-"""How often a judge is right on answers with a known category: by people's labels, or on the benchmark's variants.
+"""Accuracy of a judge on answers of known category: labelled by people, or variants of the benchmark.
 
 Every number is computed from the rated answers, which a run folder keeps (`calibration_file`).
 """
@@ -38,16 +38,16 @@ class Rated:
 
     @property
     def is_met(self) -> bool:
-        """Whether the judge gave an expected category."""
+        """True if the judge gave an expected category."""
         return self.may_be(self.given)
 
     @property
     def is_correct(self) -> bool | None:
-        """Whether the answer is completely correct; None if CC and another category are both right."""
+        """True if the answer is completely correct; None if CC and another category are both right."""
         return self.may_be(CC) if self.expected == CC or not self.may_be(CC) else None
 
     def may_be(self, category: str) -> bool:
-        """Whether a category is right for the answer."""
+        """Return whether a category is right for the answer."""
         return category in self.expected.split(OR)
 
 
@@ -65,7 +65,7 @@ class Calibration:
 
     @property
     def has_three(self) -> bool:
-        """Whether each answer has exactly one right category."""
+        """True if each answer has exactly one right category."""
         return all(OR not in item.expected for item in self.rated)
 
     @property

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.judge.client import Form
+from lmrbench_evaluate.judge.material import gather
 from lmrbench_evaluate.judge.neutralise import enclose
 from lmrbench_evaluate.judge.parse import MAX_REPLY, Unreadable, mend_escapes, plain, without_thoughts
-from lmrbench_evaluate.judge.question import Question, ask, gather, template_sections, version_of
+from lmrbench_evaluate.judge.question import Question, ask, template_sections, version_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.answer_pages import failed_cases
 
@@ -68,12 +69,12 @@ class Evidence:
     """One of `SOURCES`; empty if the model named none."""
     explanation: str
     found: bool = False
-    """Whether the model was shown a text with this quote."""
+    """True if the quote occurs in the model's material."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why an answer fails, as the model says."""
+    """The model's diagnosis of a failed answer."""
 
     classes: Classes
     evidence: tuple[Evidence, ...]
@@ -104,7 +105,7 @@ def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -
 
 
 def is_quoted(quote: str, question: Question) -> bool:
-    """Whether a quote stands in the text that the model was shown, however it is broken into lines."""
+    """Return whether a quote occurs in the model's material, line breaks aside."""
     wanted = _squeezed(quote)
     return len(wanted) >= MIN_QUOTE and wanted in _squeezed(question.messages[-1]["content"])
 

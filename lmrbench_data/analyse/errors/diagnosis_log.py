@@ -1,42 +1,21 @@
-"""errors.jsonl of a run folder: append-only, one row a question, with the diagnosis of one answer or why there is none.
+"""errors.jsonl of a run folder: append-only, one row per question: the diagnosis of an answer or why it has none.
 
-A row with a diagnosis counts for its answer and model whatever else is there; `not_asked` is final, it is the answer's
-own doing; an `error` is asked for again.
+A row with a diagnosis takes precedence over all others of its answer and model. `not_asked` is final: the answer itself
+is the cause. An `error` is asked again.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from lmrbench_evaluate.judge.question_log import (
-    KEYS,
-    AnswerId,
-    Judge,
-    QuestionLog,
-    QuestionOutcome,
-    answer_id,
-    judge_of_row,
-    names_of,
-)
+from lmrbench_evaluate.judge.question_log import AnswerId, Judge, QuestionLog, QuestionOutcome, answer_id
 
-from ...base.jsonl import parse_row
 from .classes import Classes, ErrorClass
 from .diagnosis import SOURCES, Diagnosis, Evidence
 
 FILE = "errors.jsonl"
 DIAGNOSED, NOT_ASKED, ERROR = "diagnosed", "not_asked", "error"
-#: The keys of each row, and the type of each.
-_ROW: dict[str, Any] = {
-    **KEYS,
-    "track": str,
-    "base_url": str,
-    "primary": (str, type(None)),
-    "errors": list,
-    "reason": str,
-    "counted": bool,
-    "cached": bool,
-}
 _ERROR: dict[str, Any] = {"class": str, "quote": str, "source": str, "explanation": str, "found": bool}
 
 
@@ -46,7 +25,7 @@ class Diagnosed:
 
     diagnosis: Diagnosis | None
     reason: str = ""
-    """Why no model can be asked; empty if a question only failed."""
+    """The reason why no model can be asked; empty if a question only failed."""
 
 
 class DiagnosisLog(QuestionLog):
@@ -54,30 +33,34 @@ class DiagnosisLog(QuestionLog):
 
     FIX = "remove that line, or move the file away to ask again"
     STATUSES = DIAGNOSED, NOT_ASKED, ERROR
+    ROW: ClassVar = {
+        **dict.fromkeys(("track", "base_url", "reason"), str),
+        "primary": (str, type(None)),
+        "errors": list,
+        **dict.fromkeys(("counted", "cached"), bool),
+    }
 
     def append(self, answer: AnswerId, asked: Judge, outcome: QuestionOutcome[Diagnosis]) -> None:
         """Write one row."""
         found = outcome.opinion
-        self.write(
-            {
-                **names_of(answer, asked),
-                "status": self.status(outcome),
-                "primary": str(found.classes.primary) if found else None,
-                "errors": as_rows(found) if found else [],
-                **outcome.facts(),
-                "asked_at": outcome.asked_at,
-            }
+        self.add(
+            answer,
+            asked,
+            outcome,
+            primary=str(found.classes.primary) if found else None,
+            errors=as_rows(found) if found else [],
+            asked_at=outcome.asked_at,
         )
 
     @classmethod
     def key(cls, row: Mapping[str, Any]) -> tuple[AnswerId, Judge]:
-        """Return which answer a row is about, and who was asked."""
-        return answer_id(row), judge_of_row(row)
+        """Return the answer that a row is about, and the model that was asked."""
+        return answer_id(row), Judge.of(row)
 
     @classmethod
     def parse(cls, line: bytes) -> dict[str, Any] | None:
         """Read a line; None if it is not a row of this file."""
-        row = parse_row(line, _ROW)
+        row = cls.parse_keys(line)
         if row is None or row["status"] not in cls.STATUSES:
             return None
         if row["status"] != DIAGNOSED:
@@ -92,21 +75,21 @@ class DiagnosisLog(QuestionLog):
 
 
 def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, dict[AnswerId, Diagnosed]]:
-    """Return who was asked about a run's failed answers, and each diagnosis by answer; (None, {}) if nobody was asked.
+    """Return the model that was asked about a run's failed answers and its diagnoses by answer; (None, {}) if none was.
 
     Args:
         model: the model whose diagnoses to read; by default the model, prompt and server that were asked last.
             Diagnoses of two never mix.
 
     Raises:
-        InputError: a damaged file.
+        InputError: the file is damaged.
     """
     rows = list(DiagnosisLog.read(run / FILE))
-    known = dict.fromkeys(map(judge_of_row, reversed(rows)))
+    known = dict.fromkeys(map(Judge.of, reversed(rows)))
     chosen = next((item for item in known if model in (None, item.model)), None)
     best: dict[AnswerId, Mapping[str, Any]] = {}
     for row in rows:
-        if judge_of_row(row) == chosen:
+        if Judge.of(row) == chosen:
             best[answer_id(row)] = min(best.get(answer_id(row), row), row, key=DiagnosisLog.rank)
     return chosen, {answer: _diagnosed(row) for answer, row in best.items()}
 
@@ -140,6 +123,6 @@ def _diagnosed(row: Mapping[str, Any]) -> Diagnosed:
 
 
 def _is_error(item: Mapping[str, Any]) -> bool:
-    """Whether an object has the keys of an error with values of the right types."""
+    """Return whether an object has the keys of an error with values of the right types."""
     known = all(isinstance(item.get(name), kind) for name, kind in _ERROR.items())
     return known and item["source"] in ("", *SOURCES)

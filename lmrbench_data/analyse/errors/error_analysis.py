@@ -38,7 +38,7 @@ class Labelled(NamedTuple):
     by: str
     """`people` or `model`; empty without a class."""
     reason: str
-    """Why there is no class, if there is none."""
+    """The reason for a missing class."""
     model: Diagnosed | None
     people: Classes | None
 
@@ -55,7 +55,7 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class ErrorAnalysis:
-    """Why the answers of a run fail."""
+    """The error classes of the failed answers of a run."""
 
     asked: Judge | None
     """The model whose diagnoses count."""
@@ -87,7 +87,7 @@ class ErrorAnalysis:
 
     @property
     def quotes(self) -> tuple[int, int]:
-        """How many quotes of the model stand in what it was shown, of how many."""
+        """The number of quotes found in the model's material, and of all quotes."""
         said = [item.model.diagnosis for item in self.answers if item.model and item.model.diagnosis]
         found = [evidence.found for diagnosis in said for evidence in diagnosis.evidence]
         return sum(found), len(found)

@@ -52,7 +52,7 @@ class CanaryAnswer:
 
     @property
     def is_known(self) -> bool:
-        """Whether luck is ruled out: six digits are right, or it is far more likely than random GUIDs."""
+        """True if luck is ruled out: six digits are right, or it is far more likely than random GUIDs."""
         return self.digits >= SURE_DIGITS or (self.above is not None and self.above >= SURE_DEVIATIONS)
 
     @property

@@ -22,7 +22,7 @@ _MONTH = re.compile(r"(19|20)\d\d-(0[1-9]|1[0-2])")
 
 
 def published(row: DatasetRow) -> str:
-    """When a row's paper was first published: `YYYY-MM`, or `YYYY` if the month is not known."""
+    """Return the first publication of a row's paper: `YYYY-MM`, or `YYYY` if the month is not known."""
     if found := _ARXIV.fullmatch(row["arxiv_id"] or ""):
         return f"20{found[1]}-{found[2]}"
     if found := _OLD_ARXIV.fullmatch(row["arxiv_id"] or ""):

@@ -11,7 +11,7 @@ from ...generation.settings import PromptSettings
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeSettings(RequestSettings):
-    """How a model's familiarity is probed."""
+    """Settings of a probe of a model's familiarity."""
 
     out: Path | None = setting(None, "Folder (default: runs/familiarity-MODEL).", flags=("--out", "-o"))
     dataset: str = copied(PromptSettings, "dataset")

@@ -1,4 +1,4 @@
-"""`lmrbench analyse actions`: what agents do, by model and by outcome."""
+"""`lmrbench analyse actions`: actions of agents by model and by outcome."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,20 +13,20 @@ def actions(
     runs: Runs = None,
     trajectories: Annotated[
         list[Path] | None,
-        typer.Option("--trajectories", help="Folder of `agent run`, if it has moved since (repeatable)."),
+        typer.Option("--trajectories", help="New place of a folder of `agent run`, if it has moved (repeatable)."),
     ] = None,
     robust: Annotated[
-        bool, typer.Option("--robust", help="A session has passed if its answer is robust, not only reproduced.")
+        bool, typer.Option("--robust", help="Count a session as passed only if its answer is robust.")
     ] = False,
     figure: Figure = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Count what agents do: edit, finish, message, read, run.
+    """Count the actions of agents by kind.
 
-    Shares by model and by outcome, as in the LMR-BENCH paper's Figures 5 and 6: of its own sessions, or of your runs.
-    Give run folders that were evaluated from an agent's predictions; an agent's own folder does, without outcomes.
-    Known are the records of mini-swe-agent and OpenHands.
+    The kinds are edit, finish, message, read and run. Shows shares by model and by outcome, as in Figures 5 and 6 of
+    the LMR-BENCH paper, for its own sessions or for your runs. Give run folders evaluated from an agent's predictions,
+    or folders of `agent run`, which have no outcomes. Reads sessions of mini-swe-agent and OpenHands.
 
     Example: lmrbench analyse actions runs/mini --figure actions.png
     """
@@ -39,7 +39,7 @@ def actions(
     check_names(out, figure)
     original = imported(runs)
     if trajectories and (original or not runs):
-        raise ArgumentError("trajectories", "are of runs; name a run, too")
+        raise ArgumentError("trajectories", "applies to runs; name a run as well")
     level = Level.ROBUST if robust else Level.REPRODUCED
     is_run = runs and not original
     found = run_sessions(runs or (), trajectories or (), level) if is_run else original_sessions(original)

@@ -1,4 +1,4 @@
-"""`lmrbench analyse dependencies`: of the names that references take from elsewhere, the share that answers use."""
+"""`lmrbench analyse dependencies`: the share of the references' dependencies that answers use."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,17 +16,17 @@ def dependencies(
     runs: Annotated[list[Path], typer.Argument(help="Run folders of `lmrbench evaluate`.", metavar="RUN...")],
     dataset: MovedDataset = None,
     labels: Annotated[
-        Path | None, typer.Option("--labels", help="People's error classes, as for `lmrbench analyse errors`.")
+        Path | None, typer.Option("--labels", help="Human error classes, as for `lmrbench analyse errors`.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure dependency recall of answers.
 
-    It is the share of the names that references take from elsewhere which answers use as well.
+    Dependency recall is the share of the names used by the reference that the answer uses as well.
 
-    Names come from the function's own file, from other files of the repository and from libraries. Shown by outcome,
-    model and category, and by error class where a model or people have named some. Code is read, never run.
-    Intervals are the percentile bootstrap over instances, 95 %; fewer than five instances have none.
+    Names are defined in the function's own file, in other files of the repository or in libraries. Results are shown by
+    outcome, model and category, and by error class where there are diagnoses or labels. No code is run. Intervals are
+    95 % percentile bootstrap over instances; fewer than five instances have none.
 
     Example: lmrbench analyse dependencies runs/mine
     """
@@ -55,4 +55,4 @@ def _print(found: "DependencyRecall") -> None:
         print_table(header, rows, title=title)
     for reason, count in sorted(found.left_out.items()):
         put(f"left out: {count} ({reason})")
-    put("A right answer may do without some of the reference's names: recall says what was found, not what is right.")
+    put("A correct answer may not need all names of the reference: recall measures use, not correctness.")

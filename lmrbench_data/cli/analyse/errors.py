@@ -1,4 +1,4 @@
-"""`lmrbench analyse errors`: why the failed answers of a run fail, by a model and by people."""
+"""`lmrbench analyse errors`: error classes of failed answers, by a model and by people."""
 
 from collections import Counter
 from pathlib import Path
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 @options(
     JudgeSettings,
     without=("votes",),
-    model=setting("", "Model to ask (default: show what was asked before)."),
+    model=setting("", "Model to ask (default: show earlier diagnoses)."),
 )
 def errors(
     settings: JudgeSettings,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="People's labels (.csv, .jsonl; column `error`), which take precedence."),
+        typer.Option("--labels", help="Human labels (.csv, .jsonl; column `error`), which take precedence."),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Classify failed answers by the paper's error classes.
 
-    The five classes are those of the LMR-BENCH paper (Section 5.3).
+    The classes are those of the LMR-BENCH paper (Section 5.3): paper parsing, incomplete comprehension, code
+    robustness, cross-file retrieval, policy.
 
-    The model sees what the judge sees and, unlike it, what the tests reported. Diagnoses go to RUN/errors.jsonl one by
-    one; re-run the command to resume. The classes: paper parsing, incomplete comprehension, code robustness, cross-file
-    retrieval, policy.
+    The model sees the judge's material and the report of the tests. Diagnoses are added to RUN/errors.jsonl one by one;
+    re-run the command to resume.
 
     Example: lmrbench analyse errors runs/mine --model gpt-5 --labels people.csv
     """
@@ -64,7 +64,7 @@ def errors(
         ):
             summary = ask_why(settings, progress)
     elif not annotations and not ((run / FILE).is_file() and (run / FILE).stat().st_size):
-        raise InputError(f"{run}: nobody was asked yet; give a model to ask (--model), or people's labels (--labels)")
+        raise InputError(f"{run}: no diagnoses yet; give a model to ask (--model) or human labels (--labels)")
     found = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
     if as_json:
         print_json({"run": str(run), **as_dict(found), **(_asking(summary) if summary else {})})
@@ -76,7 +76,7 @@ def errors(
         if summary:
             print_tokens(summary)
             counts = f"{summary.asked} asked now, {summary.cached} from the cache"
-            put(f"questions: {counts}, {summary.kept} were answered before")
+            put(f"questions: {counts}, {summary.kept} answered before")
             put(f"diagnoses: {run / FILE}")
     status = _status(summary) if summary else 0
     if status or bad:
@@ -99,7 +99,7 @@ def _asking(done: "JudgeSummary") -> dict[str, object]:
 
 
 def _status(done: "JudgeSummary") -> int:
-    """Say which answers have no diagnosis and how to resume; return the exit status."""
+    """Print which answers have no diagnosis and how to resume; return the exit status."""
     for reason, count in sorted(Counter(done.not_judged.values()).items()):
-        say(f"{count} not asked about: {reason}")
+        say(f"{count} not diagnosed: {reason}")
     return exit_status(done, "diagnosis", "diagnoses so far are kept", "diagnoses")

@@ -1,4 +1,4 @@
-"""`lmrbench analyse familiarity`: dates beside cut-offs, probabilities of references, the canary."""
+"""`lmrbench analyse familiarity`: scores by cut-off date, probabilities of references, the canary."""
 
 import functools
 from pathlib import Path
@@ -30,8 +30,7 @@ def cutoff(
 ) -> None:
     """Score runs on papers before and after a cut-off date.
 
-    A paper's date is that of its first arXiv version (the arXiv id says the month), else its year. The reports of the
-    runs show the result in a line.
+    The date of a paper is the month of its first arXiv version, else its year. The reports of the runs show the result.
 
     Example: lmrbench analyse familiarity cutoff runs/mine --cutoff 2024-06
     """
@@ -61,8 +60,8 @@ def cutoff(
         print_json({"published": dates, "scores": scores})
         return
     print_table(*split_table(splits), title="Before and after the cut-off")
-    put("A paper of the month of the cut-off counts as before it. Few instances stand in a part: mind the intervals.")
-    put("Code of ours is newer than any cut-off; what may be known is the paper, and the original's repository.")
+    put("A paper from the month of the cut-off counts as before it. The parts are small: mind the intervals.")
+    put("Our code is newer than any cut-off; a model may know the paper and the original's repository.")
 
 
 @app.command()
@@ -70,10 +69,10 @@ def cutoff(
 def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = False) -> None:
     """Measure how familiar a model is with the methods' code.
 
-    Compare the probabilities of references and controls, and the length of verbatim runs.
+    Compares the probabilities of references and controls, and the length of verbatim runs.
 
-    Works best with a server that echoes prompts with log-probabilities (vLLM and others, completions); says what it can
-    tell with any other. Re-run the command to resume.
+    Works best with a server whose completions echo prompts with log-probabilities, such as vLLM; other servers give
+    fewer numbers. Re-run the command to resume.
 
     Example: lmrbench analyse familiarity probe --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1
     """
@@ -89,7 +88,7 @@ def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = Fal
     rows = load_rows(settings.dataset)
     tasks = load_tasks() if settings.dataset == "embedded" and has_variants(benchmark_folder()) else []
     if settings.dataset == "embedded" and not tasks:
-        say("warning: variants are in a checkout only; references are compared with renamed and changed ones alone")
+        say("warning: variants exist only in a checkout; references are compared with renamed and changed copies only")
     probes = functools.partial(build_probes, rows, tasks, settings.instances)
     with interruptible(f"answers so far are in {answers}"), progress_bar("probing", shown=not as_json) as progress:
         summary = ask(settings, probes, progress)
@@ -101,11 +100,9 @@ def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = Fal
         put(f"{model} at {summary.server}: {WAYS[summary.way]}")
         for title, (header, lines) in probe_tables(summary):
             print_table(header, lines, title=title)
-        put(
-            "Logarithms are natural; intervals are 95 %, by bootstrap over instances. References are our own text: this"
-        )
-        put("measures how familiar the method's code is, not whether our files were seen.")
-        put(f"answers: {answers}   asked now: {summary.asked}, there before: {summary.kept}")
+        put("Logarithms are natural; intervals are 95 %, by bootstrap over instances. We wrote the references, so this")
+        put("measures how familiar the code of the methods is, not whether our files were in the training data.")
+        put(f"answers: {answers}   asked now: {summary.asked}, from earlier calls: {summary.kept}")
     if not summary.complete:
         say(f"incomplete: {summary.stopped or f'{summary.errors} requests failed ({summary.first_error})'}")
         say(summary.hint)
@@ -116,7 +113,7 @@ def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = Fal
 @options(
     Endpoint,
     without=("max_tokens", "requests_per_minute"),
-    model=setting("", "Model that is asked to complete the dataset's canary."),
+    model=setting("", "Model that is asked to complete the canary."),
 )
 def canary(
     settings: Endpoint,
@@ -137,7 +134,7 @@ def canary(
 
     model = settings.model
     if not model and corpus is None:
-        raise InputError("nothing to search: give a model to ask (--model), or a folder of text (--corpus)")
+        raise InputError("nothing to search: give a model (--model) or a folder of text (--corpus)")
     rows = load_rows(dataset)
     found: dict[str, object] = {"canary": "".join(canary_of(rows))}
     if corpus is not None:
@@ -161,7 +158,7 @@ def canary(
 
 
 def _keep(runs: list[Path] | None, key: str, model: str, found: dict[str, object]) -> None:
-    """Note what was found in runs, whose reports are written anew."""
+    """Save findings in runs, and rewrite their reports."""
     from lmrbench_evaluate.reports.familiarity import keep_familiarity
 
     from ... import api

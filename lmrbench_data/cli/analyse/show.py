@@ -1,4 +1,4 @@
-"""Arguments that analyses share, and how their results are shown and written."""
+"""Arguments that analyses share, and the output of their results."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     list[Path] | None,
-    typer.Argument(help="Run folders, or an import of the original; with none, its published data.", metavar="RUN"),
+    typer.Argument(help="Run folders, or an import of the original (default: its published data).", metavar="RUN"),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Write it here, too: .md, .csv or .json says as what.")
-]  # fmt: skip
-Figure = Annotated[Path | None, typer.Option("--figure", help="Draw it here: .png or .svg. Needs the extra `report`.")]
-JudgeModel = Annotated[
-    str | None, typer.Option("--judge-model", help="Whose judgements count; the last one's by default.")
+    Path | None,
+    typer.Option("--out", "-o", help="Also write a file; the extension selects the format: .md, .csv or .json."),
+]
+Figure = Annotated[
+    Path | None, typer.Option("--figure", help="Also draw a figure, .png or .svg; needs the extra `report`.")
 ]
 
 
 def imported(runs: list[Path] | None) -> Path | None:
-    """The folder of an import, if that is what was given in place of runs.
+    """Return the folder of an import that was given in place of runs.
 
     Raises:
-        InputError: it was given beside others.
+        InputError: there are other folders beside it.
     """
     from ...analyse.judged_answers import IMPORT
     from ...base.errors import InputError
@@ -39,10 +39,10 @@ def imported(runs: list[Path] | None) -> Path | None:
 
 
 def check_names(out: Path | None, figure: Path | None = None) -> None:
-    """See before the work whether the results can be written.
+    """Check the names of the output files before the work.
 
     Raises:
-        ArgumentError: an ending says nothing.
+        ArgumentError: an extension is unknown.
     """
     from ...analyse.result import FIGURES, FORMS, check_name
 
@@ -53,7 +53,7 @@ def check_names(out: Path | None, figure: Path | None = None) -> None:
 
 
 def present(analysis: "Analysis", as_json: bool, out: Path | None, figure: Path | None = None) -> None:
-    """Tables and notes on stdout, or JSON; files if they are named."""
+    """Print tables and notes, or JSON; write the files that are named."""
     if as_json:
         print_json(analysis.to_dict())
     else:

@@ -1,13 +1,12 @@
-"""`lmrbench analyse structure`: does the structure of a repository tell whether its task is solved?"""
+"""`lmrbench analyse structure`: relate the structure of repositories to success."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..options import MovedDataset
+from ..options import JudgeModel, Labels, MovedDataset
 from ..output import Json
-from .show import Figure, JudgeModel, Out, Runs, check_names, imported, present
+from .show import Figure, Out, Runs, check_names, imported, present
 
 
 def structure(
@@ -16,12 +15,10 @@ def structure(
         str,
         typer.Option(
             "--solved-by",
-            help="reproduced or robust (the original's: unit tests); judge or people: solved is what they call CC.",
+            help="Meaning of solved: reproduced or robust (by tests), judge or people (category CC).",
         ),
     ] = "",
-    labels: Annotated[
-        Path | None, typer.Option("--labels", help="People's labels (.csv, .jsonl) of the runs' answers.")
-    ] = None,
+    labels: Labels = None,
     judge_model: JudgeModel = None,
     dataset: MovedDataset = None,
     figure: Figure = None,
@@ -30,8 +27,9 @@ def structure(
 ) -> None:
     """Relate a repository's structure to success.
 
-    Logistic regression of solved or not on depth, branch factor and imbalance of directories, the length of the goal
-    function, and the model (the LMR-BENCH paper's Appendix G), errors clustered by paper. Needs the extra `report`.
+    Fits a logistic regression of success on depth, branch factor and imbalance of directories, the length of the goal
+    function, and the model (Appendix G of the LMR-BENCH paper), with errors clustered by paper. Needs the extra
+    `report`.
 
     Example: lmrbench analyse structure runs/a runs/b --figure odds.png
     """
@@ -44,7 +42,7 @@ def structure(
     check_names(out, figure)
     original = imported(runs)
     if (original or not runs) and (labels or dataset):
-        raise ArgumentError("labels" if labels else "dataset", "is of runs; name a run, too")
+        raise ArgumentError("labels" if labels else "dataset", "applies to runs; name a run as well")
     annotations, bad = read_annotations(labels) if labels else ([], [])
     if runs and not original:
         answers = run_answers(runs, judge_model, annotations, bad)

@@ -1,27 +1,23 @@
-"""`lmrbench analyse tables`: accuracy, the judge's and people's categories, and how far they agree."""
-
-from pathlib import Path
-from typing import Annotated
+"""`lmrbench analyse tables`: accuracy, categories of judge and people, and their agreement."""
 
 import typer
 
+from ..options import JudgeModel, Labels
 from ..output import Json
-from .show import JudgeModel, Out, Runs, check_names, imported, present
+from .show import Out, Runs, check_names, imported, present
 
 
 def tables(
     runs: Runs = None,
-    labels: Annotated[
-        Path | None, typer.Option("--labels", help="People's labels (.csv, .jsonl) of the runs' answers.")
-    ] = None,
+    labels: Labels = None,
     judge_model: JudgeModel = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Reproduce the paper's Table 2, agreement and conflicts.
 
-    Accuracy, the categories of the judge and of people, and how far tests, judge and people agree: of the LMR-BENCH
-    paper's own data, with a word on which of its numbers follow from it, or of your runs.
+    Shows accuracy, the categories of judge and people, and the agreement of tests, judge and people. Uses the data of
+    the LMR-BENCH paper, and notes which of its numbers follow from them, or your runs.
 
     Example: lmrbench analyse tables runs/mine --labels labels.csv
     """
@@ -34,7 +30,7 @@ def tables(
     check_names(out)
     original = imported(runs)
     if labels and (original or not runs):
-        raise ArgumentError("labels", "are of the answers of runs; name a run, too (the original's data has its own)")
+        raise ArgumentError("labels", "applies to runs; name a run as well (the original's data has labels of its own)")
     annotations, bad = read_annotations(labels) if labels else ([], [])
     if runs and not original:
         found = make_tables(run_answers(runs, judge_model, annotations, bad))

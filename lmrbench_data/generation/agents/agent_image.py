@@ -3,10 +3,12 @@
 `lmrbench agent image` builds it; a run only checks that it exists.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.images import build_image, ensure_image, image_id
 
 from ...base.archive import read_tree, tar_bytes
@@ -56,6 +58,23 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
         return identity
     how = f"`lmrbench agent image {agent}` (with --dataset, if you name one here)"
     raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
+
+
+def build_agent_images(
+    agent: str, bases: Sequence[str], *, network: str | None = None, tell: Callable[[str], None] = lambda line: None
+) -> dict[str, str]:
+    """Build an agent's images on several images of tasks; return tag → content address.
+
+    Raises:
+        InputError: the agent has no image of its own.
+        InfraError: there is no Docker, or a step of a build fails.
+    """
+    images = [agent_image(agent, base) for base in bases]
+    api, built = connect(), {}
+    for item in images:
+        tell(f"building {item.tag}: about {item.disk_mb / 1000:.1f} GB of disk beside {item.base}")
+        built[item.tag] = build_agent_image(api, agent, item.base, network=network)
+    return built
 
 
 def build_agent_image(api: Any, agent: str, base: str, *, network: str | None = None) -> str:

@@ -96,7 +96,7 @@ def _tools(tools: list[Any]) -> list[Any]:
 
 
 def _is_function(value: Any) -> bool:
-    """Whether a tool, or the call of one, is a function: tools of the server's own search, run code, and cost."""
+    """Return whether a tool or a call is a function; the server's own tools search, run code and cost money."""
     if not isinstance(value, dict) or value.get("type", "function") != "function":
         return False
     function = value.get("function")

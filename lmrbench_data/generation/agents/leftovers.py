@@ -33,7 +33,7 @@ class Taken:
 
     patch: str = ""
     problem: str = ""
-    """Why there is no patch, although the agent ran."""
+    """The reason for a missing patch of an agent that ran."""
     left_out: list[str] = field(default_factory=list)
     """Files that are not part of the answer, each with the reason."""
 

@@ -65,15 +65,15 @@ class Relay:
         """Requests that the server answered."""
         self.input_tokens = self.output_tokens = 0
         self.counted = True
-        """Whether the server reported the tokens of each answer."""
+        """True if the server reported the tokens of each answer."""
         self.lost = 0
         """Requests that have no answer and may have cost something."""
         self.lost_usd = 0.0
-        """The most that they can have cost."""
+        """The most that these can have cost."""
         self.limit = ""
-        """Which limit ended it, if one did."""
+        """The limit that ended it; empty if none did."""
         self.failure = ""
-        """Why the last request has no answer, if it has none."""
+        """The reason why the last request has no answer; empty if it has one."""
 
     @property
     def cost_usd(self) -> float | None:

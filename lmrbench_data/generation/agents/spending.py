@@ -48,7 +48,7 @@ class Spending(Ledger):
         self.jobs: set[JobKey] = set()
         """Jobs that asked the model for something."""
         self.reasons: dict[JobKey, str] = {}
-        """Why the last try left no row."""
+        """The reason why the last try left no row."""
         self.open_requests: dict[int, Tokens] = {}
         """Requests without an answer, and the most tokens that they can have taken."""
         self._last = 0

@@ -76,7 +76,7 @@ def published_status(row: ResultRow, seeds: Sequence[int], *, core: bool = False
 
 
 def is_memorised(row: Mapping[str, Any]) -> bool:
-    """Whether an answer passes the published seeds and not the fresh ones, at either level."""
+    """Return whether an answer passes the published seeds and not the fresh ones, at either level."""
     return bool(row["memorised"] or row["core_memorised"])
 
 

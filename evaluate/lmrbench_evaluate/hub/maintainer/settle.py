@@ -71,7 +71,7 @@ def accept(api: "HfApi", claim: Claim, run: Path, instances: Mapping[str, Datase
 
 
 def _is_repo(api: "HfApi", model: str) -> bool:
-    """Whether a model's name is a public repository, so that the leaderboard may link to it.
+    """Return whether a model's name is a public repository, so that the leaderboard may link to it.
 
     If the Hub does not answer, the result is False: a missing link must not stop a verification.
     """
