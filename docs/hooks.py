@@ -156,11 +156,15 @@ def _commands() -> Iterator[str]:
 
 
 def _command(command: Any, name: str) -> Iterator[str]:
-    """Yield the documentation of a command and its subcommands; a group has no section of its own."""
-    if below := getattr(command, "commands", None):
-        for part in below:
-            yield from _command(below[part], f"{name} {part}")
-        return
+    """Yield the documentation of a command and its subcommands; only a group that runs by itself has a section."""
+    below = getattr(command, "commands", {})
+    if not below or command.invoke_without_command:
+        yield from _section_of(command, name)
+    for part in below:
+        yield from _command(below[part], f"{name} {part}")
+
+
+def _section_of(command: Any, name: str) -> Iterator[str]:
     yield f"## {name}"
     for paragraph in re.split(r"\n\s*\n", (command.help or "").strip()):
         example = paragraph.removeprefix("Example: ")
