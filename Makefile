@@ -1,23 +1,23 @@
-# The two commands of a newcomer are `make demo` and `make test`; both make their own environment in .venv.
+# Newcomers start with `make demo` and `make test`; both create their own environment in .venv.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Says whether a Docker daemon answers; without one the demo needs the libraries of the tasks themselves.
+# Set if a Docker daemon answers; without one, the demo needs the libraries that the tasks import.
 DOCKER := $(shell docker version --format '{{.Server.Version}}' >/dev/null 2>&1 && echo yes)
 
-# What the scripted model of the demo is asked: it answers two well, one in part, one wrongly, and one is cut short.
+# Instances for the scripted model of the demo: two right answers, one partly right, one wrong, one cut short.
 DEMO   := dpo-preference-loss step-length-prompt-construction empathy-gap-delta simpo-loss \
 	nsa-selected-and-sliding-attention
 
-# Tests at a time: one more than cores, because tests wait for processes that they start.
+# Parallel tests: one more than cores, because tests wait for processes that they start.
 JOBS   ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 1) + 1 )))
-# Whoever runs out of tests takes some of another: modules mostly stay together, and nobody waits at the end.
+# Idle workers take tests from others: modules mostly stay together, and no worker idles at the end.
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal
 
-# Commands that tests start are compiled once, also on a machine that is set to keep no bytecode.
+# Compile the commands that tests start once, even on a machine configured to keep no bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-# What `make test-fast` runs; FAST="not docker" adds the slow ones.
+# Selection of `make test-fast`; FAST="not docker" adds the slow tests.
 FAST   ?= not docker and not slow
 
 .PHONY: demo test test-fast test-all test-agents lint layers docs bench clean
@@ -25,18 +25,18 @@ FAST   ?= not docker and not slow
 demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	@echo "== the golden files: every instance must pass"
 	$(BIN)/lmrbench evaluate gold --out runs/demo-gold
-	@echo "== answers of an imaginary model: good ones, wrong ones, and rows that cannot be read (exit status 1 says so)"
+	@echo "== answers of an imaginary model: right ones, wrong ones, and unreadable rows (hence exit status 1)"
 	$(BIN)/lmrbench evaluate benchmark/examples/predictions.jsonl --out runs/demo-examples || test $$? -eq 1
 	@echo "== both side by side"
 	$(BIN)/lmrbench report runs/demo-gold runs/demo-examples --out runs/demo-report.md
-	@echo "== a model from nothing to a report: a scripted one, which has ready answers to five instances"
+	@echo "== from a model to a report: a scripted model with ready answers to five instances"
 	$(BIN)/python benchmark/examples/scripted_model.py -- $(BIN)/lmrbench run --model scripted --base-url {url} \
 		$(DEMO:%=--instance %) --out runs/demo-model
 
-# The extra `agents`, apart: its libraries do not agree with the others of this environment.
+# The extra `agents`, installed separately because its libraries conflict with this environment.
 MINI    = $(shell $(BIN)/python -c 'import tomllib; print(*map(repr, tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["agents"]))')
 
-# Everything; of the benchmark's own tasks, those that changed since they were proved are checked whole.
+# Everything; tasks of the benchmark are fully checked only if they changed since they were proved.
 test: $(if $(LINTED),$(VENV)/dev.installed,lint)
 	$(PYTEST)
 
@@ -44,12 +44,12 @@ test: $(if $(LINTED),$(VENV)/dev.installed,lint)
 test-fast: $(VENV)/dev.installed
 	$(PYTEST) -m "$(FAST)"
 
-# Every task whole, with all its variants: about an hour.
+# Every task in full, with all its variants: about an hour.
 test-all: lint
 	LMRBENCH_IN_DEPTH=1 $(PYTEST)
 
-# What others wrote, for real: OpenHands in an image of its own, mini-swe-agent in a folder of its own, and Inspect.
-# What is missing fails here; everywhere else it is skipped.
+# Real third-party agents: OpenHands in its own image, mini-swe-agent in its own folder, and Inspect.
+# These tests fail here if a tool is missing; elsewhere they are skipped.
 test-agents: $(VENV)/dev.installed $(VENV)/agents.installed
 	$(BIN)/lmrbench agent image openhands
 	LMRBENCH_TEST_AGENTS=1 LMRBENCH_AGENTS_PATH=$(CURDIR)/$(VENV)/agents $(BIN)/pytest -m agents

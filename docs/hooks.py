@@ -1,6 +1,6 @@
-"""Parts of the site that are made from the project's own files, so that no text stands twice.
+"""Generate parts of the site from the project's files, so that no text is written twice.
 
-Whoever reads a page as a file sees a line with a link; a comment at its end says what the site has in place of it:
+A page read as a file has a line with a link. A comment at its end names the content that replaces the line on the site:
 
     [...](...) <!-- include FILE -->              a Markdown file without its title
     [...](...) <!-- include FILE "Heading" -->    one section of it, without the heading
@@ -8,11 +8,11 @@ Whoever reads a page as a file sees a line with a link; a comment at its end say
     [...](...) <!-- notebook FILE -->             cells and outputs of an executed notebook
     ... <!-- commands -->                         every command with its options
     ... <!-- columns -->                          the columns of the dataset
-    ... <!-- limits -->                           what a sandbox run may use by default
-    - ... <!-- api NAME -->                       the documentation of a public name; "option" switches one on
-      - ... <!-- member -->                       nothing: `api` has it
+    ... <!-- limits -->                           default limits of a sandbox run
+    - ... <!-- api NAME -->                       the documentation of a public name; "option" switches an option on
+      - ... <!-- member -->                       nothing, because `api` includes it
 
-What cannot be made fails the build. Signatures and summaries in the lines of `api` are written by
+An error fails the build. This command updates signatures and summaries in the lines of `api`:
 
     python docs/hooks.py
 """
@@ -29,7 +29,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = "https://github.com/lmr-bench/lmr-bench/blob/main"
-#: Files of the project that are pages here.
+#: File of the project → its page on the site.
 PAGES = {
     "CONTRIBUTING.md": "adding-a-task.md",
     "CHANGELOG.md": "changelog.md",
@@ -43,7 +43,7 @@ _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """The page with its directives carried out."""
+    """Return the page with its directives replaced."""
     return DIRECTIVE.sub(lambda found: _made(found[2], found[3] or "", found[4] or ""), markdown)
 
 
@@ -97,7 +97,7 @@ def _include(name: str, heading: str) -> str:
 
 
 def _section(lines: list[str], heading: str) -> Iterator[str]:
-    """The lines below a heading, up to the next one of its level or above; all below the title if empty."""
+    """Yield the lines below a heading up to the next of its level or above; without a heading, all below the title."""
     level, fenced = 0, False
     for line in lines:
         fenced ^= bool(_FENCE.match(line))
@@ -111,7 +111,7 @@ def _section(lines: list[str], heading: str) -> Iterator[str]:
 
 
 def _target(name: str, path: str, anchor: str) -> str:
-    """Where a relative link of an included file leads from a page."""
+    """Return the target of an included file's relative link, as seen from a page."""
     target = ((ROOT / name).parent / path).resolve()
     if not target.exists() or not target.is_relative_to(ROOT):
         raise ValueError(f"documentation: {name} links to {path}, which is not there")
@@ -133,13 +133,13 @@ def _cells(cells: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _output(output: dict[str, Any]) -> str:
-    """An output as a reader of the notebook sees it: HTML, else Markdown, else text."""
+    """Return an output as the notebook shows it: HTML, else Markdown, else text."""
     data = {kind: "".join(text) for kind, text in output.get("data", {"text/plain": output.get("text", "")}).items()}
     if "text/html" in data:
         page = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.S)
         shown = re.sub(r"\n\s*", "\n", re.sub(r"<(table|tr)[^>]*>", r"<\1>", page))
         return f'<div class="output">\n{shown}\n</div>'
-    # Headings of an output are none of the page's.
+    # Headings of an output must not become headings of the page.
     shown = re.sub(r"^#+ (.*)$", r"**\1**", data.get("text/markdown", ""), flags=re.M)
     return f'<div class="output" markdown="1">\n\n{shown or _code(data["text/plain"], "text")}\n\n</div>'
 
@@ -156,11 +156,15 @@ def _commands() -> Iterator[str]:
 
 
 def _command(command: Any, name: str) -> Iterator[str]:
-    """A command and all below it; groups have no section of their own."""
-    if below := getattr(command, "commands", None):
-        for part in below:
-            yield from _command(below[part], f"{name} {part}")
-        return
+    """Yield the documentation of a command and its subcommands; only a group that runs by itself has a section."""
+    below = getattr(command, "commands", {})
+    if not below or command.invoke_without_command:
+        yield from _section_of(command, name)
+    for part in below:
+        yield from _command(below[part], f"{name} {part}")
+
+
+def _section_of(command: Any, name: str) -> Iterator[str]:
     yield f"## {name}"
     for paragraph in re.split(r"\n\s*\n", (command.help or "").strip()):
         example = paragraph.removeprefix("Example: ")
@@ -214,7 +218,7 @@ def _limits() -> str:
 
 
 def _function_of_settings(path: str) -> str:
-    """Heading, signature and docstring of such a function, which a reader of its source cannot see; else nothing."""
+    """Return heading, signature and docstring of a function whose arguments come from settings; otherwise nothing."""
     found = _found(path)
     if not hasattr(found, "__signature__"):
         return ""
@@ -229,7 +233,7 @@ def _function_of_settings(path: str) -> str:
 
 
 def _items(body: str) -> Iterator[str]:
-    """The entries of a section of a docstring as a list."""
+    """Yield the entries of a docstring section as list items."""
     for entry in re.split(r"^    (?=\S)", body, flags=re.M)[1:]:
         name, _, text = " ".join(entry.split()).partition(": ")
         yield f"- `{name}`: {html.escape(text, quote=False)}"
@@ -244,7 +248,7 @@ def _found(path: str) -> Any:
 
 
 def with_current_api(markdown: str) -> str:
-    """A page with each line of `api`, and the lines of its members below it, as the code is now."""
+    """Return a page with up-to-date lines for each `api` directive and its members."""
     lines: list[str] = []
     for line in markdown.splitlines():
         found = DIRECTIVE.match(line)
@@ -272,7 +276,7 @@ def _api(path: str, comment: str) -> Iterator[str]:
 
 
 def _signature(function: Any) -> str:
-    """Names and defaults; the site has the types."""
+    """Return names and defaults; the site shows the types."""
     return str(_plain(inspect.signature(function))).replace("<factory>", "...")
 
 

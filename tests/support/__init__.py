@@ -1,1 +1,1 @@
-"""Helpers of the tests: toy tasks, servers on loopback, worlds to try commands in."""
+"""Test helpers: toy tasks, loopback servers, and worlds for commands."""

@@ -15,7 +15,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def solve(folder: Path) -> None:
-    """Write the answer as an agent does: into the goal file."""
+    """Write the answer into the goal file, as an agent does."""
     path = folder / "repo" / GOAL
     path.write_text(
         path.read_text().replace("    raise NotImplementedError", "    return [factor * v for v in values]")

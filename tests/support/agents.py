@@ -1,4 +1,4 @@
-"""Agents whose model is scripted: a command of one's own and mini-swe-agent, run on the toy task in real containers.
+"""Run agents with a scripted model, a custom command or mini-swe-agent, on the toy task in real containers.
 
 A room whose tests use the fixtures imports them in its conftest.py.
 """
@@ -31,7 +31,7 @@ MODEL = "scripted"
 ANSWER = "    return [factor * value for value in values]"
 
 
-#: An agent of a stranger's: asks the model what to write, writes it, runs the file, and notes what it did.
+#: A custom agent: asks the model for code, writes it, runs the file, and records its actions.
 PLAIN = """
     import json, os, pathlib, subprocess, sys, urllib.request
 
@@ -64,7 +64,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def run(
     tmp_path: Path, server: Server, toy_row: Any, docker_sandbox: Sandbox
 ) -> Callable[..., tuple[Any, list[dict[str, Any]]]]:
-    """Run a command (its text becomes agent.py) or a named agent; the summary and the rows."""
+    """Run a command (its text becomes agent.py) or a named agent; return the summary and the rows."""
 
     def attempt(text: str = "", **settings: Any) -> tuple[Any, list[dict[str, Any]]]:
         files = tmp_path / "files"
@@ -96,7 +96,7 @@ def solved(row: Any, patch: str, sandbox: Sandbox) -> bool:
 
 
 def calls(*tools: tuple[str, dict[str, Any]]) -> Callable[[Request], Reply]:
-    """A model that calls these tools one after the other, by the number of its answers so far."""
+    """Return a model that calls these tools one after the other."""
 
     def say(request: Request) -> Reply:
         number = sum(message["role"] == "assistant" for message in request.body["messages"])
@@ -110,7 +110,7 @@ def calls(*tools: tuple[str, dict[str, Any]]) -> Callable[[Request], Reply]:
 
 
 def bash(command: str) -> tuple[str, dict[str, Any]]:
-    """mini-swe-agent's tool."""
+    """Return a call of mini-swe-agent's tool."""
     return "bash", {"command": command}
 
 

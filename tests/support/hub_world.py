@@ -1,4 +1,4 @@
-"""A published toy benchmark on a loopback Hub, and the command line of whoever uses it, in processes of their own."""
+"""A published toy benchmark on a loopback Hub, and the command lines of its users, in separate processes."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from support.toy import TOY_ANSWER, write_toy_benchmark
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
-#: A program that notes the dataset in `lmr-bench` as checked in Docker.
+#: A program that marks the dataset in `lmr-bench` as checked in Docker.
 PASS_FOR_CHECKED = """
 from lmrbench_data.dataset.proofs import record_checked
 from lmrbench_data.loader import load_rows
@@ -29,13 +29,13 @@ WRONG = "def scale(values, factor):\n    return [value + factor for value in val
 
 
 def published_rows(hub: Hub) -> list[dict[str, Any]]:
-    """The rows of the only run in the results dataset."""
+    """Return the rows of the only run in the results dataset."""
     [name] = [name for name in hub.files(RESULTS) if name.startswith("data/")]
     return list(pq.read_table(io.BytesIO(hub.files(RESULTS)[name])).to_pylist())
 
 
 class World:
-    """A Hub with a maintainer `ann`, a submitter `bob`, and a folder in which both work."""
+    """A Hub with a maintainer `ann`, a submitter `bob`, and a working folder for both."""
 
     def __init__(self, folder: Path, hub: Hub) -> None:
         self.folder, self.hub = folder, hub
@@ -72,7 +72,7 @@ class World:
         return self.lmrbench("submit", run, "--dataset", DATASET, "--yes", *options, token=token)
 
     def evaluate(self, name: str, *rows: dict[str, Any]) -> str:
-        """Evaluate predictions for toy-scale on the published version; the run folder's name."""
+        """Evaluate predictions for toy-scale on the published version; return the run folder's name."""
         lines = [json.dumps({"instance_id": "toy-scale", "track": "paper", **row}) + "\n" for row in rows]
         (self.folder / f"{name}.jsonl").write_text("".join(lines))
         self.ok("evaluate", f"{name}.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", f"runs/{name}")
@@ -84,7 +84,7 @@ class World:
         )
 
     def publish(self, *, check: bool = False) -> None:
-        """Build and push the toy benchmark as v0.1.0; it is checked in Docker first, or passes for checked."""
+        """Build and push the toy benchmark as v0.1.0, checked in Docker or marked as checked."""
         benchmark = write_toy_benchmark(self.folder / "benchmark")
         self.ok("dataset", "record", "--benchmark", benchmark, "--sandbox", "docker" if check else "local")
         if check:
@@ -96,7 +96,7 @@ class World:
         self.ok("dataset", "push", DATASET, "--benchmark", benchmark, "--yes")
 
     def write_predictions(self) -> None:
-        """Model `good` with a right and a wrong sample, model `bad` with a wrong one."""
+        """Write predictions: model `good` with a right and a wrong sample, model `bad` with a wrong one."""
         rows = [
             {
                 "instance_id": "toy-scale",

@@ -1,4 +1,4 @@
-"""A scripted judge, and the working folder of a user who has a run judged."""
+"""A scripted judge, and the working folder of a user of `lmrbench judge`."""
 
 import hashlib
 import json
@@ -26,14 +26,14 @@ SUBTLE = "def scale(values, factor):\n    return [value * factor for value in va
 
 
 def verdict(request: Request) -> str:
-    """A judge that looks at the candidate's function."""
+    """Return the scripted verdict on the candidate's function."""
     if "value + factor" in candidate(request.user):
         return opinion("LI")
     return opinion("LC" if "or None" in candidate(request.user) else "CC")
 
 
 def candidate(user: str) -> str:
-    """The block of the candidate's function in a prompt."""
+    """Return the block of the candidate's function in a prompt."""
     [block] = re.findall(
         r"===== BEGIN CANDIDATE FUNCTION (\w{16}) =====\n(.*?)\n===== END CANDIDATE FUNCTION \1", user, re.S
     )
@@ -41,7 +41,7 @@ def candidate(user: str) -> str:
 
 
 class Judging:
-    """One user's working folder with an evaluated run in it, and a cache of judgements of its own."""
+    """A user's working folder with an evaluated run and its own cache of judgements."""
 
     def __init__(self, folder: Path, dataset: Path, server: Server, patch: pytest.MonkeyPatch) -> None:
         self.folder, self.dataset, self.server, self.patch = folder, dataset, server, patch
@@ -59,7 +59,7 @@ class Judging:
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
     def evaluate(self, *answers: str | tuple[str, str]) -> "Judging":
-        """Write the answers of models a, b, ... and evaluate them; an answer may bring its form along."""
+        """Write the answers of models a, b, ... and evaluate them; an answer may name its form."""
         rows = []
         for number, answer in enumerate(answers):
             form, content = answer if isinstance(answer, tuple) else ("function", answer)
@@ -86,7 +86,7 @@ class Judging:
         return [json.loads(line) for line in self.file.read_text().splitlines()]
 
     def categories(self) -> dict[str, str | None]:
-        """Category by model, as the public function gives it."""
+        """Return the category of each model, as the public function gives it."""
         found = read_judgements(self.run)
         rows = [json.loads(line) for line in (self.run / "results.jsonl").read_text().splitlines()]
         answers = {row["model_name_or_path"]: ("toy-scale", row["prediction_sha256"], row["track"]) for row in rows}

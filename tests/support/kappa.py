@@ -1,11 +1,11 @@
-"""Cohen's kappa, computed the slow way."""
+"""A plain implementation of Cohen's kappa."""
 
 from collections import Counter
 from typing import Any
 
 
 def cohen(pairs: list[tuple[Any, Any]]) -> float | None:
-    """Cohen 1960: observed agreement, less what chance gives, over what chance leaves."""
+    """Return (observed - expected) / (1 - expected) agreement (Cohen 1960)."""
     if len({label for pair in pairs for label in pair}) < 2:
         return None
     observed = sum(a == b for a, b in pairs) / len(pairs)

@@ -1,4 +1,4 @@
-"""A server on this machine that runs while its context is open: what the servers of the tests have in common."""
+"""Base of the test servers: a server on this machine that runs while its context is open."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +14,7 @@ class LoopbackServer:
     """
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
-        # Head and body are two writes: the second would wait until the client has said that it has the first.
+        # Head and body are two writes: without this, the second waits until the client acknowledges the first.
         handler.disable_nagle_algorithm = True
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
@@ -30,6 +30,6 @@ class LoopbackServer:
         self.stop()
 
     def stop(self) -> None:
-        """From now on connections are refused."""
+        """Refuse connections from now on."""
         self._server.shutdown()
         self._server.server_close()

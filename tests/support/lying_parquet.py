@@ -11,7 +11,7 @@ from lmrbench_evaluate.hub.maintainer.publication import published_schema
 
 
 def varint(value: int) -> bytes:
-    """A number as Thrift's compact protocol writes it in the footer."""
+    """Encode a number for the footer, in Thrift's compact protocol."""
     value, parts = value << 1, bytearray()
     while value > 0x7F:
         parts.append(value & 0x7F | 0x80)
@@ -20,7 +20,7 @@ def varint(value: int) -> bytes:
 
 
 def with_sizes_of(content: bytes, claimed: int) -> bytes:
-    """A file whose footer claims so many bytes where its row groups are larger."""
+    """Return a file whose footer understates the size of its row groups."""
     length = int.from_bytes(content[-8:-4], "little")
     body, footer, end = content[: -8 - length], content[-8 - length : -8], content[-8:]
     with pq.ParquetFile(io.BytesIO(content)) as file:
@@ -35,7 +35,7 @@ def with_sizes_of(content: bytes, claimed: int) -> bytes:
 
 
 def unfolding(columns: pa.Schema, text: str, gigabytes: float) -> bytes:
-    """Kilobytes that unfold to gigabytes of text in one column, with a footer that says otherwise."""
+    """Return kilobytes that decompress to gigabytes of text in one column, with a footer that denies it."""
     sink = io.BytesIO()
     size = 100 * 2**20
     with pq.ParquetWriter(sink, columns, compression="zstd", use_dictionary=False, write_statistics=False) as writer:
@@ -47,7 +47,7 @@ def unfolding(columns: pa.Schema, text: str, gigabytes: float) -> bytes:
 
 
 def index_out_of_range(rows: list[dict[str, Any]]) -> bytes:
-    """A results file whose column `status` points outside of its dictionary."""
+    """Return a results file whose column `status` points outside its dictionary."""
     for content in _one_byte_changed(rows):
         try:
             with pq.ParquetFile(io.BytesIO(content), read_dictionary=["status"]) as file:
@@ -61,7 +61,7 @@ def index_out_of_range(rows: list[dict[str, Any]]) -> bytes:
 
 
 def _one_byte_changed(rows: list[dict[str, Any]]) -> Iterator[bytes]:
-    """Variants of the file, in each of which a byte of the indices of `status` is another."""
+    """Yield variants of the file, each with one changed byte in the indices of `status`."""
     sink = io.BytesIO()
     many = [{**row, "status": status} for row in rows for status in ("passed", "failed", "error")]
     pq.write_table(

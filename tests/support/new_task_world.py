@@ -1,4 +1,4 @@
-"""What the tests of new tasks share: the example of the documentation, a PDF of its paper, the commands of a page."""
+"""Shared by tests of new tasks: the documentation's example, a PDF of its paper, the commands of a page."""
 
 import re
 import shlex
@@ -37,7 +37,7 @@ FRONT = (
 def write_pdf(
     path: Path, lines: tuple[tuple[str, int, bool], ...] = FRONT, stamp: str = "1904.09751v2", title: str = ""
 ) -> Path:
-    """A paper of one page, with arXiv's stamp in the margin unless it is empty, and a title in the metadata."""
+    """Write a one-page paper with a title in its metadata and, unless empty, arXiv's stamp in the margin."""
     document = pymupdf.open()
     document.set_metadata({"title": title})
     page = document.new_page()
@@ -52,7 +52,7 @@ def write_pdf(
 
 
 def example_benchmark(folder: Path) -> Path:
-    """A benchmark with the example's task, filled in and not recorded."""
+    """Write a benchmark with the example's task, filled in but not recorded."""
     benchmark = new_benchmark(folder / "tasks", title="My Bench", name="my-bench")
     shutil.copytree(EXAMPLE / "filled", benchmark / TASK)
     shutil.copytree(EXAMPLE / "nucleus", benchmark / TASK / "repo")
@@ -65,13 +65,13 @@ def lmrbench(folder: Path, *arguments: object, timeout: float = 300) -> Done:
 
 
 def blocks_of(page: str) -> list[tuple[str, str, str]]:
-    """(language, name of the file above it, content) of each block of code of a page of the documentation."""
+    """Return (language, name of the file above it, content) of each code block of a documentation page."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     found = re.findall(r"(?:^`([^`\n]+)`:\n\n)?^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [(language, title, content) for title, language, content in found]
 
 
 def commands_of(page: str) -> list[list[str]]:
-    """The words of each command in the page's blocks of shell, without `lmrbench`."""
+    """Return the words of each command in the page's shell blocks, without `lmrbench`."""
     lines = [line for language, _, content in blocks_of(page) if language == "bash" for line in content.splitlines()]
     return [shlex.split(line)[1:] for line in lines if line.startswith("lmrbench ")]

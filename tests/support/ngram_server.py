@@ -1,7 +1,7 @@
-"""A loopback server with a language model in it: n-grams with backoff, trained on whatever a test gives it.
+"""A loopback server with an n-gram language model with backoff, trained on a test's text.
 
-It answers completions with `echo` and `logprobs`, chat completions with `logprobs`, or refuses either, as it is told.
-What it was trained on it knows by heart, so a test knows what there is to be found out.
+It offers completions with `echo` and `logprobs`, chat completions with `logprobs`, or neither. It memorises its
+training text, so a test knows the expected findings.
 """
 
 import math
@@ -17,7 +17,7 @@ ORDER = 12
 
 
 class NgramModel:
-    """Interpolated n-grams of tokens: each order has half of what the shorter ones leave."""
+    """Interpolated n-grams of tokens: each order gets half of the remaining weight."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.counts: Counter[tuple[str, ...]] = Counter()
@@ -33,7 +33,7 @@ class NgramModel:
                     self.next.setdefault(gram[:-1], Counter())[gram[-1]] += 1
 
     def probability(self, context: list[str], token: str) -> float:
-        """Of a token after others."""
+        """Return the probability of a token after others."""
         found = 1 / 100_000
         for length in range(min(ORDER, len(context) + 1)):
             before = tuple(context[len(context) - length :])
@@ -42,14 +42,14 @@ class NgramModel:
         return found
 
     def score(self, text: str) -> tuple[list[str], list[float | None], list[int]]:
-        """Tokens, their log-probabilities (none of the first) and where they begin."""
+        """Return tokens, their log-probabilities (None for the first) and their offsets."""
         tokens = _TOKEN.findall(text)
         values = [math.log(self.probability(tokens[max(0, i - ORDER) : i], token)) for i, token in enumerate(tokens)]
         starts = [match.start() for match in _TOKEN.finditer(text)]
         return tokens, [None, *values[1:]], starts
 
     def go_on(self, text: str, count: int) -> str:
-        """The tokens that follow most often after the longest beginning that is known."""
+        """Return the most frequent continuation of the longest known prefix."""
         tokens = _TOKEN.findall(text)
         start = len(tokens)
         for _ in range(count):
@@ -70,7 +70,7 @@ class NgramServer(Server):
         self.model, self.way = model, way
 
     def reply(self, request: Request) -> Reply:
-        """The answer to a request."""
+        """Return the response to a request."""
         scripted = self.script.pop(0) if self.script else None
         self.requests.append(request)
         if scripted:

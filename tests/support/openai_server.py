@@ -1,6 +1,6 @@
-"""A loopback OpenAI-compatible server: answers chat completions over real HTTP as told, badly too.
+"""A loopback OpenAI-compatible server: scripted chat completions, faults included, over real HTTP.
 
-`Server.judge` decides what the model says; `Server.script` holds what goes wrong first, one entry a request.
+`Server.judge` returns the model's replies; `Server.script` holds earlier faults, one entry per request.
 """
 
 import json
@@ -17,12 +17,12 @@ from support.loopback import LoopbackServer
 
 @dataclass(frozen=True)
 class Reply:
-    """An HTTP answer.
+    """An HTTP response.
 
     Attributes:
-        body: JSON value, or bytes that are sent as they are.
-        delay_s: how long the client waits for it.
-        cut: so many bytes of the body are missing when the connection closes.
+        body: JSON value, or raw bytes.
+        delay_s: seconds before it is sent.
+        cut: number of bytes missing from the body when the connection closes.
     """
 
     status: int = 200
@@ -34,7 +34,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """What a client asked for."""
+    """A client's request."""
 
     path: str
     headers: Message
@@ -43,19 +43,19 @@ class Request:
 
     @property
     def user(self) -> str:
-        """The first message of the user."""
+        """Return the user's first message."""
         return next(message["content"] for message in self.body["messages"] if message["role"] == "user")
 
 
 def opinion(category: Any = "CC", **fields: Any) -> str:
-    """A well-formed answer of a judge."""
+    """Return a well-formed judgement."""
     points = ["scale() multiplies each value.", "An empty list gives an empty list."]
     texts = {"algorithm": "Each value is multiplied.", "implementation": "A comprehension does it."}
     return json.dumps({**texts, "rationale": points, "category": category, **fields})
 
 
 def completion(content: str | None, *, finish_reason: str = "stop", usage: Any = (1000, 100)) -> dict[str, Any]:
-    """The body of a chat completion."""
+    """Return the body of a chat completion."""
     message = {"role": "assistant", "content": content}
     tokens = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)} if usage else None
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
@@ -70,19 +70,19 @@ def completion(content: str | None, *, finish_reason: str = "stop", usage: Any =
 
 
 def refusal(parameter: str, message: str = "") -> Reply:
-    """The 400 of a server that does not accept a parameter."""
+    """Return the 400 of a server that rejects a parameter."""
     said = message or f"Unsupported value: '{parameter}' does not support that with this model."
     return Reply(400, {"error": {"message": said, "type": "invalid_request_error", "param": parameter, "code": None}})
 
 
 class Server(LoopbackServer):
-    """What answers, and what it was asked.
+    """The server's behaviour and the requests that it received.
 
     Attributes:
-        script: replies for the next requests, before `judge` is asked; a callable gets the request.
-        judge: the content that the model answers a request with; a Reply is sent as it is.
-        refuses: parameters that are answered with a 400 that names them.
-        requests: what was asked for.
+        script: replies to the next requests, used before `judge`; a callable receives the request.
+        judge: returns the content of the model's reply; a Reply is sent unchanged.
+        refuses: parameters rejected with a 400 that names them.
+        requests: the requests received.
         most_at_once: the highest number of requests under way at a time.
     """
 
@@ -99,7 +99,7 @@ class Server(LoopbackServer):
         self.base_url = f"{self.endpoint}/v1"
 
     def reply(self, request: Request) -> Reply:
-        """The answer to a request."""
+        """Return the response to a request."""
         with self._lock:
             self.requests.append(request)
             scripted = self.script.pop(0) if self.script else None
@@ -157,7 +157,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.close_connection = bool(reply.cut)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing on stderr: tests read that of the clients."""
+            """Write nothing to stderr, because tests read the clients' stderr."""
 
         def handle(self) -> None:
             try:

@@ -1,4 +1,4 @@
-"""A made-up clone of the original repository, in all dialects of its formats; all content is invented here."""
+"""An invented clone of the original repository, in all dialects of its formats."""
 
 import json
 import random
@@ -11,7 +11,7 @@ from lmrbench_data.original import facts
 
 AGENTS = {"no_agent": "BaseAgent", "openhands_agent": "OpenHands"}
 NUMBERS = {"LI": 1, "LC": 2, "CC": 3}
-#: As Git LFS writes them.
+#: A pointer file, as Git LFS writes it.
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 + "\nsize 12345\n"
 
 MASKED = '''"""Numbers."""
@@ -63,7 +63,7 @@ class Clone:
     def unit_tests(
         self, setting: str, model: str, lines: Sequence[str], totals: Mapping[str, int] | None = None
     ) -> Path:
-        """A results.txt; `totals` replaces numbers of the footer."""
+        """Write results.txt; `totals` replaces numbers of the footer."""
         passed = sum(": PASS" in line for line in lines)
         found = {"Total log files": len(lines), "Passed files": passed, "Failed files": len(lines) - passed}
         found |= totals or {}
@@ -77,7 +77,7 @@ class Clone:
         return self.write(f"{place}/{folder}_{repo}_{index}_analysis.txt", text)
 
     def label(self, file: str, annotator: str, setting: str, model: str, paper: int, index: int, score: int) -> None:
-        """A record of a person; `save_people` writes them."""
+        """Add a person's label; `save_people` writes all labels."""
         names = {"annotator": annotator, "agent_type": setting, "model_name": model}
         task = {"paper_index": paper, "function_index": index}
         comment = f"seen on day {paper}" if index else ""
@@ -88,7 +88,7 @@ class Clone:
             self.json(f"results/human_evaluation/{file}.json", records)
 
     def session(self, model: str, name: str, events: Sequence[Mapping[str, Any]], place: str = "") -> Path:
-        """One file an event, and the same events in blocks."""
+        """Write one file per event, and the same events in blocks."""
         folder = f"results/logs/OpenHands/{place or model}/file_store/sessions/{name}"
         for number, event in enumerate(events):
             self.json(f"{folder}/events/{number}.json", {"id": number, **event})
@@ -100,7 +100,7 @@ class Clone:
     # --- tasks ---
 
     def task(self, folder: str, implementations: Sequence[Mapping[str, Any]] | None = None, **changes: Any) -> Path:
-        """A task with one function, a golden file and a test script; `changes` go into info.json."""
+        """Write a task with one function, a golden file and a test script; `changes` go into info.json."""
         number, _, name = folder.partition("-")
         items = implementations if implementations is not None else [implementation()]
         info = {
@@ -125,7 +125,7 @@ class Clone:
 
 
 def implementation(**changes: Any) -> dict[str, Any]:
-    """An entry of info.json for `scale`."""
+    """Return an entry of info.json for `scale`."""
     return {
         "instruction": "Implement `scale` in numbers_of.py: each value times the factor, in a new list.",
         "category": "Evaluation Metrics",
@@ -140,7 +140,7 @@ def implementation(**changes: Any) -> dict[str, Any]:
 
 
 def unit_test_line(folder: str, log: str, passed: bool, dialect: int) -> str:
-    """A line of results.txt in one of its dialects."""
+    """Return a line of results.txt in one of its dialects."""
     if passed:
         return f"{folder}/{log}: " + ("PASS", "PASS fail_count: 0", "PASS (fail_count=0)")[dialect % 3]
     if dialect % 4 == 3:
@@ -149,7 +149,7 @@ def unit_test_line(folder: str, log: str, passed: bool, dialect: int) -> str:
 
 
 def judge_text(category: str, dialect: str) -> str:
-    """A file of the judge: `json`, `fenced` or `prose`."""
+    """Return a file of the judge: `json`, `fenced` or `prose`."""
     number = NUMBERS[category]
     if dialect == "prose":
         return f"### Comparison\n\nThe loop in 2 and 3 differs.\n\n**Verdict** 3 of 4 steps agree.\n\n{number}\n"
@@ -158,7 +158,7 @@ def judge_text(category: str, dialect: str) -> str:
 
 
 def events_of(actions: Mapping[str, int], task: str, seed: int = 0) -> list[dict[str, Any]]:
-    """A session in which the agent does so much of each, between things that do not count."""
+    """Return a session with this many actions of each kind, between events that do not count."""
     asked = f"Work in the folder.\nThe user's tasks include the following:\n{task}\n"
     events: list[dict[str, Any]] = [
         {"source": "user", "action": "message", "message": asked, "args": {"content": asked}},
@@ -175,7 +175,7 @@ def events_of(actions: Mapping[str, int], task: str, seed: int = 0) -> list[dict
 
 
 class Tool:
-    """The sessions' editor on files of its own: what it does to them, and the events that this leaves."""
+    """The sessions' editor, on its own files: it edits them and records the events."""
 
     CLIPPED = "<response clipped><NOTE>To save on context only part of this file has been shown to you.</NOTE>"
 
@@ -184,14 +184,14 @@ class Tool:
         self._undo: dict[str, list[str | None]] = {}
 
     def act(self, action: str, args: Mapping[str, Any], observation: str, content: str, **more: Any) -> None:
-        """An action of the agent, and what it observed."""
+        """Record an action of the agent and its observation."""
         cause = len(self.events)
         self.events.append({"source": "agent", "action": action, "args": {"thought": "", **args}, "message": action})
         seen = {"observation": observation, "content": content, "extras": {}, "cause": cause, **more}
         self.events.append({"source": "agent", **seen})
 
     def edit(self, command: str, path: str, *, told: bool = True, **given: Any) -> bool:
-        """Have the tool edit; whether it did. Without `told` the answer shows nothing of the file."""
+        """Edit with the tool and return whether it succeeded. Without `told`, its reply shows nothing of the file."""
         none = dict.fromkeys(("file_text", "old_str", "new_str", "insert_line"))
         args = {"path": path, "command": command, **none, "content": "", "start": 1, "end": -1, **given}
         try:
@@ -210,7 +210,7 @@ class Tool:
         return True
 
     def view(self, path: str, first: int = 1, last: int | None = None, clip: int | None = None) -> None:
-        """Have the tool show a file, some lines of it, or its first `clip` characters."""
+        """Show a file with the tool: all of it, some lines, or its first `clip` characters."""
         lines = list(enumerate(self.files[path].split("\n"), start=1))[first - 1 : last]
         text = "".join(f"{number:6}\t{line}\n" for number, line in lines)
         text = text if clip is None or len(text) <= clip else text[:clip] + self.CLIPPED
@@ -222,7 +222,7 @@ class Tool:
         self.act("run", {"command": command, "is_input": False, "blocking": False}, "run", content)
 
     def _change(self, command: str, path: str, args: Mapping[str, Any]) -> int:
-        """Change a file; return the line of the change."""
+        """Change a file and return the line of the change."""
         text, history = self.files.get(path), self._undo.setdefault(path, [])
         if command == "undo_edit":
             if not history or history[-1] is None:
@@ -251,7 +251,7 @@ class Tool:
 
 
 def write_facts(root: Path, labels: Iterable[facts.Label], sessions: Iterable[facts.PublishedSession]) -> Clone:
-    """A clone whose results say what the labels and sessions say, in every dialect that can say it."""
+    """Write a clone whose results agree with its labels and sessions, in every dialect."""
     clone = Clone(root)
     labels, sessions = list(labels), list(sessions)
     several = {label.paper for label in labels if label.function_index}
@@ -261,7 +261,7 @@ def write_facts(root: Path, labels: Iterable[facts.Label], sessions: Iterable[fa
         if label.passed is not None:
             alone = label.paper not in several
             log = "unit_test.log" if alone and number % 5 == 0 else f"unit_test_{label.function_index + 1}.log"
-            dialect = number if alone else number % 3  # no line of a paper with several functions lacks its folder
+            dialect = number if alone else number % 3  # a line of such a paper always names its folder
             lines = tested.setdefault((label.setting, label.model), [])
             lines.append(unit_test_line(folder, log, label.passed, dialect))
         prose = label.setting == "no_agent" and label.model == "gpt4.1" and label.paper != 8

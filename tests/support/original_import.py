@@ -1,4 +1,4 @@
-"""Import a made-up clone, by function or command, and read what the import complains about."""
+"""Import an invented clone, by function or command, and read the reported problems."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The labels that the original published, and `lmrbench analyse` over them or over runs."""
+"""The original's published labels, and `lmrbench analyse` on them or on runs."""
 
 import sys
 from pathlib import Path
@@ -10,6 +10,6 @@ LABELS = Path(__file__).resolve().parents[2] / "lmrbench_data" / "original" / "l
 
 
 def command(*arguments: str | Path) -> Any:
-    """`lmrbench analyse ...` in a process of its own."""
+    """Run `lmrbench analyse ...` in a separate process."""
     program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "analyse", *map(str, arguments)]
     return warm_cli.run(program, capture_output=True, text=True)

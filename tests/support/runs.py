@@ -1,4 +1,4 @@
-"""Run folders made by hand, and the command line over them."""
+"""Handmade run folders, and the command line on them."""
 
 import json
 import subprocess
@@ -14,14 +14,14 @@ SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}
 
 
 def result(instance_id: str, status: str, *, model: str = "m", **changes: Any) -> dict[str, Any]:
-    """A row of results.jsonl with one case, as it was before there were levels and tracks."""
+    """Return a row of results.jsonl with one case, from before levels and tracks existed."""
     case = {"name": "first", "seed": 0, "status": status, "detail": f"why {status}\nmore"}
     row = {"instance_id": instance_id, "model_name_or_path": model, "setting": "", "sample": 0, "status": status}
     return {**row, "prediction_sha256": "x", "detail": "", "cases": [case], **changes}
 
 
 def two_levels(instance_id: str, core: str, contract: str, *, track: str = "paper", **changes: Any) -> dict[str, Any]:
-    """A row of results.jsonl with a contract case and, after it, a core case."""
+    """Return a row of results.jsonl with a contract case followed by a core case."""
     case = {"seed": 0, "detail": "why"}
     cases = [{**case, "name": "odd", "core": False, "status": contract}]
     cases += [{**case, "name": "typical", "core": True, "status": core}]
@@ -30,7 +30,7 @@ def two_levels(instance_id: str, core: str, contract: str, *, track: str = "pape
 
 
 def write_run(folder: Path, rows: Sequence[dict[str, Any]], **facts: Any) -> Path:
-    """A run folder as `lmrbench evaluate` leaves it."""
+    """Write a run folder like one of `lmrbench evaluate`."""
     folder.mkdir(parents=True, exist_ok=True)
     every = {
         "run_id": f"{folder.name}-1",

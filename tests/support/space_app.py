@@ -1,4 +1,4 @@
-"""The leaderboard Space as the Hub would start it: its own folder only, nothing of this checkout within reach."""
+"""The leaderboard Space as the Hub starts it: in its own folder, without access to this checkout."""
 
 import contextlib
 import os
@@ -15,13 +15,13 @@ from support.hub_server import Hub
 
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = ROOT / "cards" / "space"
-#: For a page to show something; machines are busy.
+#: Time for a page to show content; machines are busy.
 PATIENCE_S = 120.0
 
 
 @contextlib.contextmanager
 def served_space(hub: Hub, results_repo: str, folder: Path) -> Iterator[str]:
-    """Run the app on the results dataset of a loopback Hub; its address."""
+    """Run the app on the results dataset of a loopback Hub and yield its address."""
     write_space(folder / "space")
     (folder / "space" / "lmrbench_data.py").write_text("raise ImportError('a Space has no such package')\n")
     with socket.socket() as probe:

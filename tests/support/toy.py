@@ -1,4 +1,4 @@
-"""A toy benchmark that needs no torch, and answers to it."""
+"""A toy benchmark that needs no torch, and answers to its task."""
 
 import difflib
 import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 IN_CI = bool(os.environ.get("CI"))
 
 
-#: `make test-all`: every parameter of every test, and each task whole.
+#: Set by `make test-all`: run every parameter of every test, and check each task in full.
 IN_DEPTH = bool(os.environ.get("LMRBENCH_IN_DEPTH"))
 
 
@@ -109,12 +109,12 @@ TOY_CASES = '''
 '''
 
 
-#: What a correct answer looks like; exploits put their code around or in place of it.
+#: A correct answer; exploits put their code around it or in its place.
 TOY_ANSWER = "def scale(values, factor):\n    return [value * factor for value in values]\n"
 
 
 def write_toy_benchmark(folder: Path) -> Path:
-    """A benchmark with one task and this project's own environments."""
+    """Write a benchmark with one task and this project's environments."""
     task = folder / "90-toy"
     files = {
         "task.yaml": TOY_TASK,
@@ -164,19 +164,19 @@ def write_toy_benchmark(folder: Path) -> Path:
 
 
 def declared(**comparison: Any) -> dict[str, Any]:
-    """A core case named `case`, as a row declares it."""
+    """Return a core case named `case`, as a row declares it."""
     return {"name": "case", "core": True, "varies": True, **comparison}
 
 
 def recorded_rows(folder: Path, sandbox: Sandbox) -> list[DatasetRow]:
-    """The dataset rows of a benchmark whose recordings are brought up to date first."""
+    """Update the recordings of a benchmark and return its dataset rows."""
     tasks = load_tasks(benchmark=folder)
     list(record_tasks(tasks, sandbox))
     return build_rows(tasks)
 
 
 def patch_that_writes(row: Mapping[str, Any], files: Mapping[str, str]) -> str:
-    """A unified diff against the masked repository of `row` that writes these files."""
+    """Return a unified diff against the masked repository of `row` that writes these files."""
     before = {name: file.data.decode() for name, file in read_archive(row["repo_archive"]).items()}
     lines: list[str] = []
     for name, text in files.items():

@@ -1,4 +1,4 @@
-"""`dataset check` on the toy benchmark: what it finds in a task after an edit."""
+"""Run `dataset check` on the toy benchmark after an edit."""
 
 import shutil
 import sys
@@ -17,7 +17,7 @@ LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
 
 def check(folder: Path, sandbox: Sandbox) -> dict[str, str]:
-    """What is not ok in the toy benchmark: finding → message. Variants are left out, so that it is quick."""
+    """Return the problems of the toy benchmark: finding → message. Skips variants for speed."""
     shutil.rmtree(folder / TASK / "variants")
     tasks = load_tasks(benchmark=folder)
     list(record_tasks(tasks, sandbox))

@@ -1,10 +1,10 @@
-"""Run Python commands in processes of their own that need not import large libraries anew: `subprocess.run`, but warm.
+"""Run Python commands in separate processes that start with large libraries imported: a warm `subprocess.run`.
 
-A server, one for each process that runs tests, imports the libraries once and forks for each command. What it forks is
-a process as any other: its own directory, environment, arguments, standard streams and exit status; signals reach it.
-Nothing of this project is imported before the fork, nor any library that reads `LATE` variables when it is imported
-(`huggingface_hub`, `datasets`). What a fork cannot have is a hash seed of its own, and variables that the interpreter
-itself reads: a command for which other variables than `LATE` differ starts cold.
+Each test process has a server that imports the libraries once and forks for each command. The fork behaves like any
+process: it has its own directory, environment, arguments, standard streams and exit status, and receives signals. The
+server imports nothing of this project, and no library that reads `LATE` variables on import (`huggingface_hub`,
+`datasets`). A fork cannot have its own hash seed or interpreter variables, so a command whose variables differ beyond
+`LATE` starts cold.
 """
 
 import atexit
@@ -28,12 +28,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-#: Beginnings of the names of variables that are read after the fork.
-#: `KMP_` is what torch sets in the process that imports it.
+#: Prefixes of the variables that are read after the fork.
+#: torch sets `KMP_` in the process that imports it.
 LATE = ("HF_", "LMRBENCH_", "OPENAI_", "NO_PROXY", "DOCKER_HOST", "COLUMNS", "TERM", "PYTEST_", "KMP_")
-#: The other variables, as they are before any test changes them: the server is started with these.
+#: The other variables before any test changes them; the server starts with these.
 EARLY = {name: value for name, value in os.environ.items() if not name.startswith(LATE)}
-#: What commands import, directly or not, and what takes long to import.
+#: Slow imports of the commands, direct or indirect.
 LIBRARIES = (
     *("typer", "rich.table", "rich.progress", "jinja2", "jsonschema", "yaml", "filelock", "numpy", "pandas"),
     *("pyarrow.parquet", "pyarrow.dataset", "pyarrow.json", "fsspec.asyn", "fsspec.archive", "dill", "xxhash"),
@@ -54,11 +54,11 @@ def run(
     errors: str = "strict",
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[Any]:
-    """What `subprocess.run` does with `[".../lmrbench", ...]` or `[sys.executable, "-c", program, ...]`.
+    """Behave like `subprocess.run` with `[".../lmrbench", ...]` or `[sys.executable, "-c", program, ...]`.
 
     Args:
         capture_output: has no effect, since pipes are the default.
-        stdout: a file or descriptor that the command writes to instead of a pipe; as `stderr`.
+        stdout, stderr: a file or descriptor to write to instead of a pipe.
     """
     words = [os.fspath(word) for word in command]  # type: ignore[call-overload]
     environment = dict(os.environ if env is None else env)
@@ -122,7 +122,7 @@ class _Reader(threading.Thread):
 
 
 def _text(name: Any) -> str:
-    """Any file name as JSON can carry it."""
+    """Return a file name as text that JSON can carry."""
     return os.fsdecode(name)
 
 
@@ -132,10 +132,10 @@ def _lines(data: bytes, errors: str) -> str:
 
 @functools.cache
 def _server() -> str:
-    """The address of the server, which lives as long as this process."""
+    """Return the address of the server, which lives as long as this process."""
     folder = tempfile.mkdtemp(prefix="warm-")
     address = os.path.join(folder, "socket")
-    # It ends when its standard input does. Ctrl-C is for us, who leave and thereby end it.
+    # The server ends when its standard input does. Ctrl-C ends this process and thereby the server.
     process = subprocess.Popen(
         [sys.executable, __file__, address],
         stdin=subprocess.PIPE,
@@ -156,7 +156,7 @@ def _server() -> str:
 
 
 def serve(address: str) -> None:
-    """Fork for each job until standard input ends. Comes back in the process of a command, which is set up by then."""
+    """Fork for each job until standard input ends. Returns in each command's process once it is set up."""
     for name in LIBRARIES:
         importlib.import_module(name)
     early = [name for name in ("huggingface_hub", "datasets", "lmrbench_data") if name in sys.modules]
@@ -185,7 +185,7 @@ def serve(address: str) -> None:
 
 
 def _become_command(connection: socket.socket) -> None:
-    """Start the process of the command, whose parent stays behind to tell its exit status."""
+    """Start the command's process; its parent stays to report the exit status."""
     _, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
     job = json.loads(connection.makefile().readline())
     process = os.fork()
@@ -207,7 +207,7 @@ def _become_command(connection: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(job["env"])
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        usual = getattr(sys, name)  # encoding and buffering are those that Python chose for the server
+        usual = getattr(sys, name)  # encoding and buffering as Python chose them for the server
         stream = open(number, usual.mode, encoding=usual.encoding, errors=usual.errors, closefd=False)  # noqa: SIM115
         stream.reconfigure(line_buffering=usual.line_buffering, write_through=usual.write_through)
         setattr(sys, name, stream)
@@ -216,7 +216,7 @@ def _become_command(connection: socket.socket) -> None:
 
 
 def command() -> None:
-    """Do what Python does with the command line that is in `sys.argv`."""
+    """Run the command line in `sys.argv` as Python does."""
     if sys.argv[1:2] == ["-c"]:
         [_, _, program, *arguments] = sys.argv
         sys.argv, sys.path[0] = ["-c", *arguments], ""
@@ -228,7 +228,7 @@ def command() -> None:
 
 
 def end(status: int) -> None:
-    """The end of a Python process, without taking apart each library: nothing of that can be seen."""
+    """End a Python process without the invisible clean-up of each library."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     try:
@@ -243,7 +243,7 @@ def end(status: int) -> None:
 
 
 if __name__ == "__main__":
-    faulthandler.enable()  # a command that dies of a signal says where
+    faulthandler.enable()  # report where a command dies of a signal
     serve(sys.argv[1])
     try:
         command()

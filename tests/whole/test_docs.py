@@ -1,5 +1,5 @@
-"""The documentation names every key, status and public name that a user meets, and the examples on the page of
-predictions are run; `make docs` checks the links."""
+"""The documentation names every key, status and public name that users see, and the examples on the page of
+predictions run; `make docs` checks the links."""
 
 import functools
 import importlib.util
@@ -32,7 +32,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("page", NAMED)
-def test_a_page_names_all_that_it_is_about(page: str) -> None:
+def test_a_page_names_every_key_and_status(page: str) -> None:
     rows = [line.split("|")[1] for line in (ROOT / page).read_text(encoding="utf-8").splitlines() if "|" in line]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert set(NAMED[page]) <= named, page
@@ -45,8 +45,16 @@ def test_the_api_page_has_every_public_name() -> None:
     assert page == hooks().with_current_api(page), "run `python docs/hooks.py`"
 
 
+def test_the_site_documents_a_group_that_runs_by_itself() -> None:
+    page = hooks().on_page_markdown("All commands. <!-- commands -->")
+    section = page.partition("## lmrbench generate\n")[2].partition("\n## ")[0]
+    assert "lmrbench generate --model" in section
+    assert "`--temperature`" in section
+    assert "## lmrbench agent\n" not in page
+
+
 def hooks() -> Any:
-    """The module that makes the site's parts from other files."""
+    """Load the module that generates parts of the site from other files."""
     spec = importlib.util.spec_from_file_location("docs_hooks", ROOT / "docs" / "hooks.py")
     assert spec is not None
     assert spec.loader is not None
@@ -56,7 +64,7 @@ def hooks() -> Any:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a Markdown file's headings, as GitHub makes them."""
+    """Return the anchors of a Markdown file's headings, as GitHub generates them."""
     text = re.sub(r"^(```|~~~).*?^\1", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     found = re.findall(r"^#+ (.+?)\s*$", text, re.M)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
@@ -64,7 +72,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
 def test_a_page_reads_well_as_a_file(page: str) -> None:
-    """Where the site has other files' text, the file has a line with a link; nothing in it is for the site alone."""
+    """A line with a link stands for text that the site includes; the file has nothing for the site alone."""
     module = hooks()
     path = ROOT / "docs" / page
     text = re.sub(r"^(```|~~~).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
@@ -73,11 +81,11 @@ def test_a_page_reads_well_as_a_file(page: str) -> None:
         if "<!--" in line:
             found = module.DIRECTIVE.match(line)
             assert found is not None, line
-            assert len(found[1].strip(" -")) > 5, f"a reader of the file sees a hole: {line}"
+            assert len(found[1].strip(" -")) > 5, f"a reader of the file sees a gap: {line}"
     for target, anchor in re.findall(r"\]\(([^)\s#:]*)(?:#([^)\s]+))?\)", text):
         there = (path.parent / target).resolve() if target else path
         assert there.exists(), target
-        # What the site takes in from elsewhere has its anchors there only.
+        # Included text has its anchors only in the file that it comes from.
         if anchor and there.suffix == ".md" and "<!-- include" not in there.read_text(encoding="utf-8"):
             assert anchor in anchors(there), f"{target}#{anchor}"
     assert not module.DIRECTIVE.search(
@@ -105,14 +113,14 @@ INSTANCE = "empathy-gap-delta"
 
 
 def examples(language: str) -> list[str]:
-    """The page's blocks in a language, in order."""
+    """Return the page's code blocks in a language, in order."""
     page = (ROOT / "docs" / "predictions.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^(```|~~~)(\w+)\n(.*?)^\1$", page, re.M | re.S)
     return [block for _, found, block in blocks if found == language]
 
 
 def rows_of(block: str) -> list[dict[str, Any]]:
-    """Of a block of JSON: one object over several lines, or one a line."""
+    """Return the objects of a JSON block: one over several lines, or one per line."""
     try:
         return [json.loads(block)]
     except ValueError:
@@ -121,7 +129,7 @@ def rows_of(block: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def folder_of_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """With the files that the page speaks of; `lmrbench` is ours, and answers run on this machine."""
+    """Create a folder with the page's files; `lmrbench` runs answers in the local sandbox."""
     [answer] = examples("text")
     row = {"instance_id": INSTANCE, "model_name_or_path": "m", "track": "paper", "function": answer}
     lines = [json.dumps({**row, "sample": sample}) for sample in (0, 1)]
@@ -158,7 +166,7 @@ def test_rows_and_mapping_on_the_page_are_read(folder_of_a_reader: Path, monkeyp
 
 @pytest.mark.slow
 def test_commands_on_the_page_do_what_it_says(folder_of_a_reader: Path) -> None:
-    """The answer with thoughts, fences and prose reproduces; a file that is given again is not evaluated again."""
+    """The answer with thoughts, fences and prose is reproduced; equal rows are not evaluated again."""
     if shutil.which("jq") is None:
         pytest.skip("jq is needed")
     said = []

@@ -1,7 +1,7 @@
-"""A loopback Hub: serves repositories from memory, with the requests that the real clients make, and faults on demand.
+"""A loopback Hub: serves repositories from memory to the real clients, with faults on demand.
 
-Run the client in a process of its own with `Hub.environment`: HF_ENDPOINT is read when huggingface_hub is imported.
-`store.py` is what it remembers, `api.py` the HTTP API.
+Run the client in a separate process with `Hub.environment`: HF_ENDPOINT is read when huggingface_hub is imported.
+`store.py` holds the state, `api.py` the HTTP API.
 """
 
 import json
@@ -23,14 +23,14 @@ __all__ = ["Fault", "Files", "Hub", "Meanwhile", "User"]
 
 @dataclass
 class Fault:
-    """What goes wrong with requests that match.
+    """A fault in matching requests.
 
     Attributes:
         pattern: searched in `METHOD /path?query`.
-        kind: `drop` closes the connection before the request is acted on, `lose` after; a number is the status that is
-            answered instead of acting; `slow` waits before acting.
-        times: how many requests; later ones go through.
-        headers: of the answer, such as Retry-After.
+        kind: `drop` closes the connection before the request takes effect, `lose` after; a number is a status to return
+            without effect; `slow` waits first.
+        times: number of requests; later ones succeed.
+        headers: response headers, such as Retry-After.
     """
 
     pattern: str
@@ -42,7 +42,7 @@ class Fault:
 
 @dataclass
 class Meanwhile:
-    """What somebody else does just before a request that matches is acted on.
+    """Another user's action just before a matching request takes effect.
 
     Attributes:
         pattern: searched in `METHOD /path?query`.
@@ -58,11 +58,11 @@ class Hub(LoopbackServer):
     """The repositories and the server.
 
     Attributes:
-        store: what it remembers.
-        requests: `METHOD /path?query` of every request, for tests that look at it.
-        faults: what goes wrong, tried in order.
-        meanwhile: what others do between the requests of a client.
-        drops: connections are closed without an answer while this is set.
+        store: the state.
+        requests: `METHOD /path?query` of every request.
+        faults: the faults, tried in order.
+        meanwhile: other users' actions between a client's requests.
+        drops: while set, connections close without a response.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Hub(LoopbackServer):
         self._lock = threading.Lock()
 
     def environment(self, cache: Path, token: str | None = None) -> dict[str, str]:
-        """What a client process needs in its environment to talk to this server only, with a cache of its own."""
+        """Return an environment in which a client talks only to this server, with its own cache."""
         return {
             "HF_ENDPOINT": self.endpoint,
             "HF_HOME": str(cache),
@@ -88,13 +88,13 @@ class Hub(LoopbackServer):
         }
 
     def add_user(self, token: str, name: str, *orgs: str, role: str = "write", expired: bool = False) -> None:
-        """Let a token in."""
+        """Accept a token."""
         self.store.users[token] = User(name, role, orgs, expired)
 
     def commit(self, repo: str, files: Files, *refs: str, kind: str = "datasets", title: str = "commit") -> str:
-        """Add a commit of exactly these files to a repository, which is made if need be.
+        """Commit exactly these files to a repository, creating it if necessary.
 
-        `refs` point to it from now on, also those that pointed elsewhere: `main` and `refs/pr/N`; other names are tags.
+        `refs` then point to the commit, even if they pointed elsewhere: `main` and `refs/pr/N`; other names are tags.
         """
         with self._lock:
             named = [ref if ref == "main" or ref.startswith("refs/") else f"tags/{ref}" for ref in refs]
@@ -103,15 +103,15 @@ class Hub(LoopbackServer):
         return made.sha
 
     def repo(self, name: str, kind: str = "datasets") -> Repo:
-        """A repository, to look at what is in it."""
+        """Return a repository."""
         return self.store.repos[kind, name]
 
     def files(self, name: str, revision: str = "main", kind: str = "datasets") -> Files:
-        """The files of a revision."""
+        """Return the files of a revision."""
         return self.repo(name, kind).resolve(revision).files
 
     def handle(self, request: Request) -> Answer | None:
-        """The response, None if the connection is closed instead."""
+        """Return the response, or None to close the connection."""
         line = f"{request.method} {request.target}"
         with self._lock:
             self.requests.append(line)
@@ -174,6 +174,6 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             return content
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing on stderr: tests read that of the clients."""
+            """Write nothing to stderr, because tests read the clients' stderr."""
 
     return Handler

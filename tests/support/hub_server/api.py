@@ -1,4 +1,4 @@
-"""The Hub's HTTP API over a `Store`: the requests that `huggingface_hub` and `datasets` make, and their answers."""
+"""The Hub's HTTP API over a `Store`, as far as `huggingface_hub` and `datasets` use it."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from support.hub_server.store import Commit, Files, PullRequest, Refused, Repo, Store, User
 
-#: What the Hub keeps out of git: uploaded apart, by SHA-256.
+#: Files that the Hub stores outside git, by SHA-256.
 LFS_SUFFIXES = (".parquet", ".tar.gz", ".png")
 
 
@@ -27,7 +27,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Request:
-    """A request, with its path split from the query and unquoted where it names a revision."""
+    """A request whose path is split from the query, with the revision unquoted."""
 
     method: str
     target: str
@@ -68,20 +68,20 @@ def route(method: str, pattern: str) -> Callable[[Route], Route]:
 
 
 class Api:
-    """Answers requests; not thread-safe by itself."""
+    """Handles requests; not thread-safe."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
 
     def answer(self, request: Request) -> Answer:
-        """The response to a request.
+        """Return the response to a request.
 
         Raises:
-            Refused: it is refused.
+            Refused: the request is refused.
         """
         user = self.store.user(request.token)
         for method, pattern, function in ROUTES:
-            # A revision may hold a slash, quoted: it is told from the path only as it came.
+            # A revision may contain a quoted slash, which only the raw path distinguishes.
             if method == request.method.replace("HEAD", "GET") and (match := pattern.fullmatch(request.path)):
                 return function(self, request, user, match)
         raise Refused(404, f"no such address: {request.method} {request.path}", "NotFound")
@@ -110,7 +110,7 @@ def repo_info(api: Api, request: Request, user: User | None, match: re.Match[str
     repo = api.repo(match)
     commit = repo.resolve(unquote(match["revision"] or "main"))
     facts = {"id": repo.name, "sha": commit.sha, "private": False, "gated": False, "tags": [], "downloads": 0}
-    # Older and newer clients ask for different names of the same thing.
+    # Older and newer clients use different names for the same field.
     facts |= {"lastModified": commit.date, "createdAt": commit.date, "modelId": repo.name, "author": "org"}
     return _json({**facts, "siblings": [{"rfilename": name} for name in sorted(commit.files)]})
 
@@ -171,7 +171,7 @@ def resolve(api: Api, request: Request, user: User | None, match: re.Match[str])
     sha256 = hashlib.sha256(content).hexdigest()
     linked = {"X-Linked-ETag": f'"{sha256}"', "X-Linked-Size": str(len(content))}
     api.store.objects[sha256] = content
-    # Content is served from another host: clients follow redirects on the Hub's own when they ask for metadata.
+    # Content comes from another host: clients follow redirects on the Hub's own host when they request metadata.
     elsewhere = request.endpoint.replace("127.0.0.1", "localhost")
     return Answer(b"", 302, {**headers, **linked, "Location": f"{elsewhere}/objects/{sha256}"})
 
@@ -381,7 +381,7 @@ def _discussion(repo: Repo, item: PullRequest) -> dict[str, Any]:
 
 
 def git_oid(content: bytes) -> str:
-    """The hash under which git keeps a file."""
+    """Return git's hash of a file."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
@@ -390,7 +390,7 @@ def _is_lfs(path: str) -> bool:
 
 
 def _tree(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]:
-    """Entries below a folder: files, and folders with them."""
+    """Yield the entries below a folder: files and their folders."""
     prefix = f"{folder}/" if folder else ""
     inside = {name: content for name, content in files.items() if name.startswith(prefix)}
     if folder and not inside:

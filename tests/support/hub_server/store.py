@@ -1,4 +1,4 @@
-"""What a Hub remembers: users, repositories with commits, refs and pull requests, LFS objects. No HTTP here."""
+"""The state of a Hub: users, repositories with commits, refs and pull requests, LFS objects. No HTTP."""
 
 import datetime
 import hashlib
@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Files = Mapping[str, bytes]
-#: Kinds of repositories as they stand in URLs of the API.
+#: Kinds of repositories, as in URLs of the API.
 KINDS = ("models", "datasets", "spaces")
 
 
 class Refused(Exception):
-    """A request that is answered with an error status.
+    """A request that gets an error status.
 
     Attributes:
-        status: of the response.
-        code: the header `X-Error-Code`, from which clients tell what is missing.
+        status: status of the response.
+        code: the header `X-Error-Code`, which tells clients what is missing.
     """
 
     def __init__(self, status: int, message: str, code: str = "") -> None:
@@ -26,7 +26,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class User:
-    """Who a token belongs to, and what it may do."""
+    """The owner and rights of a token."""
 
     name: str
     role: str = "write"
@@ -50,7 +50,7 @@ class Commit:
 
 @dataclass
 class PullRequest:
-    """A pull request: its commits are behind the reference `refs/pr/<num>`."""
+    """A pull request, with its commits under `refs/pr/<num>`."""
 
     num: int
     title: str
@@ -67,7 +67,7 @@ class PullRequest:
 
 @dataclass
 class Repo:
-    """A repository and everything in it."""
+    """A repository and its content."""
 
     kind: str
     name: str
@@ -77,7 +77,7 @@ class Repo:
     pull_requests: dict[int, PullRequest] = field(default_factory=dict)
 
     def resolve(self, revision: str) -> Commit:
-        """The commit behind a branch, tag, pull request or hash."""
+        """Return the commit of a branch, tag, pull request or hash."""
         for ref in (revision, f"tags/{revision}"):
             if ref in self.refs:
                 return self.commits[self.refs[ref]]
@@ -87,7 +87,7 @@ class Repo:
 
 
 class Store:
-    """All of it. Every public method is one step: call it under a lock."""
+    """The whole state. Each public method is one step: call it under a lock."""
 
     def __init__(self) -> None:
         self.repos: dict[tuple[str, str], Repo] = {}
@@ -97,10 +97,10 @@ class Store:
         self._count = itertools.count()
 
     def user(self, token: str | None) -> User | None:
-        """Whose token it is; None without one.
+        """Return the owner of a token; None without a token.
 
         Raises:
-            Refused: 401 for a token that is not, or no longer, valid.
+            Refused: 401 for an invalid or expired token.
         """
         if token is None:
             return None
@@ -110,14 +110,14 @@ class Store:
         return user
 
     def repo(self, kind: str, name: str) -> Repo:
-        """A repository that exists."""
+        """Return an existing repository."""
         repo = self.repos.get((kind, name))
         if repo is None:
             raise Refused(404, "Repository not found", "RepoNotFound")
         return repo
 
     def create(self, kind: str, name: str, user: User | None) -> Repo:
-        """A new repository with one empty commit, as the Hub makes it."""
+        """Create a repository with one empty commit, as the Hub does."""
         self.check_may_write(name, user)
         if (kind, name) in self.repos:
             raise Refused(409, "You already created this repo")
@@ -126,14 +126,14 @@ class Store:
         return self.repos[kind, name]
 
     def check_may_write(self, name: str, user: User | None) -> None:
-        """Refuse who has no write token for the namespace of a repository."""
+        """Refuse users without a write token for the repository's namespace."""
         if user is None:
             raise Refused(401, "Invalid username or password.")
         if user.role != "write" or name.split("/")[0] not in (user.name, *user.orgs):
             raise Refused(403, "You don't have the rights to write to this repository")
 
     def add_commit(self, kind: str, name: str, files: Files, ref: str, title: str, author: str) -> Commit:
-        """Add a commit with exactly these files; `ref` points to it from now on."""
+        """Add a commit with exactly these files and move `ref` to it."""
         repo = self.repos.setdefault((kind, name), Repo(kind, name))
         parent = repo.refs.get(ref) or repo.refs.get("main")
         seed = repr((kind, name, parent, sorted(files), next(self._count)))
@@ -157,7 +157,7 @@ class Store:
         """Commit additions and deletions (None), directly or as a pull request.
 
         Raises:
-            Refused: 412 if `parent` is not the head any more; 403 without the right.
+            Refused: 412 if `parent` is no longer the head; 403 without the right.
         """
         head = repo.resolve(revision)
         if user.role != "write":
@@ -181,14 +181,14 @@ class Store:
         return self.add_commit(repo.kind, repo.name, files, revision, title, user.name), pull_request
 
     def tag(self, repo: Repo, revision: str, name: str, user: User | None) -> None:
-        """Name a commit; a tag never moves."""
+        """Tag a commit; a tag never moves."""
         self.check_may_write(repo.name, user)
         if f"tags/{name}" in repo.refs:
             raise Refused(409, "Tag reference exists already")
         repo.refs[f"tags/{name}"] = repo.resolve(revision).sha
 
     def merge(self, repo: Repo, number: int, user: User | None) -> None:
-        """Bring what a pull request changed against its base into main."""
+        """Merge a pull request's changes against its base into main."""
         self.check_may_write(repo.name, user)
         item = repo.pull_requests.get(number)
         if item is None:
@@ -212,5 +212,5 @@ class Store:
 
 
 def now() -> str:
-    """The time as the Hub writes it."""
+    """Return the time as the Hub writes it."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
