@@ -78,9 +78,7 @@ class Numbers(Ledger):
         self.total += row["number"]
 
 
-def test_a_ledger_resumes_and_drops_a_row_that_was_cut_short(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_ledger_resumes_and_drops_a_row_that_was_cut_short(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "new" / "numbers.jsonl"
     with Numbers.open(path) as ledger:
         ledger.write({"number": 1})
