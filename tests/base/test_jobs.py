@@ -78,7 +78,7 @@ class Numbers(Ledger):
         self.total += row["number"]
 
 
-def test_a_ledger_goes_on_where_it_was_cut_short(tmp_path: Path) -> None:
+def test_a_ledger_resumes_and_drops_a_row_that_was_cut_short(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "new" / "numbers.jsonl"
     with Numbers.open(path) as ledger:
         ledger.write({"number": 1})
@@ -87,6 +87,7 @@ def test_a_ledger_goes_on_where_it_was_cut_short(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"number": 40')
     assert [row["number"] for row in Numbers.read(path)] == [1]
     with Numbers.open(path) as ledger:
+        assert "numbers.jsonl: the last row was cut short and is dropped" in caplog.text
         ledger.write({"number": 2})
         assert ledger.total == 3
         ledger.rewrite([{"number": 7}])

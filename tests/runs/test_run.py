@@ -43,7 +43,7 @@ SLOW_ANSWER = (
 
 @pytest.fixture(scope="module")
 def toy_dataset(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox, docker_sandbox: Sandbox) -> Path:
-    """A dataset folder with the toy instance; its image is here."""
+    """A dataset folder with the toy instance, whose image is ready."""
     folder = tmp_path_factory.mktemp("run")
     benchmark = write_toy_benchmark(folder / "benchmark")
     rows = recorded_rows(benchmark, local_sandbox)
@@ -68,7 +68,7 @@ def toy_pair(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -
 
 
 class Bench:
-    """One user's working folder."""
+    """A user's working folder."""
 
     def __init__(self, folder: Path, dataset: Path) -> None:
         self.folder, self.dataset = folder, dataset
@@ -107,7 +107,7 @@ class Bench:
         return [json.loads(line) for line in self.results.read_text().splitlines()]
 
     def wait_for_rows(self, count: int) -> bytes:
-        """The content of results.jsonl as soon as it has so many rows."""
+        """Return the content of results.jsonl once it has `count` rows."""
         deadline = time.monotonic() + 60
         while not self.results.exists() or self.results.read_bytes().count(b"\n") < count:
             assert time.monotonic() < deadline, "no results in time"
@@ -121,7 +121,7 @@ def bench(tmp_path: Path, toy_dataset: Path) -> Bench:
 
 
 def run_id_of(process: subprocess.Popen[bytes]) -> str:
-    """The label of a running harness's containers: its reaper has it as its argument."""
+    """Return the label of a running harness's containers, an argument of its reaper."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             words = path.read_bytes().split(b"\0")
@@ -132,7 +132,7 @@ def run_id_of(process: subprocess.Popen[bytes]) -> str:
 
 
 def assert_no_container(run_id: str) -> None:
-    """All containers of a harness are gone within a few seconds."""
+    """Assert that all containers of a harness are gone within a few seconds."""
     api = connect()
     deadline = time.monotonic() + 20
     while left := api.containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"}):
@@ -187,7 +187,9 @@ def test_a_row_cut_short_is_evaluated_again(bench: Bench) -> None:
     assert bench.run().returncode == 0
     whole = bench.results.read_bytes()
     bench.results.write_bytes(whole[:-20])
-    assert bench.run().returncode == 0
+    done = bench.run()
+    assert done.returncode == 0
+    assert "results.jsonl: the last row was cut short and is dropped" in done.stderr
     assert [row["status"] for row in bench.rows()].count("passed") == 1
     assert len(bench.rows()) == 2
 
@@ -279,7 +281,7 @@ def test_changed_and_removed_predictions_count_as_they_stand_now(bench: Bench) -
     bench.write("def scale(values, factor):\n    return values\n")
     assert bench.run().returncode == 0
     assert counted() == ["model-w0 0"]
-    # Whoever counts the rows of the file counts those of the run.
+    # The file holds the rows of this run alone.
     assert [row["status"] for row in bench.rows()] == ["failed"]
     [folder_of_logs] = (bench.folder / "run").glob("results-removed.jsonl")
     bench.write(TOY_ANSWER)
@@ -409,7 +411,7 @@ def test_an_impatient_interrupt_leaves_no_container(bench: Bench) -> None:
 
 
 def test_nothing_in_an_answer_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]) -> None:
-    """A bug of ours that one answer provokes costs that answer its verdict, and the run is incomplete."""
+    """An answer that triggers a bug of ours gets no verdict, and the run is incomplete."""
 
     class Fragile(LocalSandbox):
         def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
@@ -420,7 +422,7 @@ def test_nothing_in_an_answer_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]
     predictions = tmp_path / "predictions.jsonl"
     good = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
     hostile = TOY_ANSWER.replace("return", "# provokes\n    return")
-    # More of them in a row than the failures of an engine that end a run.
+    # More than the consecutive failures of an engine that end a run.
     rows = [{**good, "sample": n, "function": TOY_ANSWER if n in (0, 9) else f"{hostile}# {n}\n"} for n in range(10)]
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with Fragile() as sandbox:
@@ -462,7 +464,7 @@ def test_a_row_of_a_dataset_that_cannot_be_read_costs_its_own_answers_their_verd
 
 
 def test_a_row_without_cases_is_refused(tmp_path: Path, toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
-    """Rows of an imported original have none: no case that fails must not mean that all pass."""
+    """Rows of an imported original have none, and no failed case must not mean a pass."""
     row = {**toy_row, "tests": {**toy_row["tests"], "cases": []}}
     with pytest.raises(ArgumentError, match="'toy-scale' has no test cases"):
         evaluate("gold", RunSettings(out=tmp_path / "run"), [row], local_sandbox)

@@ -1,14 +1,13 @@
 """Collect the details of each answer: verdict, failing cases, code difference, judgement and log."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.text import error_line
 from lmrbench_data.dataset.rows import CaseRow, DatasetRow, ResultRow
-from lmrbench_data.loader import dataset_sha256, load_rows
 
 from ..judge.judgement_log import Judgement, read_judgements
 from ..judge.question_log import AnswerId, answer_id
@@ -98,9 +97,9 @@ def collect(
             warnings.append(f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which isolates nothing.")
     rows: dict[str, DatasetRow] = {}
     reason = ""
-    for facts in report.runs:  # all on one dataset, which may be available under one of its names only
+    for path in report.paths:  # all on one dataset, which may be available under one of its names only
         if not rows:
-            rows, reason = _dataset(facts)
+            rows, reason = _dataset(path)
     if reason and not rows:
         warnings.append(f"Instructions and differences are missing: {reason}.")
     scope = {name: category for facts in report.runs for name, category in facts["scope"].items()}
@@ -118,17 +117,12 @@ def collect(
     return instances, warnings
 
 
-def _dataset(facts: Mapping[str, Any]) -> tuple[dict[str, DatasetRow], str]:
+def _dataset(run: Path) -> tuple[dict[str, DatasetRow], str]:
     """Return the rows of a run's dataset by instance id, or the reason why they cannot be loaded."""
-    if is_imported(facts) and not facts.get("recordings_sha256"):
-        return {}, "the import came without tasks"
     try:
-        rows = load_rows(facts["dataset"])
+        return RunFolder(run).dataset_rows(), ""
     except (LMRBenchError, OSError) as error:
         return {}, f"the dataset cannot be loaded ({error_line(error)})"
-    if dataset_sha256(rows) != facts["dataset_sha256"]:
-        return {}, f"{facts['dataset']} has changed since"
-    return {row["instance_id"]: row for row in rows}, ""
 
 
 @dataclass(frozen=True)
