@@ -441,7 +441,7 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
         (["toy-one"], "--model: choose one; the answers of this run are: "),
         (["toy-on", "--model", "many"], "'toy-on' is not in the scope of this run; did you mean 'toy-one'?"),
         (["toy-one", "--model", "many", "--sample", "7"], "--sample: 7 does not exist; the samples of this"),
-        (["toy-one", "--model", "nobody"], "--model: one is needed"),
+        (["toy-one", "--model", "nobody"], "--model: choose one"),
     ):
         done = show(*arguments)
         assert (done.returncode, done.stdout) == (1, "")
