@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,6 +63,7 @@ def build(
     from lmrbench_evaluate.checks.proved import unproved
 
     from ..base.paths import benchmark_folder, benchmark_option
+    from ..base.problems import Problem, Severity, problem_lines
     from ..base.text import counted
     from ..dataset.build import build_rows, write_dataset
     from ..dataset.proofs import unchecked
@@ -74,7 +76,13 @@ def build(
         rows = build_rows(tasks, progress)
     sha256, recordings = write_dataset(rows, out, facts), recordings_sha256(rows)
     missing = set(unchecked(rows))
-    open_ = [instance for instance in (unproved(tasks) if missing else ()) if instance in missing]
+    option = benchmark_option(benchmark or benchmark_folder())
+    message = f"not proved in Docker; run `lmrbench dataset check{option} --sandbox docker`"
+    not_proved = [
+        Problem(instance, "", message, Severity.WARNING)
+        for instance in (unproved(tasks) if missing else ())
+        if instance in missing
+    ]
     if as_json:
         print_json(
             {
@@ -82,17 +90,14 @@ def build(
                 "rows": len(rows),
                 "sha256": sha256,
                 "recordings": recordings,
-                "drafts": drafts,
-                "unproved": open_,
+                "problems": [problem.as_dict() for problem in (*drafts, *not_proved)],
             }
         )
     else:
         put(f"{out}: {counted(len(rows), 'row')}, content {sha256[:12]}, recordings {recordings[:12]}")
         put(f"load it with load_dataset({str(out)!r}, split='test')")
-    if open_:
-        option = benchmark_option(benchmark or benchmark_folder())
-        shown = ", ".join(open_[:3]) + (f" and {len(open_) - 3} more" if len(open_) > 3 else "")
-        say(f"not proved in Docker: {shown}; run `lmrbench dataset check{option} --sandbox docker`")
+    for line in problem_lines(not_proved, limit=3):
+        say(line)
 
 
 @app.command()
@@ -170,6 +175,7 @@ def check(
 
     from ..base.errors import ArgumentError
     from ..base.paths import benchmark_folder
+    from ..base.problems import problem_lines
     from ..base.text import counted
 
     tasks, _ = tasks_and_drafts(names, benchmark)
@@ -200,21 +206,19 @@ def check(
                 finished=tell,
             )
             findings = list(found)
-    findings.sort(key=lambda finding: (finding.instance_id, finding.name))
+    findings.sort()
     if as_json:
-        print_json([finding.as_row() for finding in findings])
+        print_json([finding.as_dict() for finding in findings])
     else:
-        for finding in findings:
-            if verbose or not finding.ok:
-                mark = "ok " if finding.ok else "BAD"
-                put(f"{mark} {finding.instance_id}  {finding.name}  {finding.telling_status}  {finding.message}")
+        for line in problem_lines([finding for finding in findings if verbose or finding.is_error]):
+            put(line)
         _print_counts(findings, mutants)
-    untried = [finding for finding in findings if finding.name == UNTRIED]
+    untried = [finding for finding in findings if finding.where == UNTRIED]
     if untried:
         left = sum(len(finding.facts["untried"]) for finding in untried)
         what = f"{counted(left, 'variant')} of {counted(len(untried), 'instance')}, repetitions, demos and smoke tests"
         say(f"a quick look, no proof: not tried were {what}; leave out --quick to prove")
-    bad = {finding.instance_id for finding in findings if not finding.ok}
+    bad = {finding.subject for finding in findings if finding.is_error}
     if lock:
         proved = [
             task
@@ -229,15 +233,15 @@ def check(
 def _print_counts(findings: "list[Finding]", mutants: bool) -> None:
     """A line for each instance: how many of its cases vary with the seed, how many mutants they notice."""
     rows = []
-    for instance, group in groupby(findings, key=lambda finding: finding.instance_id):
+    for instance, group in groupby(findings, key=attrgetter("subject")):
         found = list(group)
-        kinds = Counter((finding.name.partition("/")[0], finding.ok) for finding in found)
-        score = f"{kinds['mutant', True]} / {kinds['mutant', True] + kinds['mutant', False]}"
-        by_core = sum(item.name.startswith("mutant/") and item.facts.get("noticed_by") == "core" for item in found)
-        probes = sum(finding.is_probe for finding in found)
-        row = [instance, str(probes), str(sum(not finding.ok for finding in found)), _vary(found)]
-        rows.append([*row, score, str(by_core), str(kinds["equivalent", True])] if mutants else row)
-    headings = ("instance", "probes", "bad", "vary")
+        kinds = Counter((finding.where.partition("/")[0], finding.is_error) for finding in found)
+        score = f"{kinds['mutant', False]} / {kinds['mutant', True] + kinds['mutant', False]}"
+        by_core = sum(item.where.startswith("mutant/") and item.facts.get("noticed_by") == "core" for item in found)
+        trials = sum(finding.is_trial for finding in found)
+        row = [instance, str(trials), str(sum(finding.is_error for finding in found)), _vary(found)]
+        rows.append([*row, score, str(by_core), str(kinds["equivalent", False])] if mutants else row)
+    headings = ("instance", "trials", "errors", "vary")
     print_table((*headings, "mutants noticed", "by core cases", "equivalent") if mutants else headings, rows)
 
 

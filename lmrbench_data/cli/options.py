@@ -14,6 +14,7 @@ from ..base.settings import REQUIRED, Option, Settings, build, options_of
 from .output import say
 
 if TYPE_CHECKING:
+    from ..base.problems import Problem
     from ..dataset.rows import DatasetRow
     from ..tasks.task import Task
 
@@ -88,24 +89,20 @@ def _parameter(option: Option, others: Sequence[Option]) -> inspect.Parameter:
     )
 
 
-def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[list[Task], list[str]]":
-    """(the tasks that were named, or all that are finished; the drafts that are left out, of which a warning tells).
+def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[list[Task], list[Problem]]":
+    """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out.
 
     Raises:
-        InputError: a task that counts is malformed, a name is unknown, or there is none but drafts.
+        InputError: a task is malformed, a name is unknown, or there are only drafts.
     """
-    from ..base.paths import benchmark_folder, benchmark_option
-    from ..base.text import counted
     from ..tasks.drafts import load_finished
     from ..tasks.task import load_tasks
 
     if names:
         return load_tasks(names, benchmark), []
     tasks, drafts = load_finished(benchmark)
-    if drafts:
-        lint = f"`lmrbench tasks lint{benchmark_option(benchmark or benchmark_folder())}`"
-        left_out = counted(len(drafts), "draft is", "drafts are")
-        say(f"warning: {left_out} left out: {', '.join(drafts)}; {lint} says what is left to do")
+    for draft in drafts:
+        say(str(draft))
     return tasks, drafts
 
 
