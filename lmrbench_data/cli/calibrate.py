@@ -87,7 +87,7 @@ def variants(
     from lmrbench_evaluate.runs.results import read_facts
 
     from ..dataset.build import build_rows
-    from ..tasks.task import load_tasks
+    from ..tasks.task_folders import load_tasks
 
     for folder in runs or ():
         read_facts(folder)

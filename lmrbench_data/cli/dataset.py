@@ -66,7 +66,7 @@ def build(
     from ..base.problems import Problem, Severity, problem_lines
     from ..base.text import counted
     from ..dataset.build import build_rows, write_dataset
-    from ..dataset.proofs import unchecked
+    from ..dataset.check_records import unchecked
     from ..loader import recordings_sha256
     from ..tasks.manifest import load_benchmark
 

@@ -96,7 +96,7 @@ def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[
         InputError: a task is malformed, a name is unknown, or there are only drafts.
     """
     from ..tasks.drafts import load_finished
-    from ..tasks.task import load_tasks
+    from ..tasks.task_folders import load_tasks
 
     if names:
         return load_tasks(names, benchmark), []

@@ -77,7 +77,7 @@ def show(
     """
     from lmrbench_evaluate.predictions.prediction import check_track
 
-    from ..tasks.task import load_tasks
+    from ..tasks.task_folders import load_tasks
 
     check_track(track)
     shown: list[dict[str, Any]] = [

@@ -26,7 +26,8 @@ from ..loader import (
 )
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
-from ..tasks.task import Implementation, Task, load_tasks
+from ..tasks.task import Implementation, Task
+from ..tasks.task_folders import load_tasks
 from .card import render_card, render_eval_yaml
 from .rows import DatasetRow, DeclaredCase, schema
 

@@ -17,8 +17,8 @@ from ..base.hub_client import check_rights, commit_once, ensure_repo, hub_errors
 from ..loader import DATA_FILE, LoadError, dataset_sha256, load_rows
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
+from .check_records import content_sha256, unchecked
 from .diff import Change, diff_rows
-from .proofs import content_sha256, unchecked
 from .rows import DatasetRow
 
 if TYPE_CHECKING:

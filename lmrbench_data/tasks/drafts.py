@@ -9,7 +9,8 @@ from ..base.paths import benchmark_folder, benchmark_option
 from ..base.problems import Problem, Severity
 from ..base.strict_yaml import faults, read_yaml
 from ..base.text import cut
-from .task import RECORDED, SCHEMA, Task, load_tasks, task_folders, task_of
+from .task import RECORDED, Task
+from .task_folders import SCHEMA, build_task, load_tasks, task_folders
 
 _TODO = re.compile(r"\bTODO\b")
 
@@ -45,7 +46,7 @@ def load_draft(folder: Path) -> Task | None:
         data = read_yaml(folder / "task.yaml")
         if any(fault.word is None for fault in faults(data, SCHEMA)):
             return None
-        return task_of(folder, data)
+        return build_task(folder, data)
     except InputError:
         return None
 

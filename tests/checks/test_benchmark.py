@@ -13,7 +13,8 @@ from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.loader import write_files
 from lmrbench_data.tasks.overview import PAGE, PICTURE, render_page, task_facts
-from lmrbench_data.tasks.task import Task, load_tasks
+from lmrbench_data.tasks.task import Task
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.notes import note_on_trivial_answers
 from lmrbench_evaluate.checks.proved import unproved

@@ -12,7 +12,7 @@ import yaml
 
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.loader import read_archive
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_repositories, check_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
@@ -288,7 +288,7 @@ def test_a_sibling_that_is_needed_stays_and_a_leak_of_another_is_found(toy_bench
     task = yaml.safe_load(path.read_text())
     task["implementations"][1]["shown_siblings"] = {"toy-double": "itself"}
     path.write_text(yaml.safe_dump(task))
-    with pytest.raises(InputError, match="shown_siblings: 'toy-double' is no other instance of this paper"):
+    with pytest.raises(InputError, match="shown_siblings: 'toy-double' is not another instance of this paper"):
         load_tasks(benchmark=toy_benchmark)
 
 

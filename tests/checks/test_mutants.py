@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lmrbench_data.tasks.masking import mask_function
-from lmrbench_data.tasks.task import Implementation, Task, load_tasks
+from lmrbench_data.tasks.task import Implementation, Task
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.mutants import make_mutants
 from lmrbench_evaluate.checks.record import record_tasks

@@ -32,7 +32,7 @@ from lmrbench_data.loader import (
     unpack,
 )
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import State, record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support import warm_cli

@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.checks.trials import VARIANTS

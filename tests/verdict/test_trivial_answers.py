@@ -154,7 +154,7 @@ def test_a_contract_case_that_a_constant_passes_is_counted(toy_benchmark: Path) 
 def test_a_quick_look_says_what_it_left_out_and_proves_nothing(
     fresh: bool, toy_benchmark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second look runs again, because the first records nothing; its trials must have the outcome of a whole check."""
+    """A second look runs again, because the first records nothing; its trials end as in a whole check."""
     monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))  # another test may have proved the same task
     if not fresh:
         code = "# Not wrong.\ndef scale(v, f):\n    return [f * x for x in v]\n"

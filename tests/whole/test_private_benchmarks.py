@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.lint import lint_tasks
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
@@ -120,7 +120,8 @@ def test_what_is_suggested_works_in_a_benchmark_of_ones_own(tmp_path: Path) -> N
     words = shlex.split(suggested.removeprefix("run `lmrbench ").removesuffix("`"))
     assert lmrbench(tmp_path, *words, "--sandbox", "local").returncode == 0
     built = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
-    unproved = "warning: bleu-brevity-penalty: not proved in Docker; run `lmrbench dataset check --benchmark tasks --sandbox docker`"
+    check = "`lmrbench dataset check --benchmark tasks --sandbox docker`"
+    unproved = f"warning: bleu-brevity-penalty: not proved in Docker; run {check}"
     assert (built.returncode, unproved in built.stderr) == (0, True)
     again = lmrbench(tmp_path, "dataset", "init", "tasks", "--title", "Again")
     assert again.stderr == "error: tasks: is a benchmark already; nothing is overwritten\n"

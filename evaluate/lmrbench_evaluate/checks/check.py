@@ -17,7 +17,7 @@ from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.build import build_rows
-from lmrbench_data.dataset.proofs import record_checked, was_checked
+from lmrbench_data.dataset.check_records import record_checked, was_checked
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File
 from lmrbench_data.tasks.task import Task

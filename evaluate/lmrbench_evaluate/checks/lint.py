@@ -18,16 +18,8 @@ from lmrbench_data.base.text import counted
 from lmrbench_data.tasks.drafts import load_draft, todo_marks
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task import (
-    RECORDED,
-    SCHEMA,
-    Implementation,
-    Task,
-    read_tasks,
-    stated_ids,
-    task_folders,
-    unknown_names,
-)
+from lmrbench_data.tasks.task import RECORDED, Implementation, Task
+from lmrbench_data.tasks.task_folders import SCHEMA, read_tasks, stated_ids, task_folders, unknown_names
 
 from .lint_code import case_problems, repository_problems, variant_problems
 from .static import ReferenceLines, static_problems

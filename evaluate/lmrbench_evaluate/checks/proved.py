@@ -13,7 +13,7 @@ from pathlib import Path
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.dataset.build import build_rows
-from lmrbench_data.dataset.proofs import content_sha256
+from lmrbench_data.dataset.check_records import content_sha256
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.task import Implementation, Task
 

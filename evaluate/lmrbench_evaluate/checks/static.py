@@ -10,7 +10,8 @@ from typing import Self
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import block_end, find_function, first_line, split_lines
 from lmrbench_data.base.text import counted
-from lmrbench_data.tasks.task import Implementation, Task, read_tasks
+from lmrbench_data.tasks.task import Implementation, Task
+from lmrbench_data.tasks.task_folders import read_tasks
 
 #: Minimum number of variants of each kind.
 LEAST = {"valid": 2, "plain": 2, "careless": 1, "wrong": 5}
