@@ -7,7 +7,7 @@ from pathlib import Path
 from ..base.errors import InputError
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.problems import Problem, Severity
-from ..base.strict_yaml import faults, read_yaml
+from ..base.strict_yaml import read_yaml, violations
 from ..base.text import cut
 from .task import RECORDED, Task
 from .task_folders import SCHEMA, build_task, load_tasks, task_folders
@@ -44,7 +44,7 @@ def load_draft(folder: Path) -> Task | None:
     """Load a task whose task.yaml has only invalid words, such as TODO for a category; None if more is wrong."""
     try:
         data = read_yaml(folder / "task.yaml")
-        if any(fault.word is None for fault in faults(data, SCHEMA)):
+        if any(found.word is None for found in violations(data, SCHEMA)):
             return None
         return build_task(folder, data)
     except InputError:

@@ -185,10 +185,10 @@ def test_what_is_not_a_clean_build_is_refused(tmp_path: Path, hub: Hub, lmrbench
         return said
 
     (folder / "README.md").write_text(card + "\nEdited by hand.\n")
-    assert "dirty, README.md is not what this version writes; run `lmrbench dataset build`" in refused()
+    assert "dirty, README.md differs from what this version writes; run `lmrbench dataset build`" in refused()
     (folder / "README.md").write_text(card)
     (folder / "golden.py").write_text("answer = 42\n")
-    assert "dirty, holds golden.py" in refused()
+    assert "dirty, contains golden.py" in refused()
     (folder / "golden.py").unlink()
     (folder / "loader.py").unlink()
     assert "dirty, loader.py" in refused()

@@ -61,7 +61,7 @@ def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     assert "CONTRIBUTING" not in page
     refused = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks", "--out", "tasks")
     assert refused.returncode == 1
-    assert "tasks: holds the tasks themselves; give another folder for the dataset (--out)" in refused.stderr
+    assert "tasks: contains the tasks themselves; give another folder for the dataset (--out)" in refused.stderr
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.passages import MAX_PASSAGE, read_passage
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.problems import Problem
-from lmrbench_data.base.strict_yaml import faults, read_yaml
+from lmrbench_data.base.strict_yaml import read_yaml, violations
 from lmrbench_data.base.text import counted
 from lmrbench_data.tasks.drafts import load_draft, todo_marks
 from lmrbench_data.tasks.environments import load_environments
@@ -97,9 +97,9 @@ def _todo_problems(folder: Path) -> Iterator[Problem]:
 
 def _word_problems(folder: Path) -> Iterator[Problem]:
     """Yield invalid words of task.yaml; of those that are TODO, which have a line of their own, only choices."""
-    for fault in faults(read_yaml(folder / "task.yaml"), SCHEMA):
-        if "TODO" not in (fault.word or "") or " is not one of: " in fault.message:
-            yield Problem(folder.name, "task.yaml", f"{fault.place}: {fault.message}")
+    for found in violations(read_yaml(folder / "task.yaml"), SCHEMA):
+        if "TODO" not in (found.word or "") or " is not one of: " in found.message:
+            yield Problem(folder.name, "task.yaml", f"{found.place}: {found.message}")
 
 
 def _load_problem(folder: Path, error: str) -> Problem:
