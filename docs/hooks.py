@@ -192,7 +192,7 @@ def _parameter(item: Any) -> tuple[str, str]:
 
 
 def _columns() -> str:
-    from lmrbench_data.dataset.columns import COLUMNS
+    from lmrbench_data.dataset.column_descriptions import COLUMNS
     from lmrbench_data.dataset.rows import schema
 
     def rows(fields: Any, above: str) -> Iterator[tuple[str, ...]]:

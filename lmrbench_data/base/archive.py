@@ -1,6 +1,6 @@
-"""Reproducible archives: the same files give the same bytes, on any day, for any user, from any folder.
+"""Write reproducible archives: equal files give equal bytes, whatever the day, user and folder.
 
-Reading is `lmrbench_data.loader.read_archive`, which trusts nothing; this module writes.
+`lmrbench_data.loader.read_archive` reads them.
 """
 
 import gzip
@@ -13,18 +13,18 @@ from pathlib import Path
 from ..loader import File, LoadError, check_path
 from .errors import InputError
 
-#: Left behind by running code in a repository; never part of it.
+#: Left behind by running code; never part of a repository.
 IGNORED_PARTS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store", ".git"})
 
 
 def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]:
-    """All regular files below `folder` by relative POSIX path, sorted; caches that tools leave behind are skipped.
+    """Read all regular files below `folder`, sorted by relative POSIX path, except caches.
 
     Args:
-        skipped: takes the names of symbolic links and special files, which are then left out.
+        skipped: receives the names of symbolic links and special files, which are skipped instead of refused.
 
     Raises:
-        InputError: a symbolic link, a special file or an unsafe name lies there.
+        InputError: the folder contains a symbolic link, a special file or an unsafe name.
     """
     files: dict[str, File] = {}
     for path in sorted(folder.rglob("*")):
@@ -38,7 +38,9 @@ def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]
             skipped.append(relative.as_posix())
             continue
         if not stat.S_ISREG(mode):
-            raise InputError(f"{path}: neither a file nor a folder; links and special files cannot be packed")
+            raise InputError(
+                f"{path}: neither a file nor a folder; remove it, links and special files cannot be packed"
+            )
         try:
             name = check_path(relative.as_posix())
         except LoadError as error:
@@ -48,7 +50,7 @@ def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]
 
 
 def tar_bytes(files: Mapping[str, File]) -> bytes:
-    """An uncompressed tar of the files: sorted, times 0, owner root, modes 0644 or 0755."""
+    """Pack files into an uncompressed tar: sorted, times 0, owner root, modes 0644 or 0755."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, file in sorted(files.items()):
@@ -60,14 +62,14 @@ def tar_bytes(files: Mapping[str, File]) -> bytes:
 
 
 def pack(files: Mapping[str, File]) -> bytes:
-    """`tar_bytes`, gzipped."""
+    """Pack files into a gzipped tar."""
     return gzip_bytes(tar_bytes(files))
 
 
 def gzip_bytes(data: bytes) -> bytes:
-    """`data` gzipped without name, time or system."""
+    """Gzip data without name, time or system in the header."""
     buffer = io.BytesIO()
-    # Not gzip.compress: it lets zlib name the system in the header before Python 3.13, and not from then on.
+    # gzip.compress lets zlib name the system in the header before Python 3.13.
     with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, compresslevel=9, mtime=0) as file:
         file.write(data)
     return buffer.getvalue()

@@ -1,7 +1,6 @@
-"""The definitions of a repository: its Python files, what each defines and imports, and where a name leads.
+"""Index the Python files of a repository: their definitions and imports, and the definition that a name refers to.
 
-Everything is found by syntax alone; no code runs. `base/uses.py` follows names through this index: what a function
-uses, which functions call it, which files can run.
+The index relies on syntax alone; no code runs. `base/uses.py` follows names through it.
 """
 
 import ast
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from ..loader import File
 from .source import FunctionNode, SourceError, first_line, parse, split_lines
 
-#: Imports that are followed from file to file before a name counts as a library's.
+#: Maximum number of imports to follow before a name counts as a library's.
 _MAX_HOPS = 10
 
 
@@ -63,7 +62,7 @@ class Module:
         return "".join(self._lines[first_line(node) - 1 : end or node.end_lineno]).rstrip()
 
     def head(self, node: ast.stmt) -> str:
-        """A class or function up to the end of its docstring, or up to its body if it has none."""
+        """A class or function up to the end of its docstring, or up to its body without one."""
         body: list[ast.stmt] = getattr(node, "body", [node])
         documented = isinstance(node, FunctionNode | ast.ClassDef) and ast.get_docstring(node) is not None
         return self.text(node, body[0].end_lineno if documented else first_line(body[0]) - 1)
@@ -85,12 +84,12 @@ class Module:
 
 
 class Origin(NamedTuple):
-    """The definition that a dotted name leads to."""
+    """The definition that a dotted name refers to."""
 
     module: Module | None
-    """None if it is in a library."""
+    """None for a library."""
     name: str
-    """At the top of the file, or the whole dotted name in a library; empty if the file does not define it."""
+    """Name at the top of the file, or the whole dotted name in a library; empty if the file does not define it."""
     rest: tuple[str, ...] = ()
     """The attributes that follow the name."""
 
@@ -118,7 +117,7 @@ class CodeIndex:
     def _add(self, module: Module) -> None:
         self.modules[module.path] = module
         parts = tuple(module.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".").split("."))
-        # Repositories are run from various folders, so an import may leave out the first folders of a path.
+        # Repositories run from various folders, so an import may omit the first folders of a path.
         for start in range(len(parts)):
             self._by_name.setdefault(parts[start:], module)
         for full, _ in module.functions():
@@ -127,7 +126,7 @@ class CodeIndex:
                 self._owners.setdefault(name, []).append((module, owner))
 
     def resolve(self, module: Module, parts: tuple[str, ...], hops: int = 0) -> Origin:
-        """Follow a dotted name that a file uses, through imports, to its definition."""
+        """Follow a dotted name in a file through imports to its definition."""
         if parts[0] in module.imports:
             return self.resolve_absolute((*module.imports[parts[0]], *parts[1:]), hops)
         if parts[0] in module.defined:
@@ -141,7 +140,7 @@ class CodeIndex:
         return Origin(module, "", parts[1:])
 
     def resolve_absolute(self, parts: tuple[str, ...], hops: int = 0) -> Origin:
-        """Follow a dotted name that begins with a module."""
+        """Follow a dotted name that starts with a module."""
         found = self._find(parts)
         if found is None or hops > _MAX_HOPS:
             return Origin(None, ".".join(parts))
@@ -149,12 +148,12 @@ class CodeIndex:
         return self.resolve(module, rest, hops + 1) if rest else Origin(module, "")
 
     def only_method(self, name: str) -> tuple[Module, str] | None:
-        """File and class of a method if no other class has one of that name."""
+        """File and class of a method whose name is unique among all classes; None otherwise."""
         owners = self._owners.get(name, [])
         return owners[0] if len(owners) == 1 else None
 
     def _find(self, parts: tuple[str, ...]) -> tuple[Module, tuple[str, ...]] | None:
-        """The module that the longest beginning of a dotted name means, and the rest of the name."""
+        """Find the module named by the longest prefix of a dotted name; return it and the rest of the name."""
         for count in range(min(len(parts), self._depth), 0, -1):
             if parts[:count] in self._by_name:
                 return self._by_name[parts[:count]], parts[count:]
@@ -162,7 +161,7 @@ class CodeIndex:
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a file, including those under a condition."""
+    """Yield the statements of a file, including those inside `if`, `try` and `with`."""
     for node in body:
         yield node
         if isinstance(node, ast.If | ast.Try | ast.With):
@@ -190,7 +189,7 @@ def imported(node: ast.AST, path: str) -> dict[str, tuple[str, ...]]:
     """Local name → parts of the dotted name that an import in the file `path` binds it to."""
     match node:
         case ast.Import(names=names):
-            # `import a.b` binds `a`; the attribute follows where the name is used.
+            # `import a.b` binds `a`; uses of the name add the attribute.
             return {
                 item.asname or item.name.split(".")[0]: tuple(item.name.split("."))[: None if item.asname else 1]
                 for item in names
@@ -214,7 +213,7 @@ def stored(node: ast.AST) -> list[str]:
 
 
 def parts_of(node: ast.expr) -> tuple[str, ...]:
-    """The parts of `a.b.c`; empty for an expression that does not begin with a name."""
+    """The parts of `a.b.c`; empty for an expression that does not start with a name."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)

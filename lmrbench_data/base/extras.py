@@ -1,10 +1,10 @@
-"""Optional dependencies: a missing one is one line that names the extra to install."""
+"""Optional dependencies: a missing one is an error that names the extra to install."""
 
 import importlib.util
 
 from .errors import InputError
 
-#: Extra → the modules that it brings (pyproject.toml).
+#: Extra → its modules (pyproject.toml).
 EXTRAS = {
     "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "pygments"),
     "papers": ("pymupdf4llm",),
@@ -14,13 +14,13 @@ EXTRAS = {
 
 
 def need(extra: str, what: str) -> None:
-    """Check that an extra is installed, before the work that needs it begins.
+    """Check that an extra is installed, before work that needs it begins.
 
     Args:
-        what: the thing that needs it, as the subject of a sentence.
+        what: the feature that needs it, as the subject of a sentence.
 
     Raises:
-        InputError: one of its modules is not installed.
+        InputError: a module of the extra is not installed.
     """
     missing = [name for name in EXTRAS[extra] if importlib.util.find_spec(name) is None]
     if missing:

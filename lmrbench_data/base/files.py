@@ -1,4 +1,4 @@
-"""Write files so that a reader finds the old content or the new, never a part of either; read those of strangers."""
+"""Write files atomically, and read untrusted files safely."""
 
 import errno
 import os
@@ -9,31 +9,31 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None:
-    """Write a file (text as UTF-8) and put it in place whole; missing folders are made.
+    """Write a file (text as UTF-8) so that readers see the old or the new content; create missing folders.
 
     Raises:
-        OSError: it cannot be written; whatever was at `path` is unchanged.
+        OSError: it cannot be written; an existing file is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     try:
-        # A name of a folder may hold bytes that are no text: they are shown, and lose no file.
+        # Text may contain folder names with invalid bytes, which are escaped.
         data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
         with temporary.open("wb") as file:
             file.writelines([data] if isinstance(data, bytes) else data)
         os.replace(temporary, path)
-    except OSError as error:  # about the file that the caller knows
+    except OSError as error:  # name the caller's file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def read_regular(path: str | Path, most: int, *, folder: int | None = None) -> bytes:
-    """Read a file that a stranger may have put there: a link is not followed, a pipe or a device never waited for.
+    """Read an untrusted regular file without following links or blocking on pipes and devices.
 
     Args:
-        most: bytes that are read.
-        folder: descriptor of an open folder that `path` is relative to.
+        most: maximum number of bytes.
+        folder: descriptor of the open folder that `path` is relative to.
 
     Raises:
         OSError: it is missing, not a regular file, or larger than `most` bytes.

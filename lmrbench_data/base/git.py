@@ -1,8 +1,8 @@
-"""Run git in folders that only this program writes to; no setting of the user or of the machine takes part.
+"""Run git in folders that only this program writes to, without any settings of the user or the machine.
 
-git reads configuration, ignore rules and attributes from the user's home, from the system and from the repository. All
-three are switched off here, so that equal input gives equal output everywhere. Never name a folder that an agent has
-owned: its `.git` and its `.gitattributes` are programs.
+git reads configuration, ignore rules and attributes from the user's home, the system and the repository. All are
+disabled, so equal input gives equal output everywhere. Never pass a folder that an agent has written to: its `.git` and
+`.gitattributes` can run programs.
 """
 
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 
 from .errors import InfraError
 
-#: Seconds of CPU time for one call.
+#: CPU time limit of one call in seconds.
 CPU_S = 10
-#: Seconds by the clock, should the machine have no time for git.
+#: Wall time limit in seconds, for an overloaded machine.
 WALL_S = 120
-#: As the shell's commands: a limit is a limit also if this process is killed, and `ulimit` is there on every Unix.
+#: Shell commands, because the limits then hold even if this process is killed, and every Unix has `ulimit`.
 _LIMITED = f'ulimit -c 0; ulimit -t {CPU_S} && exec git "$@"'
 _NOT_FOUND = 127
 _OPTIONS = (
@@ -31,20 +31,20 @@ _ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
-    # Below a file there is nothing: neither ~/.gitconfig (for git before 2.32) nor ~/.config/git/ignore and attributes.
+    # A file has no children: no ~/.gitconfig (git before 2.32), no ~/.config/git/ignore or attributes.
     "HOME": os.devnull,
     "LC_ALL": "C",
     **{f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in _NOBODY.items()},
 }
-#: Stand above all `.gitattributes` of a work tree: bytes go in and come out as they are.
+#: Override all `.gitattributes` of a work tree, so that git does not convert bytes.
 _NO_ATTRIBUTES = "* -text !eol !crlf -ident !filter !working-tree-encoding !whitespace !diff !merge\n"
 
 
 class GitError(InfraError):
-    """git refused. Where that is a stranger's doing, the caller says so.
+    """git failed; the caller translates failures that untrusted input causes.
 
     Attributes:
-        reason: the first line of what git says.
+        reason: first line of git's message.
     """
 
     def __init__(self, what: str, reason: str) -> None:
@@ -53,22 +53,22 @@ class GitError(InfraError):
 
 
 class GitLimitError(GitError):
-    """git met its limit of CPU time."""
+    """git exceeded its CPU time limit."""
 
 
 def run_git(
     folder: Path, *arguments: str, stdin: bytes = b"", directory: Path | None = None, accepted: tuple[int, ...] = (0,)
 ) -> bytes:
-    """Run git in a folder of this program's own making and return what it prints.
+    """Run git in a folder that this program created and return its output.
 
     Args:
-        directory: a git directory elsewhere (see `empty_git_directory`); without one git looks into `folder`, and no
-            further up.
-        accepted: the exit statuses that are not errors.
+        directory: git directory elsewhere (see `empty_git_directory`); by default git searches `folder`, not its
+            parents.
+        accepted: exit statuses that are not errors.
 
     Raises:
-        GitError: git refused, or met its limit.
-        InfraError: git is not installed, or the machine has no time for it.
+        GitError: git failed or exceeded its limit.
+        InfraError: git is not installed, or the machine is overloaded.
     """
     places = {"GIT_CEILING_DIRECTORIES": str(folder.resolve().parent)}
     if directory:
@@ -95,7 +95,7 @@ def run_git(
 
 
 def empty_git_directory(path: Path) -> Path:
-    """Make a git directory without objects, settings and hooks, which overrules all attributes of its work tree."""
+    """Create a git directory without objects, settings and hooks that overrides all attributes of its work tree."""
     for name in ("objects", "refs", "info"):
         (path / name).mkdir(parents=True)
     (path / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")

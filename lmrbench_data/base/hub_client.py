@@ -1,14 +1,11 @@
-"""Write to the Hub: errors in one line, and commits that happen once even if the answer to them is lost.
+"""Write to the Hub: one-line errors, and commits, tags and repositories made exactly once.
 
-The client retries uploads by itself but not commits, tags or new repositories. Where the answer to one of those is
-lost, this module looks whether it has happened before it tries again, so that a retry never makes a second one.
+The Hub's client retries uploads but not commits, tags or new repositories. After a lost response to one of those, this
+module checks whether the write arrived before it tries again, so a retry never duplicates it.
 """
 
 import contextlib
-import datetime
-import email.utils
 import itertools
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,27 +13,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import InfraError, InputError
+from .retry_after import retry_after_s
 from .text import error_line
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
 
 T = TypeVar("T")
-#: Seconds before each further attempt. The variable is for tests, which meet every fault.
+#: Seconds before each further attempt; tests set the variable.
 _SCALE = float(os.environ.get("LMRBENCH_BACKOFF_SCALE", "1"))
 BACKOFF_S = (1.0 * _SCALE, 3.0 * _SCALE, 9.0 * _SCALE)
-#: The longest Retry-After that is waited for.
+#: Longest wait that a Retry-After header can ask for.
 MAX_WAIT_S = 60.0
-#: So many of the newest commits are looked through for one whose answer was lost.
+#: Number of recent commits searched for one whose response was lost.
 LOOK_BACK = 50
 
 
 class ConflictError(InputError):
-    """Somebody else has changed the repository since it was read: read it again."""
+    """Somebody else changed the repository after it was read."""
 
 
 class LostAnswerError(InfraError):
-    """The connection broke or the server failed: what was asked for may have happened or not."""
+    """The connection broke or the server failed, and the write may have arrived."""
 
     retry_after_s: float | None = None
 
@@ -49,11 +47,11 @@ class Committed:
     url: str
     pull_request: int | None = None
     existed: bool = False
-    """It was there before: from an earlier attempt."""
+    """Whether an earlier attempt made it."""
 
 
 def open_hub(token: str | None = None) -> "HfApi":
-    """The Hub's client, as the user's environment sets it up (HF_ENDPOINT, HF_TOKEN, `hf auth login`)."""
+    """Return the Hub's client, configured by the user's environment (HF_ENDPOINT, HF_TOKEN, `hf auth login`)."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -63,16 +61,16 @@ def open_hub(token: str | None = None) -> "HfApi":
 
 @contextlib.contextmanager
 def hub_errors(what: str) -> Iterator[None]:
-    """Turn whatever the client raises into one line that starts with `what`.
+    """Turn the client's exceptions into one-line errors that start with `what`.
 
     Raises:
         ConflictError: 409 or 412, somebody else was faster.
-        LostAnswerError: the network, a server error or a rate limit.
-        InputError: everything that the user has to fix: token, rights, names.
+        LostAnswerError: network failure, server error or rate limit.
+        InputError: token, rights or names are wrong.
     """
     from huggingface_hub import errors
 
-    # What a dropped connection raises is the HTTP library's own error.
+    # A dropped connection raises the HTTP library's own error.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
     try:
         yield
@@ -96,7 +94,7 @@ def _explain(what: str, error: Any) -> Exception:
     status = error.response.status_code if error.response is not None else 0
     said = error.server_message or error_line(error)
     if status == 401:
-        # To a missing repository the Hub answers 401, too, unless the token may see it.
+        # The Hub also answers 401 for a missing repository, unless the token may see it.
         return InputError(f"{what}: no such repository, or the token is missing or expired; run `hf auth login`")
     if isinstance(error, errors.RepositoryNotFoundError):
         return InputError(f"{what}: no such repository, or this token may not see it")
@@ -107,7 +105,7 @@ def _explain(what: str, error: Any) -> Exception:
     if status == 403:
         return InputError(f"{what}: not allowed; the token needs the `write` role for this repository ({said})")
     if status in (409, 412):
-        return ConflictError(f"{what}: the repository has changed meanwhile ({said}); try again")
+        return ConflictError(f"{what}: the repository has changed in the meantime ({said}); try again")
     if status == 429 or status >= 500:
         reason = "too many requests" if status == 429 else f"the Hub failed with {status}"
         lost = LostAnswerError(f"{what}: {reason}; try again later")
@@ -116,26 +114,16 @@ def _explain(what: str, error: Any) -> Exception:
     return InputError(f"{what}: refused with {status} ({said})")
 
 
-def retry_after_s(header: str) -> float | None:
-    """Seconds to wait as `Retry-After` says, a number or a date; None for anything that is no time to come."""
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            date = email.utils.parsedate_to_datetime(header)
-            # A date without a zone is in UTC, as HTTP has it.
-            seconds = (date if date.tzinfo else date.replace(tzinfo=datetime.UTC)).timestamp() - time.time()
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return seconds if math.isfinite(seconds) and seconds > 0 else None
+def write_once(act: Callable[[], T], happened: Callable[[], T | None]) -> T:
+    """Write exactly once: after a lost response, try again only if `happened` finds nothing.
 
-
-def persist(act: Callable[[], T], happened: Callable[[], T | None]) -> T:
-    """Do something once: after a lost answer look whether it `happened`, and try again only if it is known not to have.
+    Args:
+        act: writes.
+        happened: returns the result of an earlier attempt, or None.
 
     Raises:
-        LostAnswerError: every attempt failed; or its outcome cannot be learned, and then it is left at that.
-        LMRBenchError: whatever else `act` raises.
+        LostAnswerError: every attempt failed, or the outcome of one is unknown.
+        LMRBenchError: any other error of `act`.
     """
     lost: LostAnswerError | None = None
     is_known = True
@@ -158,34 +146,28 @@ def persist(act: Callable[[], T], happened: Callable[[], T | None]) -> T:
     assert lost is not None
     if is_known:
         raise lost
-    raise LostAnswerError(
-        f"{lost}; it may have happened all the same: the same command finds out before it tries again"
-    )
+    raise LostAnswerError(f"{lost}; the write may have arrived; re-run the command, which checks before it tries again")
 
 
 def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
-    """See that the token may do what is planned, before any work is done. Returns the user's name.
+    """Check the token's rights before any work is done; return the user's name.
 
     Args:
-        write: commit to the repository; otherwise open a pull request, which needs a token that may write, no more.
+        write: to commit to the repository; to open a pull request, the `write` role is enough.
 
     Raises:
-        InputError: it may not.
+        InputError: the rights are missing.
         LostAnswerError: see `hub_errors`.
     """
     with hub_errors("the Hub"):
         user = api.whoami()
     needed = f"{repo_id}: not allowed; the token needs the `write` role for this repository"
-    # What a fine-grained token may do is only known when it does it.
+    # The rights of a fine-grained token show only in use.
     if user.get("auth", {}).get("accessToken", {}).get("role") == "read":
         raise InputError(f"{needed} (it may only read)")
     roles = {org["name"]: org.get("roleInOrg") for org in user.get("orgs", ())}
     namespace = repo_id.partition("/")[0]
-    if (
-        write
-        and namespace != user["name"]
-        and roles.get(namespace, "read" if namespace not in roles else None) == "read"
-    ):
+    if write and namespace != user["name"] and roles.get(namespace, "read") == "read":
         raise InputError(f"{needed} ({user['name']} may not write in {namespace})")
     return str(user["name"])
 
@@ -205,14 +187,14 @@ def commit_once(
     """Commit to main or another branch, or open a pull request, exactly once.
 
     Args:
-        operations: makes new ones for each attempt: the client marks them as used.
-        title: of the commit or pull request. It must tell it from every other one, by a hash of its content, say:
-            it is what is looked for after a lost answer, and before a pull request is opened.
-        parent_commit: the commit of the branch that the changes are meant for.
-        revision: the branch; main by default.
+        operations: makes new ones for each attempt, because the client marks them as used.
+        title: title of the commit or pull request. It must be unique, for example by a hash of the content: it
+            identifies the commit after a lost response, and a pull request before it is opened.
+        parent_commit: expected head of the branch.
+        revision: branch; main by default.
 
     Raises:
-        ConflictError: the branch is not at `parent_commit` any more.
+        ConflictError: the head of the branch is not `parent_commit`.
         InputError, LostAnswerError: see `hub_errors`.
     """
 
@@ -241,18 +223,18 @@ def commit_once(
 
     if create_pr and (found := find()):
         return found
-    return persist(act, find)
+    return write_once(act, find)
 
 
 def additions(files: Mapping[str, bytes]) -> "list[CommitOperation]":
-    """The operations that add or replace files, for one attempt to commit."""
+    """Return the operations that add or replace files, for one attempt to commit."""
     from huggingface_hub import CommitOperationAdd
 
     return [CommitOperationAdd(name, content) for name, content in sorted(files.items())]
 
 
 def find_pull_request(api: "HfApi", repo_id: str, title: str, repo_type: str = "dataset") -> Committed | None:
-    """This user's open or merged pull request of that title, if there is one.
+    """Return this user's open or merged pull request with that title; None if there is none.
 
     Raises:
         InputError, LostAnswerError: see `hub_errors`.
@@ -267,7 +249,7 @@ def find_pull_request(api: "HfApi", repo_id: str, title: str, repo_type: str = "
 
 
 def ensure_repo(api: "HfApi", repo_id: str, *, private: bool = False, repo_type: str = "dataset") -> bool:
-    """Create a repository unless it is there; whether it was made now.
+    """Create a repository unless it exists; return whether this call created it.
 
     Raises:
         InputError, LostAnswerError: see `hub_errors`.
@@ -282,11 +264,11 @@ def ensure_repo(api: "HfApi", repo_id: str, *, private: bool = False, repo_type:
             api.create_repo(repo_id, repo_type=repo_type, private=private, exist_ok=True)
         return True
 
-    return False if exists() else persist(act, lambda: exists() or None)
+    return False if exists() else write_once(act, lambda: exists() or None)
 
 
 def tag_once(api: "HfApi", repo_id: str, tag: str, sha: str, *, repo_type: str = "dataset") -> None:
-    """Give a commit a tag; one that names it already is fine, one that names another is refused.
+    """Tag a commit, unless the tag is already there.
 
     Raises:
         InputError: the tag names another commit.
@@ -294,23 +276,23 @@ def tag_once(api: "HfApi", repo_id: str, tag: str, sha: str, *, repo_type: str =
     """
 
     def act() -> bool:
-        if placed():
+        if is_placed():
             return True
         with hub_errors(f"{repo_id} tag {tag}"):
             api.create_tag(repo_id, tag=tag, revision=sha, repo_type=repo_type, exist_ok=False)
         return True
 
-    def placed() -> bool | None:
+    def is_placed() -> bool | None:
         found = tags(api, repo_id, repo_type).get(tag)
         if found not in (None, sha):
             raise InputError(f"{repo_id}: tag {tag} names another commit ({found[:12]}); a tag never moves")
         return True if found else None
 
-    persist(act, placed)
+    write_once(act, is_placed)
 
 
 def tags(api: "HfApi", repo_id: str, repo_type: str = "dataset") -> dict[str, str]:
-    """Tag → commit of a repository.
+    """Return the tags of a repository: tag → commit.
 
     Raises:
         InputError, LostAnswerError: see `hub_errors`.

@@ -1,7 +1,7 @@
-"""Read passages of a repository, named by file and symbol, that decide how its goal function has to behave.
+"""Read passages of a repository by reference.
 
 `path` is a whole file; `path#name` a function, class or constant of a Python file with the comment above it, or a
-section of any other file by its heading; `path#name.__doc__` the head and docstring alone; `path#__doc__` the docstring
+section of another file by its heading; `path#name.__doc__` the head and docstring alone; `path#__doc__` the docstring
 of a file; `path:10-20` lines.
 """
 
@@ -15,10 +15,10 @@ from .definitions import Module
 from .errors import InputError
 from .source import SourceError, first_line, split_lines
 
-#: Characters of a passage that a judge sees.
+#: Maximum length of a passage for judges.
 MAX_PASSAGE = 6_000
 _REFERENCE = re.compile(r"([^#:]+)(?:#(.+)|:(\d+)-(\d+))?")
-#: (level, text) of a heading: in Markdown, and in TOML and INI, where a comment begins like one of Markdown.
+#: Level and text of a heading in Markdown, and in TOML and INI, whose comments look like Markdown headings.
 _HEADING = re.compile(r"(#+)\s+(.+?)\s*")
 _TABLE = re.compile(r"()\[+\s*([^\[\]]+?)\s*\]+\s*(?:[#;].*)?")
 
@@ -29,7 +29,7 @@ def path_of(reference: str) -> str:
 
 
 def read_passage(files: Mapping[str, File], reference: str) -> str:
-    """The text that a reference names.
+    """Return the text of a passage.
 
     Args:
         files: the repository.
@@ -50,12 +50,12 @@ def read_passage(files: Mapping[str, File], reference: str) -> str:
     if symbol:
         text = _definition(path, source, symbol) if path.endswith(".py") else _section(path, source, symbol)
         if text is None:
-            raise InputError(f"{path}: no {symbol!r} in it")
+            raise InputError(f"{path}: has no {symbol!r}")
         return text
     lines = split_lines(source)
     start, end = (int(first), int(last)) if first else (1, len(lines))
     if not 1 <= start <= end <= len(lines):
-        raise InputError(f"{path}: no lines {start}-{end} in it; it has {len(lines)}")
+        raise InputError(f"{path}: has no lines {start}-{end}; it has {len(lines)}")
     return "".join(lines[start - 1 : end]).rstrip()
 
 
@@ -76,7 +76,7 @@ def _definition(path: str, source: str, symbol: str) -> str | None:
 
 
 def _section(path: str, source: str, heading: str) -> str | None:
-    """A section with its heading, up to the next one of its level or above."""
+    """Return a section with its heading, up to the next heading of its level or above."""
     pattern = _HEADING if path.endswith(".md") else _TABLE
     kept: list[str] = []
     level, is_code = 0, False

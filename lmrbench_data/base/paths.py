@@ -1,4 +1,4 @@
-"""Where the package's own data lies (checkout or wheel), and where things are cached."""
+"""Folders: the package's own data (checkout or wheel) and the user's cache."""
 
 import os
 import shlex
@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def _data_folder(name: str) -> Path:
-    # A wheel puts the folder inside the package, a checkout (and an editable install) beside it.
+    # In a wheel the folder is inside the package, in a checkout (and an editable install) beside it.
     for candidate in (_PACKAGE / name, _PACKAGE.parent / name):
         if candidate.is_dir():
             return candidate
@@ -18,27 +18,27 @@ def _data_folder(name: str) -> Path:
 
 
 def benchmark_folder() -> Path:
-    """The tasks and environments."""
+    """Return the folder of tasks and environments."""
     return _data_folder("benchmark")
 
 
 def has_variants(folder: Path) -> bool:
-    """Whether a folder of tasks may hold variants; a wheel leaves out those of the benchmark."""
+    """Whether a folder of tasks includes variants; the wheel's benchmark does not."""
     return folder.resolve() != _PACKAGE / "benchmark"
 
 
 def benchmark_option(folder: Path) -> str:
-    """What a command that is suggested to a user needs to find this benchmark; empty for the installed one."""
+    """Return the option that names this benchmark in a suggested command; empty for the installed one."""
     return "" if folder.resolve() == benchmark_folder() else f" --benchmark {shlex.quote(str(folder))}"
 
 
 def cards_folder() -> Path:
-    """The templates of cards."""
+    """Return the folder of card templates."""
     return _data_folder("cards")
 
 
 def cache_folder() -> Path:
-    """`$LMRBENCH_CACHE`, else `lmrbench` below `$XDG_CACHE_HOME` or `~/.cache`; everything in it can be made again."""
+    """Return `$LMRBENCH_CACHE`, else `lmrbench` below `$XDG_CACHE_HOME` or `~/.cache`; its content is expendable."""
     if explicit := os.environ.get("LMRBENCH_CACHE"):
         return Path(explicit).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")

@@ -1,11 +1,11 @@
-"""How long work tells of its progress: the command line draws a bar, a notebook may draw its own, tests count."""
+"""The interface through which long work reports its progress, to a bar on the command line, a notebook or a test."""
 
 
 class Progress:
-    """Told of each step of one piece of work; by itself it shows nothing. Subclass it to see something."""
+    """Receives the steps of one piece of work and shows nothing; subclasses show them."""
 
     def start(self, total: int) -> None:
-        """There are `total` steps."""
+        """Begin work of `total` steps."""
 
     def step(self, label: str = "") -> None:
-        """One of them is done and came to `label`: a status, a category, a name."""
+        """Finish a step with the result `label`: a status, a category, a name."""

@@ -1,7 +1,7 @@
-"""Find a function in Python source by qualified name, with exact byte-for-byte positions, and replace its text.
+"""Parse untrusted Python source and find functions by qualified name, with exact positions.
 
-Everything works on positions that `ast` gives, so that the rest of a file keeps every comment, blank and line ending.
-The source may come from a model: it is parsed, never executed or imported.
+Edits use the positions of `ast`, so the rest of a file keeps every comment, space and line ending. The source may come
+from a model: it is parsed, never executed or imported.
 """
 
 import ast
@@ -15,16 +15,16 @@ from .errors import InputError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _FILENAME = "<parsed, not run>"
-# Warnings about odd literals concern the author of the source, not the reader of our output.
+# Warnings about literals concern the author of the source, not our users.
 warnings.filterwarnings("ignore", module=re.escape(_FILENAME))
-#: Limits before parsing: the time of Python's parser grows with the square of such lengths.
+#: Limits before parsing, because the time of Python's parser is quadratic in these lengths.
 _MAX_CHARACTERS = 250_000
 _MAX_DOTS = 1000
 _MAX_BRACES = 10_000
 #: The declaration of a file's encoding (PEP 263), and a first line after which Python also looks at the second.
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _NO_CODE = re.compile(r"[ \t\f]*(?:#|$)")
-#: Marks that follow one letter; text that keeps to Unicode's stream-safe format (UAX #15) has no more than these.
+#: Maximum number of combining marks on a letter, as in Unicode's stream-safe format (UAX #15).
 _MAX_MARKS = 30
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -32,14 +32,14 @@ _PARSER = threading.Lock()
 
 
 class SourceError(InputError):
-    """Source that cannot be parsed, or that has no such function, or more than one."""
+    """Source cannot be parsed, or does not define a function exactly once."""
 
     #: 1-based line of a syntax error, where there is one.
     line: int | None = None
 
 
 class MalformedAnswerError(SourceError):
-    """The answer cannot be applied; the message says why, in words for the model's author."""
+    """An answer cannot be applied; the message gives its author the reason."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,16 @@ class Target:
 
 
 def first_line(node: ast.stmt) -> int:
-    """1-based line on which a statement starts, its decorators included."""
+    """1-based first line of a statement, decorators included."""
     decorators = node.decorator_list if isinstance(node, _DEFINITIONS) else []
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def python_text(data: bytes) -> str:
-    """The text of a Python file, which must be UTF-8 to Python as well: what is parsed is then what runs.
+    """Decode a Python file, which must also be UTF-8 to Python, so that the parsed text is the text that runs.
 
     Raises:
-        SourceError: other bytes, or the file declares another encoding.
+        SourceError: the file is not UTF-8 or declares another encoding.
     """
     try:
         text = data.decode("utf-8")
@@ -76,7 +76,7 @@ def python_text(data: bytes) -> str:
 
 
 def check_encoding(source: str) -> None:
-    """Refuse source that declares an encoding other than UTF-8: the parser of text ignores it, and Python does not.
+    """Refuse source that declares an encoding other than UTF-8, which `ast` ignores and Python obeys.
 
     Raises:
         SourceError: naming the line.
@@ -106,8 +106,8 @@ def parse(source: str) -> ast.Module:
     if _marks_pile_up(source):
         raise SourceError(f"more than {_MAX_MARKS} combining marks on one letter")
     try:
-        # Python 3.11 keeps the depth of its trees in one place for all threads: two parses at a time confuse each other
-        # ("AST constructor recursion depth mismatch").
+        # Python 3.11 shares the recursion depth among threads; concurrent parses fail with
+        # "AST constructor recursion depth mismatch".
         with _PARSER:
             return ast.parse(source.removeprefix("\ufeff"), _FILENAME)
     except SyntaxError as error:
@@ -119,7 +119,7 @@ def parse(source: str) -> ast.Module:
 
 
 def _marks_pile_up(source: str) -> bool:
-    """Whether a run of combining marks is so long that Python needs very long to normalise it."""
+    """Whether a run of combining marks is too long for Python to normalise in reasonable time."""
     if source.isascii():
         return False
     marks = {char for char in set(source) if unicodedata.combining(unicodedata.normalize("NFKD", char)[0])}
@@ -128,16 +128,16 @@ def _marks_pile_up(source: str) -> bool:
 
 
 def find_function(source: str, qualified_name: str) -> Target:
-    """The one definition of `qualified_name` (`f`, `Class.method`, `Outer.Inner.method`).
+    """Find the only definition of `qualified_name` (`f`, `Class.method`, `Outer.Inner.method`).
 
-    Definitions inside `if`, `try`, `with`, `match` and loops are found; those inside functions are not.
+    The search includes `if`, `try`, `with`, `match` and loops, but not the bodies of functions.
 
     Raises:
-        SourceError: none or several definitions, or unparsable source.
+        SourceError: it is missing or defined twice, or the source cannot be parsed.
     """
     try:
         found = _definitions(parse(source).body, qualified_name.split("."), ())
-    except RecursionError:  # thousands of `elif`, each inside the one before
+    except RecursionError:  # thousands of nested `elif`
         raise SourceError("blocks are nested too deeply") from None
     functions = [target for target in found if isinstance(target.node, FunctionNode)]
     if not functions:
@@ -167,7 +167,7 @@ def _definitions(body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt
 
 
 def split_lines(source: str) -> list[str]:
-    """Lines with their endings, split where Python's parser splits: at LF, CRLF and CR, not at form feeds."""
+    """Split source into lines with their endings as Python's parser does: at LF, CRLF and CR, not at form feeds."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", source)
 
 
@@ -178,18 +178,18 @@ def offset(lines: list[str], line: int, column: int) -> int:
 
 
 def indentation(lines: list[str], line: int) -> str:
-    """The white space at the start of a 1-based line, form feeds included."""
+    """The white space at the start of a 1-based line, including form feeds."""
     text = lines[line - 1]
     return text[: len(text) - len(text.lstrip(" \t\f"))]
 
 
 def _column(lines: list[str], line: int) -> int:
-    """The column at which a 1-based line starts, as Python counts: tabs go to the next eighth, form feeds back to 0."""
+    """The start column of a 1-based line as Python counts: tabs advance to multiples of 8, form feeds reset to 0."""
     return len(indentation(lines, line).rpartition("\f")[2].expandtabs())
 
 
 def block_end(lines: list[str], node: ast.stmt) -> int:
-    """The last 1-based line of a block: its code, then comment lines below that are indented deeper than its head."""
+    """The last 1-based line of a block, including comments below it that are indented deeper than its head."""
     assert node.end_lineno is not None
     head = _column(lines, node.lineno)
     end = node.end_lineno
@@ -204,13 +204,13 @@ def block_end(lines: list[str], node: ast.stmt) -> int:
 
 
 def newline_of(source: str) -> str:
-    """The line ending of a file: that of its first line, LF if it has none."""
+    """The line ending of a file's first line; LF if it has none."""
     match = re.search(r"\r\n|\r|\n", source)
     return match.group() if match else "\n"
 
 
 def reindent(block: str, old: str, new: str) -> str:
-    """Move the lines of a block of code from one indentation to another; the insides of strings stay as they are.
+    """Move a block of code from one indentation to another; the contents of strings do not change.
 
     Args:
         block: complete statements, all starting with the indentation `old`.

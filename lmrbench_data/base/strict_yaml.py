@@ -1,6 +1,6 @@
-"""Read YAML files that people write, strictly: duplicate keys, unknown keys and numbers in place of text are errors.
+"""Read hand-written YAML strictly: duplicate keys, unknown keys and numbers in place of text are errors.
 
-Every error is one line that names file, key and what to do.
+Every error is one line with file, key and fix.
 """
 
 import functools
@@ -15,20 +15,20 @@ from .errors import InputError
 
 
 @dataclass(frozen=True)
-class Fault:
-    """One thing that a schema refuses."""
+class Violation:
+    """A violation of a schema."""
 
     place: str
     message: str
     word: str | None
-    """The text that stands where other text, or a number, should; None where the form is wrong."""
+    """The invalid text in place of other text or a number; None if the structure is wrong."""
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file.
+    """Read the mapping in a YAML file.
 
     Raises:
-        InputError: missing, not YAML, no mapping at the top, or a duplicate key in one mapping.
+        InputError: it is missing, not YAML, not a mapping, or has a duplicate key.
     """
     import yaml
 
@@ -49,19 +49,19 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def check(data: Any, schema: str, path: Path) -> None:
-    """Check what was read from `path` against a JSON Schema of the package.
+    """Check data from `path` against a JSON Schema of the package.
 
     Raises:
-        InputError: for the first thing that is wrong.
+        InputError: naming the first violation.
     """
-    if found := faults(data, schema):
+    if found := violations(data, schema):
         raise InputError(f"{path}: {found[0].place}: {found[0].message}")
 
 
-def faults(data: Any, schema: str) -> list[Fault]:
-    """All that a JSON Schema of the package refuses in what was read, in order of the places."""
+def violations(data: Any, schema: str) -> list[Violation]:
+    """Return all violations of a JSON Schema of the package, sorted by place."""
     errors = sorted(_validator(schema).iter_errors(data), key=lambda error: (str(error.absolute_path), error.message))
-    return [Fault(_where(error), _explain(error), _word(error)) for error in errors]
+    return [Violation(_where(error), _explain(error), _word(error)) for error in errors]
 
 
 def _repeated_keys(node: Any) -> Iterator[Any]:
@@ -85,10 +85,10 @@ def _validator(schema: str) -> Any:
     import jsonschema
 
     def is_integer(checker: Any, value: Any) -> bool:
-        return type(value) is int  # JSON Schema takes 1.0 for one; the dataset would not
+        return type(value) is int  # JSON Schema accepts 1.0; the dataset does not
 
     def pattern(validator: Any, wanted: str, value: Any, schema: Any) -> Iterator[Any]:
-        # `$` is the very end in JSON Schema; in Python a line ending may follow.
+        # `$` is the end of the text in JSON Schema; in Python a line ending may follow.
         found = isinstance(value, str) and re.search(wanted, value)
         if isinstance(value, str) and (not found or (wanted.endswith("$") and found.end() != len(value))):
             yield jsonschema.ValidationError(f"{value!r} does not match {wanted!r}")

@@ -1,33 +1,33 @@
-"""Text of a stranger's choosing, made fit to be shown: what no reader can see is replaced, lines are joined or cut."""
+"""Make untrusted text printable: replace invisible characters, join and shorten lines."""
 
-#: Stands for a character that cannot be seen.
+#: Replacement for an invisible character.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def visible(text: object, keep: str = "\n\t") -> str:
-    """Text without what no reader can see: control characters, half surrogate pairs, marks that turn its direction.
+    """Replace invisible characters: control characters, lone surrogates, marks that change the text's direction.
 
     Args:
-        keep: characters that stay although they are not printable.
+        keep: unprintable characters to keep.
     """
     return "".join(char if char.isprintable() or char in keep else REPLACEMENT for char in str(text))
 
 
 def one_line(text: object) -> str:
-    """All of a text on one line, without what no reader can see."""
+    """Join a text into one line without invisible characters."""
     return visible(" ".join(str(text).split()), keep="")
 
 
 def error_line(error: Exception) -> str:
-    """The first line of what an exception says, or its type if it says nothing."""
+    """Return the first line of an exception's message, or its type if it has none."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
 
 
 def cut(text: str, width: int) -> str:
-    """A line of at most `width` characters; a longer one ends between two words, with dots."""
+    """Shorten a line to at most `width` characters, at a word boundary and with dots."""
     return text if len(text) <= width else f"{text[: width - 3].rpartition(' ')[0] or text[: width - 4]} ..."
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: "1 row", "2 rows"."""
+    """Format a number with its noun: "1 row", "2 rows"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

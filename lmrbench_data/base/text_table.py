@@ -1,4 +1,4 @@
-"""Tables of plain text, as Markdown or cells of a spreadsheet: a model's name stays text, whatever it is."""
+"""Tables of untrusted text as Markdown or CSV, escaped so that names and messages stay text."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ Table = tuple[list[str], list[list[str]]]
 
 
 def escape(text: str) -> str:
-    """Return one line of Markdown that shows `text` as it is: names and messages must not become markup."""
+    """Return one line of Markdown that shows `text` literally."""
     return re.sub(r"([\\`*_\[\]|<>~&$])", r"\\\1", one_line(text))
 
 
@@ -21,5 +21,5 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list
 
 
 def csv_cell(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
+    """Return a cell that no spreadsheet treats as a formula."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -1,8 +1,8 @@
-"""The time, as all files write it."""
+"""The time format of all files."""
 
 import datetime
 
 
 def now() -> str:
-    """UTC, ISO 8601, to the second."""
+    """Return the time in UTC, ISO 8601, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,6 +1,6 @@
-"""Follow names through a repository: what a function uses, which functions call it, which files can run with it.
+"""Follow names through a repository: definitions that a function uses, its callers, files that can run with it.
 
-Names alone decide, in favour of finding too much: a judge cannot follow a call that it cannot see.
+Matching is by name and prefers too many results: a judge cannot follow a call that it cannot see.
 """
 
 import ast
@@ -12,7 +12,7 @@ from ..loader import File
 from .definitions import CodeIndex, Module, imported, parts_of
 from .source import SourceError, find_function, parse
 
-#: Longer text cannot be the name of a module.
+#: Maximum length of a module name.
 _MAX_NAME = 200
 
 
@@ -27,14 +27,14 @@ class Definition(NamedTuple):
 def used_definitions(
     others: CodeIndex, goal_file: str, goal_function: str, sources: Sequence[str], budget: int
 ) -> list[Definition]:
-    """The definitions in other files that a function uses, nearest first, then those that these use.
+    """Find the definitions in other files that a function uses, directly or indirectly, nearest first.
 
-    They are found by imported names, and by methods that only one class of the other files has.
+    They match imported names, and method names that are unique among the classes of the other files.
 
     Args:
         others: the repository without the goal file.
-        sources: versions of the goal file; one that cannot be parsed uses nothing.
-        budget: characters of all definitions together; a definition that exceeds it is left out.
+        sources: versions of the goal file; one that cannot be parsed is skipped.
+        budget: maximum total length; a definition that exceeds it is left out.
     """
     waiting: list[tuple[Module, ast.AST]] = []
     for source in sources:
@@ -54,7 +54,7 @@ def used_definitions(
 
 
 def _used(others: CodeIndex, module: Module, tree: ast.AST) -> Iterator[tuple[Module, str, ast.stmt]]:
-    """(file, name, statement) of each definition in other files that a part of `module` names."""
+    """Yield (file, name, statement) of each definition in other files that a subtree of `module` names."""
     nodes = list(ast.walk(tree))
     local: dict[str, tuple[str, ...]] = {}
     for node in nodes:
@@ -74,13 +74,13 @@ def _used(others: CodeIndex, module: Module, tree: ast.AST) -> Iterator[tuple[Mo
 
 
 def callers(others: CodeIndex, goal_function: str, budget: int) -> list[Definition]:
-    """The functions of other files that name the goal function, each with the docstrings around it, tests last.
+    """Find the functions of other files that name the goal function, with the heads of their classes, tests last.
 
-    A method that Python calls by itself (`forward` of a module, `__call__`) is called where its class is named.
+    Code that names a class counts as a caller of its `forward` and `__call__`, which Python and PyTorch call.
 
     Args:
         others: the repository without the goal file.
-        budget: characters of all callers together; a caller that exceeds it is left out.
+        budget: maximum total length; a caller that exceeds it is left out.
     """
     owner, _, name = goal_function.rpartition(".")
     wanted = owner if name in ("forward", "__call__") else name
@@ -101,13 +101,13 @@ def callers(others: CodeIndex, goal_function: str, budget: int) -> list[Definiti
 
 
 def reachable_files(files: Mapping[str, File], goal: str, cases: Collection[bytes]) -> frozenset[str]:
-    """The paths of Python files that may run when the cases do: those that are imported, directly or not.
+    """Find the Python files that may run with the cases, because they are imported directly or indirectly.
 
-    `import more` reaches every `more.py`, in any folder, and so does the text `"more"`, by which code could import.
+    `import more` reaches every `more.py` in any folder, and so does the string `"more"`, which could name an import.
 
     Args:
         files: the repository, including files that an answer removes.
-        goal: the path of the goal file.
+        goal: path of the goal file.
         cases: sources of the code that calls it.
     """
     by_stem: dict[str, list[str]] = {}
@@ -126,7 +126,7 @@ def reachable_files(files: Mapping[str, File], goal: str, cases: Collection[byte
 
 
 def _module_names(source: bytes) -> Iterator[str]:
-    """The parts of all names in source that could be modules'."""
+    """Yield the parts of all names in source that could name modules."""
     try:
         tree = parse(source.decode("utf-8"))
     except (SourceError, UnicodeError):
@@ -146,5 +146,5 @@ def _module_names(source: bytes) -> Iterator[str]:
 
 
 def names_in(source: bytes) -> frozenset[str]:
-    """Every word of a text that could be a Python name."""
+    """Find every word of a text that could be a Python name."""
     return frozenset(re.findall(r"[^\W\d]\w*", source.decode("utf-8", "replace")))

@@ -84,7 +84,7 @@ def variants(
 
     from .. import api
     from ..dataset.build import build_rows
-    from ..tasks.task import load_tasks
+    from ..tasks.task_folders import load_tasks
 
     for folder in runs or ():
         api.open_run(folder)

@@ -54,6 +54,7 @@ def build(
     from lmrbench_evaluate.checks.proved import unproved_rows
 
     from ..base.paths import benchmark_folder, benchmark_option
+    from ..base.problems import problem_lines
     from ..base.text import counted
     from ..dataset.build import build_rows, write_dataset
     from ..loader import recordings_sha256
@@ -64,17 +65,17 @@ def build(
     with progress_bar("building", shown=not as_json) as progress:
         rows = build_rows(tasks, progress)
     sha256, recordings = write_dataset(rows, out, facts), recordings_sha256(rows)
-    unproved = unproved_rows(rows, tasks)
+    option = benchmark_option(benchmark or benchmark_folder())
+    not_proved = unproved_rows(rows, tasks, f"lmrbench dataset check{option} --sandbox docker")
     if as_json:
+        problems = [problem.as_dict() for problem in (*drafts, *not_proved)]
         hashes = {"sha256": sha256, "recordings": recordings}
-        print_json({"folder": str(out), "rows": len(rows), **hashes, "drafts": drafts, "unproved": unproved})
+        print_json({"folder": str(out), "rows": len(rows), **hashes, "problems": problems})
     else:
         put(f"{out}: {counted(len(rows), 'row')}, content {sha256[:12]}, recordings {recordings[:12]}")
         put(f"load it with load_dataset({str(out)!r}, split='test')")
-    if unproved:
-        option = benchmark_option(benchmark or benchmark_folder())
-        shown = ", ".join(unproved[:3]) + (f" and {len(unproved) - 3} more" if len(unproved) > 3 else "")
-        say(f"not proved in Docker: {shown}; run `lmrbench dataset check{option} --sandbox docker`")
+    for line in problem_lines(not_proved, limit=3):
+        say(line)
 
 
 @app.command()
@@ -150,6 +151,7 @@ def check(
 
     from ..base.errors import ArgumentError
     from ..base.paths import benchmark_folder
+    from ..base.problems import problem_lines
 
     tasks, _ = tasks_and_drafts(names, benchmark)
     if lock and sandbox != "docker":
@@ -179,20 +181,18 @@ def check(
                 finished=tell,
             )
             findings = list(found)
-    findings.sort(key=lambda finding: (finding.instance_id, finding.name))
+    findings.sort()
     if as_json:
-        print_json([finding.as_row() for finding in findings])
+        print_json([finding.as_dict() for finding in findings])
     else:
-        for finding in findings:
-            if verbose or not finding.ok:
-                mark = "ok " if finding.ok else "BAD"
-                put(f"{mark} {finding.instance_id}  {finding.name}  {finding.telling_status}  {finding.message}")
+        for line in problem_lines([finding for finding in findings if verbose or finding.is_error]):
+            put(line)
         print_table(*check_table(findings, mutants))
     if skipped := untried(findings):
         say(f"quick check, not a proof: skipped {skipped}; leave out --quick to prove")
     if lock:
         say(f"written: {write_proofs(sound_tasks(tasks, findings), benchmark or benchmark_folder())}")
-    if not all(finding.ok for finding in findings):
+    if any(finding.is_error for finding in findings):
         raise typer.Exit(1)
 
 

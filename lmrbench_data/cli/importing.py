@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..base.problems import problem_lines
 from ..base.text import counted
-from .output import Json, print_json, print_lines, print_table, progress_bar, put
+from .output import Json, print_json, print_table, progress_bar, put
 
 if TYPE_CHECKING:
     from ..original.importer import ImportSummary
 
 app = typer.Typer(no_args_is_help=True, help="Import results from elsewhere.")
 
-#: Problems printed without `--all`.
+#: Maximum number of problems printed without `--all`.
 MAX_SHOWN = 40
 
 
@@ -65,13 +66,9 @@ def _print(summary: "ImportSummary", show_all: bool) -> None:
         cells.append([task.task, str(task.function_index), task.instance_id, *numbers])
     print_table(header, cells, title="Imported")
     if summary.problems:
-        shown = summary.problems if show_all else summary.problems[:MAX_SHOWN]
-        put("Problems")
-        print_lines(
-            ("subject", "problem", "where"), [[item.subject or "-", item.message, item.where] for item in shown]
-        )
-        if more := len(summary.problems) - len(shown):
-            put(f"{counted(more, 'more problem')} in {summary.out}/import.json; --all prints all")
+        put(f"{counted(len(summary.problems), 'problem')} ({summary.out}/import.json; --all prints all)")
+        for line in problem_lines(summary.problems, limit=None if show_all else MAX_SHOWN):
+            put(line)
     put("")
     put(f"{counted(len(summary.runs), 'run')} in {summary.out}/runs: imported, not official")
     if summary.labels:

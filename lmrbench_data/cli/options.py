@@ -20,6 +20,7 @@ from ..generation.settings import PromptSettings
 from .output import say
 
 if TYPE_CHECKING:
+    from ..base.problems import Problem
     from ..dataset.rows import DatasetRow
     from ..tasks.task import Task
 
@@ -120,24 +121,20 @@ Labels = Annotated[Path | None, typer.Option("--labels", help="Human labels of t
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[list[Task], list[str]]":
-    """Load the named tasks, or all finished ones; return them and the drafts left out, which a warning lists.
+def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[list[Task], list[Problem]]":
+    """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out.
 
     Raises:
         InputError: a task is malformed, a name is unknown, or all tasks are drafts.
     """
-    from ..base.paths import benchmark_folder, benchmark_option
-    from ..base.text import counted
     from ..tasks.drafts import load_finished
-    from ..tasks.task import load_tasks
+    from ..tasks.task_folders import load_tasks
 
     if names:
         return load_tasks(names, benchmark), []
     tasks, drafts = load_finished(benchmark)
-    if drafts:
-        lint = f"`lmrbench tasks lint{benchmark_option(benchmark or benchmark_folder())}`"
-        left_out = counted(len(drafts), "draft is", "drafts are")
-        say(f"warning: {left_out} left out: {', '.join(drafts)}; {lint} lists what is missing")
+    for draft in drafts:
+        say(str(draft))
     return tasks, drafts
 
 

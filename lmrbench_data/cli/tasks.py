@@ -96,15 +96,16 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
 
     Example: lmrbench tasks lint 01-dpo
     """
-    from lmrbench_evaluate.checks.lint import lines_of, lint_tasks
+    from lmrbench_evaluate.checks.lint import lint_tasks
 
+    from ..base.problems import problem_lines
     from ..base.text import counted
 
     tasks, problems = lint_tasks(names or (), benchmark)
     if as_json:
-        print_json([vars(problem) for problem in problems])
+        print_json([problem.as_dict() for problem in problems])
     else:
-        for line in lines_of(problems):
+        for line in problem_lines(problems):
             put(line)
         put(f"{counted(tasks, 'task')}, {counted(len(problems), 'problem') if problems else 'no problems'}")
     if problems:

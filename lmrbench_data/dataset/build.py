@@ -1,7 +1,7 @@
-"""Build the dataset: tasks become rows, rows a folder that `load_dataset` and `push_to_hub` take as it stands.
+"""Build the dataset: tasks become rows, and rows a folder for `load_dataset` and `push_to_hub`.
 
-Two builds of the same tree are byte-identical. The card's header carries the content hash, which is part of the key of
-the `datasets` cache, so a changed build is never served from a stale one.
+Two builds of the same tree are byte-identical. The card's header contains the content hash, which is part of the key of
+the `datasets` cache, so `datasets` never serves a changed build from a stale cache.
 """
 
 import os
@@ -26,23 +26,24 @@ from ..loader import (
 )
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
-from ..tasks.task import Implementation, Task, load_tasks
+from ..tasks.task import Implementation, Task
+from ..tasks.task_folders import load_tasks
 from .card import render_card, render_eval_yaml
 from .rows import DatasetRow, DeclaredCase, schema
 
 if TYPE_CHECKING:
     import pyarrow
 
-#: All that a dataset folder holds.
+#: Files of a dataset folder.
 FILES = ("README.md", "eval.yaml", "loader.py", DATA_FILE)
 _LOADER = Path(__file__).resolve().parents[1] / "loader.py"
 
 
 def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[DatasetRow]:
-    """The rows of the tasks, sorted by instance id. Nothing is run: expected outputs are those that were recorded.
+    """Build the rows of tasks from their recordings, sorted by instance id; nothing runs.
 
     Raises:
-        InputError: a task names no known environment, or its recording is missing or older than the task.
+        InputError: a task's environment is unknown, or its recording is missing or older than the task.
     """
     tasks, progress = list(tasks), progress or Progress()
     progress.start(sum(len(task.implementations) for task in tasks))
@@ -56,7 +57,7 @@ def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[
 
 
 def build_table(benchmark: Path | None = None) -> "pyarrow.Table":
-    """The dataset as a table in memory.
+    """Build the dataset as a table in memory.
 
     Args:
         benchmark: folder of tasks; the installed one if None.
@@ -122,17 +123,17 @@ def _row(
 def write_dataset(
     rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark, *, imported_card: str | None = None
 ) -> str:
-    """Write the dataset folder (FILES); an older build at that place is replaced.
+    """Write the dataset folder (FILES), which replaces an older build.
 
     Args:
-        imported_card: template of the card for tasks that are not our own; then eval.yaml, which registers the dataset
-            as a benchmark, is not written.
+        imported_card: template of the card for imported tasks; eval.yaml, which registers the dataset as a benchmark,
+            is then left out.
 
     Returns:
         The dataset's content hash.
 
     Raises:
-        InputError: `folder` holds something other than an earlier build.
+        InputError: `folder` contains something other than an earlier build.
     """
     from datasets import Features
 
@@ -140,7 +141,7 @@ def write_dataset(
     _refuse_foreign(folder)
     identity = dataset_sha256(rows)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Built beside its place and moved there whole: a build that is stopped leaves the old one as it was.
+    # Built in a temporary folder and moved, so that an interrupted build does not damage the old one.
     staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
         parquet_bytes, memory_bytes = _write_parquet(rows, staging / DATA_FILE)
@@ -167,18 +168,18 @@ def write_dataset(
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Nothing but an earlier build of ours is ever replaced; one with other files in it (notes, a `.git`) is not."""
-    fix = "give a new folder, nothing is overwritten"
+    """Refuse to replace anything but an earlier build without other files (notes, a `.git`)."""
+    fix = "give a new folder"
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise InputError(f"{folder}: a file is there; {fix}")
+        raise InputError(f"{folder}: is a file; {fix}")
     if (folder / "benchmark.yaml").exists():
-        raise InputError(f"{folder}: holds the tasks themselves; give another folder for the dataset (--out)")
+        raise InputError(f"{folder}: contains the tasks themselves; give another folder for the dataset (--out)")
     files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
     ours = {folder / name for name in FILES}
     if foreign := [path for path in files if path not in ours and path.parent != folder / "__pycache__"]:
-        raise InputError(f"{folder}: has other content ({foreign[0].relative_to(folder)}); {fix}")
+        raise InputError(f"{folder}: contains other files ({foreign[0].relative_to(folder)}); {fix}")
     if files:
         try:
             read_card_stamp(folder / "README.md", str(folder))
@@ -200,7 +201,7 @@ def _put_in_place(staging: Path, folder: Path) -> None:
 
 
 def _write_parquet(rows: Sequence[DatasetRow], path: Path) -> tuple[int, int]:
-    """Write rows; return the sizes of the file and of the table in memory."""
+    """Write the rows; return the sizes of the file and of the table in memory."""
     import pyarrow as pa
     from datasets import Dataset, are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 

@@ -1,6 +1,6 @@
 """Render the dataset card and eval.yaml from the templates in `cards/`.
 
-Every number and table in a card is computed from the rows; nothing is typed by hand.
+Every number and table in a card is computed from the rows.
 """
 
 import json
@@ -26,13 +26,13 @@ def render_card(
     download_bytes: int,
     template: str = "dataset_card.md",
 ) -> str:
-    """The dataset's README.md: header (configuration, features, content hash) and prose.
+    """Render the dataset's README.md: header (configuration, features, content hash) and prose.
 
     Args:
         sha256, recordings: hashes of the content and of the recorded outputs. Both are in `dataset_info`, which is part
-            of the key under which `datasets` caches, so that a changed build is never served from an older one's cache.
+            of the key of the `datasets` cache, so that a changed build is never served from a stale cache.
         num_bytes, download_bytes: sizes of the table in memory and of its Parquet file.
-        template: name of a file in `cards/`.
+        template: file name in `cards/`.
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 
@@ -76,6 +76,6 @@ def render_card(
 
 
 def render_eval_yaml(benchmark: Benchmark) -> str:
-    """The Hub's benchmark registration."""
+    """Render the Hub's benchmark registration."""
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
     return template.replace("{{ title }}", json.dumps(benchmark.title)).replace("{{ split }}", SPLIT)

@@ -1,4 +1,4 @@
-"""Compare two builds of the dataset: which rows came, went or changed, and what in them."""
+"""Compare two builds of the dataset: rows added, removed and changed, column by column."""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,25 +7,25 @@ from typing import Any
 
 from ..loader import read_archive
 
-#: Columns that follow from others; a change in them alone is not worth a line.
+#: Columns derived from others, which are not compared.
 _DERIVED = {"row_sha256", "repo_sha256", "recording"}
 _CONTEXT = 2
 
 
 @dataclass(frozen=True)
 class Change:
-    """One difference between two datasets."""
+    """A difference between two datasets."""
 
     instance_id: str
     column: str
-    """Empty for a whole row that was added or removed."""
+    """Empty for an added or removed row."""
     summary: str
     detail: str = ""
-    """A unified diff, where there is text."""
+    """A unified diff of text."""
 
 
 def diff_rows(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Iterator[Change]:
-    """The changes from `old` to `new`, by instance id and then by column."""
+    """Yield the changes from `old` to `new` by instance id and column."""
     before, after = ({str(row["instance_id"]): row for row in rows} for rows in (old, new))
     for instance_id in sorted(before.keys() | after.keys()):
         if instance_id not in after:
@@ -54,7 +54,7 @@ def _row_changes(instance_id: str, old: Mapping[str, Any], new: Mapping[str, Any
 def _archive_changes(instance_id: str, column: str, old: bytes, new: bytes) -> Iterator[Change]:
     left, right = read_archive(old), read_archive(new)
     if left == right:
-        yield Change(instance_id, column, "packed differently, the files are the same")
+        yield Change(instance_id, column, "packed differently; the files are the same")
     for name in sorted(left.keys() | right.keys()):
         where = f"{column}/{name}"
         if name not in right:

@@ -1,8 +1,7 @@
-"""Publish a built dataset on the Hub: one commit with a tag, never over a newer version, never anything unproved.
+"""Publish a built dataset on the Hub: one commit with a tag, never over a newer version, never unproved rows.
 
-What is pushed is exactly what this version of the package builds from its tasks, and every row of it has passed
-`dataset check` in Docker, on this machine or, as the benchmark's proved.json notes, on another. A tag never moves, and
-pushing the same build again changes nothing.
+The push contains exactly what this version of the package builds, and every row has passed `dataset check` in Docker on
+this machine or, according to proved.json, on another. A tag never moves, and a repeated push changes nothing.
 """
 
 import re
@@ -17,37 +16,37 @@ from ..base.hub_client import check_rights, commit_once, ensure_repo, hub_errors
 from ..loader import DATA_FILE, LoadError, dataset_sha256, load_rows
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
+from .check_records import content_sha256, unchecked
 from .diff import Change, diff_rows
-from .proofs import content_sha256, unchecked
 from .rows import DatasetRow
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
 
-#: Files of the Hub's own that a push leaves alone.
+#: The Hub's own files, which a push does not touch.
 KEPT = (".gitattributes",)
 _VERSION_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
 
 
 @dataclass
 class PushPlan:
-    """What a push would do."""
+    """The effect of a push."""
 
     title: str
-    """Of the benchmark."""
+    """Title of the benchmark."""
     repo_id: str
     tag: str
     folder: Path
     rows: int
     sha256: str
     head: str | None
-    """The commit of main that the push builds upon; None for a new repository."""
+    """Parent commit on main; None for a new repository."""
     done: bool = False
-    """The tag is there already, with exactly this content."""
+    """Whether the tag exists with this content."""
     changes: list[Change] = field(default_factory=list)
-    """Against what main holds."""
+    """Changes from the rows on main."""
     removed: list[str] = field(default_factory=list)
-    """Files that main has and the dataset has not."""
+    """Files on main that the dataset lacks."""
 
 
 def plan_push(
@@ -57,14 +56,14 @@ def plan_push(
     benchmark: Benchmark,
     proved: Callable[[], Collection[str]] = frozenset,
 ) -> PushPlan:
-    """Check a built folder and compare it with what the Hub has.
+    """Check a built folder and compare it with the Hub.
 
     Args:
-        proved: gives the content hashes of rows proved elsewhere; called if some were not checked on this machine.
+        proved: returns the content hashes of rows proved elsewhere; called if some were not checked on this machine.
 
     Raises:
-        InputError: the folder is dirty or unchecked, the token may not write there, the version is older than a
-            published one, or its tag stands for something else.
+        InputError: the folder is dirty or unchecked, the token lacks the right to write, the version is older than a
+            published one, or its tag has other content.
         LostAnswerError: the Hub does not answer.
     """
     rows = _clean_rows(folder, benchmark)
@@ -90,13 +89,13 @@ def plan_push(
     if plan.tag in published:
         if _remote_sha256(repo_id, published[plan.tag]) != plan.sha256:
             fix = "raise `version` in benchmark.yaml and build again"
-            raise InputError(f"{repo_id}: {plan.tag} is published with other content; {fix}")
+            raise InputError(f"{repo_id}: {plan.tag} is already published with other content; {fix}")
         plan.done = True
         return plan
     newest = max((match for tag in published if (match := _VERSION_TAG.fullmatch(tag))), key=_numbers, default=None)
     own = _VERSION_TAG.fullmatch(plan.tag)
     if own is None:
-        raise InputError(f"benchmark.yaml: version {benchmark.version!r}: must be three numbers, MAJOR.MINOR.PATCH")
+        raise InputError(f"benchmark.yaml: version {benchmark.version!r}: must be MAJOR.MINOR.PATCH")
     if newest is not None and _numbers(newest) > _numbers(own):
         raise InputError(f"{repo_id}: {newest.group()} is newer than {plan.tag}; raise `version` in benchmark.yaml")
     there = {item.rfilename for item in info.siblings or ()}
@@ -106,13 +105,13 @@ def plan_push(
 
 
 def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
-    """Carry a plan out: one commit, one tag; then read the rows back from the tag.
+    """Carry out a plan with one commit and one tag, and read the rows back from the tag.
 
     Returns:
-        The commit that the tag names.
+        The tagged commit.
 
     Raises:
-        ConflictError: main has changed since the plan was made.
+        ConflictError: main has changed since the plan.
         InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
     """
     if plan.done:
@@ -131,9 +130,7 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
     committed = commit_once(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
     tag_once(api, plan.repo_id, plan.tag, committed.sha)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
-        raise InputError(
-            f"{plan.repo_id}@{plan.tag}: does not hold the rows that were pushed; delete the tag, push again"
-        )
+        raise InputError(f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; delete the tag and push again")
     return committed.sha
 
 
@@ -142,7 +139,7 @@ def _option(benchmark: Benchmark) -> str:
 
 
 def _clean_rows(folder: Path, benchmark: Benchmark) -> list[DatasetRow]:
-    """The rows of a folder that is byte for byte what this version of the package writes for them."""
+    """Load the rows of a folder that equals, byte for byte, what this version of the package writes for them."""
     build = f"run `lmrbench dataset build{_option(benchmark)}`"
     try:
         rows = load_rows(folder)
@@ -155,13 +152,13 @@ def _clean_rows(folder: Path, benchmark: Benchmark) -> list[DatasetRow]:
     present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
     stray = sorted(name for name in present - set(FILES) if "__pycache__" not in name)
     if stray:
-        raise InputError(f"{folder}: dirty, holds {stray[0]}; remove it, or {build} into a new folder")
+        raise InputError(f"{folder}: dirty, contains {stray[0]}; remove it, or {build} into a new folder")
     with tempfile.TemporaryDirectory() as name:
         fresh = Path(name) / "lmr-bench"
         write_dataset(rows, fresh, benchmark)
         for file in FILES:
             if not (folder / file).is_file() or (folder / file).read_bytes() != (fresh / file).read_bytes():
-                raise InputError(f"{folder}: dirty, {file} is not what this version writes; {build}")
+                raise InputError(f"{folder}: dirty, {file} differs from what this version writes; {build}")
     return rows
 
 
@@ -169,7 +166,7 @@ def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
     try:
         return load_rows(f"{repo_id}@{revision}")
     except LoadError as error:
-        raise InputError(f"{error}; fix or move what is there first") from error
+        raise InputError(f"{error}; fix or move the published rows first") from error
 
 
 def _remote_sha256(repo_id: str, revision: str) -> str:

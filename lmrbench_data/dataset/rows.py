@@ -1,4 +1,4 @@
-"""The rows that parts hand to each other, as types: of the dataset, of predictions, of results."""
+"""Types of rows: of the dataset, of predictions, of results."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
@@ -9,18 +9,18 @@ from ..base.ranking import RANKED_BY
 if TYPE_CHECKING:
     import pyarrow
 
-#: What a model was shown: instruction, paper and repository; or the contract as well.
+#: A model sees instruction, paper and repository; in the track `contract` also the contract.
 TRACKS = tuple(RANKED_BY)
 
 
 class DeclaredCase(TypedDict):
-    """The level of one case, and how its outputs are compared (`lmrbench_evaluate/verdict/compare.py`)."""
+    """Level and comparison of one case (`lmrbench_evaluate/verdict/compare.py`)."""
 
     name: str
     core: bool
-    """It follows from paper and repository alone; otherwise it tests the contract."""
+    """Whether the case follows from paper and repository alone; otherwise it tests the contract."""
     varies: bool
-    """Its recorded output depends on the seed; one that does not runs on the first seed only."""
+    """Whether the recorded output depends on the seed; other cases run on the first seed only."""
     rtol: float
     atol: float
     exact: bool
@@ -30,7 +30,7 @@ class DeclaredCase(TypedDict):
 
 
 class Tests(TypedDict):
-    """How an instance is tested."""
+    """Seeds, limits and cases of an instance."""
 
     seeds: list[int]
     timeout_s: int
@@ -39,7 +39,7 @@ class Tests(TypedDict):
 
 
 class RecordingFacts(TypedDict):
-    """Where the expected outputs of a row come from."""
+    """Origin of the expected outputs of a row."""
 
     sha256: str
     image: str
@@ -48,7 +48,7 @@ class RecordingFacts(TypedDict):
 
 
 class DatasetRow(TypedDict):
-    """One instance of the benchmark: a row of the dataset (the card describes the columns)."""
+    """One instance of the benchmark (`column_descriptions.py` describes the columns)."""
 
     instance_id: str
     category: str
@@ -69,14 +69,14 @@ class DatasetRow(TypedDict):
     class_name: str
     context_files: list[str]
     evidence: list[str]
-    """Passages of the masked repository that a judge is shown (`passages.read_passage`)."""
+    """Passages of the masked repository for judges (`passages.read_passage`)."""
     golden_file: str
     tests_archive: bytes
     expected: bytes
     recording: RecordingFacts
     tests: Tests
     test_protocol: str
-    """`cases`, the only one there is."""
+    """Always `cases`."""
     docker_image: str
     benchmark_version: str
     license: str
@@ -85,7 +85,7 @@ class DatasetRow(TypedDict):
 
 
 class PredictionRow(TypedDict):
-    """One answer of one model: exactly one of `function`, `goal_file` and `model_patch` is there."""
+    """One answer of one model: it has exactly one of `function`, `goal_file` and `model_patch`."""
 
     instance_id: str
     model_name_or_path: str
@@ -127,12 +127,12 @@ class ResultRow(TypedDict):
     memorised: NotRequired[bool]
     """Passes every published seed and fails a fresh one; missing in older results."""
     core_memorised: NotRequired[bool]
-    """The same of the core cases alone."""
+    """The same for the core cases alone."""
     cases: list[CaseRow]
     duration_s: float
-    """Seconds by the clock in the sandbox."""
+    """Wall time in the sandbox in seconds."""
     cpu_s: NotRequired[float | None]
-    """Seconds of CPU time in the sandbox; None if unknown, missing in older results."""
+    """CPU time in the sandbox in seconds; None if unknown, missing in older results."""
     sandbox: str
     image_id: str
     dataset: str
@@ -143,7 +143,7 @@ class ResultRow(TypedDict):
 
 
 def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> list[DatasetRow]:
-    """Return the rows of these instances in this order; by default all rows, sorted by instance id.
+    """Return the rows of the given instances in this order; by default all rows, sorted by instance id.
 
     Raises:
         ArgumentError: an instance is unknown.
@@ -157,10 +157,10 @@ def check_instances(instances: Iterable[str], known: Container[str], command: st
     """Check that instances are known.
 
     Args:
-        command: the command of `lmrbench` that lists the known ones.
+        command: command of `lmrbench` that lists the known instances.
 
     Raises:
-        ArgumentError: one is unknown.
+        ArgumentError: an instance is unknown.
     """
     for name in instances:
         if name not in known:
@@ -168,7 +168,7 @@ def check_instances(instances: Iterable[str], known: Container[str], command: st
 
 
 def schema() -> "pyarrow.Schema":
-    """The columns of the dataset, as Arrow types: what a `DatasetRow` becomes."""
+    """Return the Arrow schema of the dataset, equivalent to `DatasetRow`."""
     import pyarrow as pa
 
     text, number, binary = pa.string(), pa.int64(), pa.binary()

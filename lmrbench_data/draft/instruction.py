@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from lmrbench_evaluate.checks.faults import MAX_INSTRUCTION
 from lmrbench_evaluate.checks.lint import MAX_SENTENCES, instruction_problems
+from lmrbench_evaluate.checks.static import MAX_INSTRUCTION
 
 from ..base.text import visible
 from ..chat.client import ChatClient, Message, RequestFailed

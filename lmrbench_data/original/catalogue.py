@@ -9,8 +9,9 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.paths import benchmark_folder
+from ..base.problems import Problem
 from ..base.strict_yaml import read_yaml
-from .clone import Clone, Problem, UnreadableFile, number_of, subject_of
+from .clone import Clone, UnreadableFile, clone_error, clone_warning, number_of, subject_of
 from .facts import labels, structures
 
 #: Category of a function without one.
@@ -76,7 +77,7 @@ def read_catalogue(clone: Clone, problems: list[Problem]) -> Catalogue:
         paper, name = number_of(folder.name) or (0, folder.name)
         if earlier := next((info for info in infos if info.paper == paper), None):
             message = f"the same number as {earlier.folder.name}; left out"
-            problems.append(Problem(folder.name, clone.place(folder), message))
+            problems.append(clone_error(folder.name, clone.place(folder), message))
         elif info := _read_info(clone, folder, paper, name, problems):
             infos.append(info)
     categories, names = _own_categories(), _folder_names()
@@ -98,23 +99,23 @@ def read_catalogue(clone: Clone, problems: list[Problem]) -> Catalogue:
 def _read_info(clone: Clone, folder: Path, paper: int, name: str, problems: list[Problem]) -> Info | None:
     path = folder / "info.json"
 
-    def tell(message: str) -> None:
-        problems.append(Problem(folder.name, clone.place(path), message))
-
     try:
         facts = clone.read_json(path)
     except UnreadableFile as error:
-        tell(f"{error}; the task is left out")
+        problems.append(clone_error(folder.name, clone.place(path), f"{error}; the task is left out"))
         return None
     items = facts.get("implementations") if isinstance(facts, dict) else None
     if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
-        tell("no list of implementations; the task is left out")
+        message = "no list of implementations; the task is left out"
+        problems.append(clone_error(folder.name, clone.place(path), message))
         return None
     for position, item in enumerate(items, start=1):
         if item.get("index") not in (position, str(position)):
-            tell(f"implementation {position} says index {item.get('index')!r}; its position counts")
+            message = f"implementation {position} says index {item.get('index')!r}; its position counts"
+            problems.append(clone_warning(folder.name, clone.place(path), message))
     if text_of(facts, "folder_name") not in (folder.name, ""):
-        tell(f"folder_name is {text_of(facts, 'folder_name')!r}; the folder's own name counts")
+        message = f"folder_name is {text_of(facts, 'folder_name')!r}; the folder's own name counts"
+        problems.append(clone_warning(folder.name, clone.place(path), message))
     return Info(folder, paper, name, facts, tuple(items))
 
 

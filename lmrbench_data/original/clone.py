@@ -15,6 +15,7 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.files import read_regular
+from ..base.problems import Problem, Severity
 from ..base.text import one_line
 
 #: Folders of `results/` → settings, as the original's human labels call them.
@@ -27,19 +28,23 @@ _DEPTH = 4
 _NUMBERED = re.compile(r"0*(\d{1,6})-(.+)")
 
 
-@dataclass(frozen=True, order=True)
-class Problem:
-    """A part of the clone that was left out, or that a reader of the numbers has to know about."""
-
-    subject: str
-    """A task folder such as `01-DPO`, an answer's setting and model, or empty: the clone as a whole."""
-    where: str
-    """The file, from the root of the clone."""
-    message: str
-
-
 class UnreadableFile(Exception):
     """A file cannot be used; the message says why."""
+
+
+def clone_error(subject: str, where: str, message: str) -> Problem:
+    """Make a problem of a part of the clone that is not imported.
+
+    Args:
+        subject: task folder such as `01-DPO`, setting and model of an answer, session; empty for the whole clone.
+        where: path below the root of the clone.
+    """
+    return Problem(subject, where, message, fixable=False)
+
+
+def clone_warning(subject: str, where: str, message: str) -> Problem:
+    """Make a problem of a part that is imported and affects the numbers; arguments as of `clone_error`."""
+    return Problem(subject, where, message, Severity.WARNING, fixable=False)
 
 
 @dataclass(frozen=True)

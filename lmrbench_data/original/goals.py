@@ -14,10 +14,11 @@ from pathlib import PurePosixPath
 from ..base.archive import read_tree
 from ..base.definitions import Module
 from ..base.errors import InputError
+from ..base.problems import Problem
 from ..base.source import SourceError, find_function
 from ..loader import MAX_FILES, MAX_UNPACKED_BYTES, File, LoadError, check_path
 from .catalogue import Catalogue, Function, Info, text_of
-from .clone import Clone, Problem, UnreadableFile
+from .clone import Clone, UnreadableFile, clone_error, clone_warning
 
 #: Folders that are hidden from models.
 _SECRET = re.compile(r"golden\w*|unit_?tests?")
@@ -64,11 +65,11 @@ def read_goals(clone: Clone, catalogue: Catalogue, problems: list[Problem]) -> l
             name = _qualified_name(item)
             if not _plain(repo) or not path or not name:
                 message = f"function {index}: info.json names no repository, goal file or goal function"
-                problems.append(Problem(info.subject, clone.place(info.folder), message))
+                problems.append(clone_error(info.subject, clone.place(info.folder), message))
                 continue
 
             def tell(message: str, info: Info = info, index: int = index) -> None:
-                problems.append(Problem(info.subject, clone.place(info.folder), f"function {index}: {message}"))
+                problems.append(clone_warning(info.subject, clone.place(info.folder), f"function {index}: {message}"))
 
             masked = _read(clone, info, repo, asked)
             golden = _read(clone, info, repo, text_of(item, "golden_file"))

@@ -11,6 +11,7 @@ from typing import Any
 from lmrbench_evaluate.judge.judgement_log import FILE as JUDGEMENTS
 
 from ..base.errors import ArgumentError
+from ..base.problems import Problem
 from ..base.progress import Progress
 from ..base.version import __version__
 from ..dataset.build import FILES, write_dataset
@@ -20,7 +21,7 @@ from ..tasks.manifest import Benchmark
 from .answer_files import judgeable_answers, write_answers
 from .answers import AGENT, Recovered, recover_answers
 from .catalogue import Catalogue, read_catalogue
-from .clone import Clone, Problem, open_clone
+from .clone import Clone, clone_error, clone_warning, open_clone
 from .goals import read_goals
 from .humans import HumanLabel
 from .import_folder import ImportFolder, csv_bytes
@@ -163,9 +164,9 @@ def _read_sessions(clone: Clone, catalogue: Catalogue, problems: list[Problem], 
             paper = identify(task, named, catalogue.infos)
             trajectory = trajectory._replace(paper=paper)
             about = "its task is not known" if paper is None else f"its task is that of paper {paper}"
-            problems.append(Problem(subject, where, f"not named after a task ({about}): kept, and not counted"))
+            problems.append(clone_warning(subject, where, f"not named after a task ({about}): kept, and not counted"))
         elif (trajectory.model, trajectory.paper or 0) in counted:
-            problems.append(Problem(subject, where, "a second session of this paper: kept, and not counted"))
+            problems.append(clone_warning(subject, where, "a second session of this paper: kept, and not counted"))
             trajectory = trajectory._replace(counted=False)
         else:
             counted.add((trajectory.model, trajectory.paper or 0))
@@ -230,7 +231,7 @@ def _label_rows(results: Results, problems: list[Problem]) -> list[dict[str, obj
         judged = evaluation.judged.get((paper, index)) if evaluation else None
         if len({other.category for other, _ in several}) > 1:
             message = "people disagree on this answer: annotations.jsonl has them all, labels.csv none"
-            problems.append(Problem(f"{model} ({setting})", instance_id, message))
+            problems.append(clone_error(f"{model} ({setting})", instance_id, message))
         elif isinstance(judged, PublishedJudgement):
             test = evaluation.tests.get((paper, index)) if evaluation else None
             rows.append(

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..base.problems import Problem
 from .catalogue import Info, text_of
-from .clone import Clone, Problem, UnreadableFile, number_of
+from .clone import Clone, UnreadableFile, clone_error, clone_warning, number_of
 from .facts import ACTIONS
 
 #: Stands before the task in a session's first event.
@@ -55,7 +56,7 @@ def read_session(clone: Clone, model: str, folder: Path, problems: list[Problem]
     subject = f"{model} session {folder.name}"
     where = clone.place(folder)
     if not clone.holds(folder / "events"):
-        problems.append(Problem(subject, where, "a link leads out of the clone; the session is left out"))
+        problems.append(clone_error(subject, where, "a link leads out of the clone; the session is left out"))
         return Trajectory(model, folder.name, folder, None, False, (), {}), ""
     paths = _event_files(folder)
     counts: Counter[str] = Counter()
@@ -66,7 +67,7 @@ def read_session(clone: Clone, model: str, folder: Path, problems: list[Problem]
             if not isinstance(event, dict):
                 raise UnreadableFile("not an event")
         except UnreadableFile as error:
-            problems.append(Problem(subject, clone.place(path), f"{error}; the event is left out"))
+            problems.append(clone_error(subject, clone.place(path), f"{error}; the event is left out"))
             continue
         kept.append(path)
         if position == 0:
@@ -74,10 +75,10 @@ def read_session(clone: Clone, model: str, folder: Path, problems: list[Problem]
         if event.get("source") == "agent" and event.get("action") in ACTIONS:
             counts[event["action"]] += 1
     if not kept:
-        problems.append(Problem(subject, where, "no event that can be read; the session is left out"))
+        problems.append(clone_error(subject, where, "no event that can be read; the session is left out"))
     elif missing := sorted(set(range(max(paths) + 1)) - paths.keys()):
         named = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-        problems.append(Problem(subject, where, f"events are missing ({named}): counts are too low"))
+        problems.append(clone_warning(subject, where, f"events are missing ({named}): counts are too low"))
     actions = {name: counts[name] for name in ACTIONS}
     paper = number[0] if number else None
     return Trajectory(model, folder.name, folder, paper, number is not None, tuple(kept), actions), task

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..base.names import clean_name
+from ..base.problems import Problem
 from .catalogue import Catalogue, Function
-from .clone import SETTINGS, Clone, Problem, UnreadableFile
+from .clone import SETTINGS, Clone, UnreadableFile, clone_error, clone_warning
 from .humans import HumanLabel, read_human_labels
 from .judgements import FILE, PublishedJudgement, read_judgement
 from .unit_tests import UnitTest, read_unit_tests
@@ -60,20 +61,20 @@ def read_results(clone: Clone, catalogue: Catalogue, problems: list[Problem]) ->
     for evaluation in evaluations:
         if not evaluation.tests:
             message = "no unit-test results were published: its answers cannot be graded"
-            problems.append(Problem(evaluation.name, "results/unit_test_evaluation", message))
+            problems.append(clone_warning(evaluation.name, "results/unit_test_evaluation", message))
     published = {key for evaluation in evaluations for key in evaluation.answers}
     for info in catalogue.infos if published else ():
         for index in range(len(info.implementations)):
             if (info.paper, index) not in published | catalogue.expected:
                 message = f"no results of function {index} were published"
-                problems.append(Problem(info.subject, clone.place(info.folder), message))
+                problems.append(clone_warning(info.subject, clone.place(info.folder), message))
     labels = _read_labels(clone, catalogue, problems)
     labelled = {label[1:5] for label, _ in labels}
     for evaluation in evaluations if (clone.results / "human_evaluation").is_dir() else ():
         without = [key for key in evaluation.judged if (evaluation.setting, evaluation.model, *key) not in labelled]
         if without:
             message = f"{len(without)} of {len(evaluation.judged)} answers that the judge saw have no label of a person"
-            problems.append(Problem(evaluation.name, "results/human_evaluation", message))
+            problems.append(clone_warning(evaluation.name, "results/human_evaluation", message))
     return Results(evaluations, labels)
 
 
@@ -87,10 +88,10 @@ def _folders(clone: Clone, kind: str, problems: list[Problem]) -> Iterator[tuple
         try:
             model = clean_name(folder.name)
         except ValueError as error:
-            problems.append(Problem("", clone.place(folder), f"the model's name {error}; left out"))
+            problems.append(clone_error("", clone.place(folder), f"the model's name {error}; left out"))
             continue
         if setting is None:
-            problems.append(Problem("", clone.place(folder), f"unknown agent {folder.parent.name!r}; left out"))
+            problems.append(clone_error("", clone.place(folder), f"unknown agent {folder.parent.name!r}; left out"))
         else:
             yield setting, model, folder
 
@@ -101,11 +102,11 @@ def _read_tests(
     try:
         tests = read_unit_tests(clone.read_text(path), catalogue)
     except UnreadableFile as error:
-        problems.append(Problem(evaluation.name, clone.place(path), str(error)))
+        problems.append(clone_error(evaluation.name, clone.place(path), str(error)))
         return
     evaluation.tests = tests.verdicts
     for subject, message in tests.problems:
-        problems.append(Problem(subject or evaluation.name, clone.place(path), message))
+        problems.append(clone_error(subject or evaluation.name, clone.place(path), message))
 
 
 def _read_judgements(
@@ -115,20 +116,20 @@ def _read_judgements(
         name = FILE.fullmatch(path.name)
         key = (int(name[1]), int(name[3])) if name else (0, 0)
         if name is None or key not in catalogue.functions:
-            problems.append(Problem(evaluation.name, clone.place(path), "about no function that is known; left out"))
+            problems.append(clone_error(evaluation.name, clone.place(path), "about an unknown function; left out"))
             continue
         subject = catalogue.functions[key].subject
         if key in evaluation.judged:
-            problems.append(Problem(subject, clone.place(path), "a second judgement of the same answer; left out"))
+            problems.append(clone_error(subject, clone.place(path), "a second judgement of the same answer; left out"))
             continue
         try:
             evaluation.judged[key] = read_judgement(clone.read_text(path))
         except UnreadableFile as error:
             evaluation.judged[key] = str(error)
-            problems.append(Problem(subject, clone.place(path), f"{error}; it counts as a judge error"))
+            problems.append(clone_warning(subject, clone.place(path), f"{error}; it counts as a judge error"))
     for key in sorted(catalogue.expected - evaluation.judged.keys()):
         message = f"no judgement of function {key[1]}"
-        problems.append(Problem(catalogue.functions[key].subject, clone.place(folder), message))
+        problems.append(clone_warning(catalogue.functions[key].subject, clone.place(folder), message))
 
 
 def _read_labels(clone: Clone, catalogue: Catalogue, problems: list[Problem]) -> list[tuple[HumanLabel, Function]]:
@@ -138,22 +139,22 @@ def _read_labels(clone: Clone, catalogue: Catalogue, problems: list[Problem]) ->
         try:
             read = read_human_labels(clone.read_json(path))
         except UnreadableFile as error:
-            problems.append(Problem("", clone.place(path), str(error)))
+            problems.append(clone_error("", clone.place(path), str(error)))
             continue
-        problems += [Problem("", clone.place(path), message) for message in read.problems]
+        problems += [clone_error("", clone.place(path), message) for message in read.problems]
         if read.shifted:
             message = f"its scale starts at 0: {len(read.labels)} labels are shifted by one"
-            problems.append(Problem("", clone.place(path), message))
+            problems.append(clone_warning("", clone.place(path), message))
         for label in read.labels:
             function = catalogue.functions.get((label.paper, label.function_index))
             if function is None:
                 what = f"paper {label.paper}, function {label.function_index}"
-                problems.append(Problem("", clone.place(path), f"a label of {what}, which is not known; left out"))
+                problems.append(clone_error("", clone.place(path), f"a label of {what}, which is not known; left out"))
             else:
                 found.append((label, function))
     order = {label[:5]: number for number, (label, _) in enumerate(found)}
     if len(order) < len(found):
         message = "two files hold labels of one person for one answer; the last file counts"
-        problems.append(Problem("", "results/human_evaluation", message))
+        problems.append(clone_warning("", "results/human_evaluation", message))
         found = [found[number] for number in sorted(order.values())]
     return sorted(found, key=lambda item: (*item[0][1:5], item[0].annotator))

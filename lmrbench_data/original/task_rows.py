@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..base.archive import gzip_bytes, pack
+from ..base.problems import Problem
 from ..dataset.rows import DatasetRow
 from ..loader import File, archive_sha256, load_rows, row_sha256
 from .catalogue import text_of
-from .clone import Clone, Problem, UnreadableFile
+from .clone import Clone, UnreadableFile, clone_warning
 from .goals import Goal, shown_files
 
 
@@ -46,7 +47,7 @@ def _repository(clone: Clone, goal: Goal, problems: list[Problem]) -> Mapping[st
         return shown_files(clone, goal.info)
     except UnreadableFile as error:
         message = f"{error}: answers to its tasks cannot be judged"
-        problems.append(Problem(goal.info.subject, clone.place(goal.info.folder), message))
+        problems.append(clone_warning(goal.info.subject, clone.place(goal.info.folder), message))
         return None
 
 

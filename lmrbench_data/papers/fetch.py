@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..base.errors import InfraError, InputError
-from ..base.hub_client import retry_after_s
+from ..base.retry_after import retry_after_s
 from ..base.text import error_line
 from ..base.version import __version__
 from .paper_cache import MAX_BYTES

@@ -1,4 +1,4 @@
-"""Environments: the folders from which images are built, and the content-hashed tags that name them."""
+"""Environments: folders that Docker images are built from, and the images' content-hashed tags."""
 
 import hashlib
 import itertools
@@ -12,13 +12,13 @@ from ..base.errors import InputError
 from ..base.paths import benchmark_folder
 from ..base.strict_yaml import read_yaml
 
-#: Where images are pulled from and pushed to, for example `ghcr.io/org`; tags carry no prefix without it.
+#: Registry to pull images from and push them to, for example `ghcr.io/org`; without it tags have no prefix.
 REGISTRY_VARIABLE = "LMRBENCH_REGISTRY"
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A folder with a Dockerfile, pinned requirements and `environment.yaml`."""
+    """A folder with a Dockerfile, pinned requirements and an `environment.yaml`."""
 
     folder: Path
     description: str
@@ -31,28 +31,28 @@ class Environment:
 
     @property
     def tag(self) -> str:
-        """`lmrbench/<name>:<12 hex>`: changes with any byte of the folder, so an image never goes stale."""
+        """`lmrbench/<name>:<12 hex>`, which changes with any byte of the folder, so an image is never stale."""
         return f"lmrbench/{self.name}:{hashlib.sha256(self.context()).hexdigest()[:12]}"
 
     def packages(self) -> list[str]:
-        """The requirements (`name==version`) that tasks may import: the first block of requirements.txt."""
+        """Return the requirements (`name==version`) that tasks may import: the first block of requirements.txt."""
         lines = (self.folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
         block = itertools.takewhile(lambda line: not line.startswith("#"), lines[1:])
         return [line.strip() for line in block if line.strip()]
 
     def context(self) -> bytes:
-        """The build context, a reproducible tar."""
+        """Return the build context, a reproducible tar."""
         return tar_bytes(read_tree(self.folder))
 
 
 def registry_tag(tag: str) -> str:
-    """The name under which a registry has the image: the tag behind the configured prefix."""
+    """Return the image's name in the registry: the tag after the configured prefix."""
     prefix = os.environ.get(REGISTRY_VARIABLE, "").rstrip("/")
     return f"{prefix}/{tag}" if prefix else tag
 
 
 def known_environments(benchmark: Path | None = None) -> list[Environment]:
-    """The installed environments and, before them, those of a benchmark of one's own.
+    """Return the environments of the user's own benchmark, if given, followed by the installed ones.
 
     Raises:
         InputError: see `load_environments`.
@@ -74,19 +74,19 @@ def choose_environments(names: Sequence[str], benchmark: Path | None = None) -> 
 
 
 def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
-    """All environments by name.
+    """Return all environments by name.
 
     Raises:
-        InputError: an environment lacks one of its files, or its description.
+        InputError: an environment lacks a file or its description.
     """
     parent = (benchmark or benchmark_folder()) / "environments"
     if not parent.is_dir():
-        raise InputError(f"{parent}: missing; it holds one folder for each image")
+        raise InputError(f"{parent}: missing; create it with a folder for each image")
     found = {}
     for folder in sorted(filter(Path.is_dir, parent.iterdir())):
         for name in ("Dockerfile", "requirements.txt", "environment.yaml"):
             if not (folder / name).is_file():
-                raise InputError(f"{folder / name}: missing; every environment has one")
+                raise InputError(f"{folder / name}: missing; add it to the environment")
         path = folder / "environment.yaml"
         facts = read_yaml(path)
         if not isinstance(facts.get("description"), str) or type(facts.get("disk_mb")) is not int or len(facts) != 2:

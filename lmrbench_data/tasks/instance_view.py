@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from .task import load_tasks
+from .task_folders import load_tasks
 
 
 def view_instances(name: str, track: str, benchmark: Path | None = None) -> list[dict[str, Any]]:

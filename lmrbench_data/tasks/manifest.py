@@ -1,4 +1,4 @@
-"""`benchmark.yaml`: what all rows of a benchmark share."""
+"""`benchmark.yaml`: the facts that all rows of a benchmark share."""
 
 import dataclasses
 import re
@@ -9,24 +9,24 @@ from ..base.errors import InputError
 from ..base.paths import benchmark_folder
 from ..base.strict_yaml import read_yaml
 
-#: Name and title of the benchmark that this project publishes.
+#: Name and title of this project's benchmark.
 LMR_BENCH, LMR_BENCH_TITLE = "lmr-bench", "LMR-Bench"
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """`benchmark/benchmark.yaml`: what all rows share."""
+    """The content of `benchmark.yaml`."""
 
     name: str
     title: str
     version: str
     canary: str
     date: str
-    """When this version was made, YYYY-MM-DD."""
+    """Date of this version, YYYY-MM-DD."""
 
     @property
     def is_lmr_bench(self) -> bool:
-        """False for a benchmark of somebody else's, of which we know neither makers nor sources."""
+        """Whether it is this project's benchmark, with known authors and sources."""
         return self.name == LMR_BENCH
 
 
@@ -42,7 +42,7 @@ def load_benchmark(folder: Path | None = None) -> Benchmark:
     if data.keys() != set(keys) or not all(isinstance(value, str) for value in data.values()):
         raise InputError(f"{path}: needs {', '.join(keys)}, each text, and nothing else")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", data["name"]):
-        raise InputError(f"{path}: name {data['name']!r} is not of the form my-bench: it names a folder")
+        raise InputError(f"{path}: name {data['name']!r} is not of the form my-bench, which names a folder")
     if not re.fullmatch(r"\d+\.\d+\.\d+", data["version"]):
         raise InputError(f"{path}: version {data['version']!r} is not of the form 1.2.3")
     if not re.fullmatch(r"\d{4}-\d\d-\d\d", data["date"]):

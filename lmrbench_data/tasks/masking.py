@@ -1,7 +1,7 @@
-"""Mask a goal function: its body becomes `raise NotImplementedError`, every other byte of the file stays.
+"""Mask a goal function: its body becomes `raise NotImplementedError`; every other byte of the file stays.
 
-Signature, decorators, docstring and a comment on the signature's line are kept. Comments inside the body go with it,
-also those after its last statement, because they may hold the answer.
+Signature, decorators, docstring and a comment on the signature's line stay. Comments in the body are removed, including
+those after its last statement, because they may contain the answer.
 """
 
 import ast
@@ -20,17 +20,17 @@ from ..base.source import (
     split_lines,
 )
 
-#: What may follow the colon of a signature on its line if the body starts further down.
+#: Rest of the signature's line if the body starts on a later line.
 _REST_OF_LINE = re.compile(r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
-#: From the last part of a signature to its colon: brackets, commas, comments. Possessive, so that it cannot run away.
+#: From the last part of a signature to its colon: brackets, commas, comments. Possessive, to prevent backtracking.
 _TO_COLON = re.compile(r"(?:[^:#]|#[^\r\n]*+)*+:")
 
 
 def mask_function(source: str, qualified_name: str) -> str:
-    """`source` with the body of one function masked.
+    """Mask the body of one function in `source`.
 
     Raises:
-        SourceError: no such function, several of that name, or unparsable source.
+        SourceError: the function is missing or defined twice, or `source` cannot be parsed.
     """
     bom, source = _split_bom(source)
     node = find_function(source, qualified_name).node
@@ -56,24 +56,24 @@ def mask_function(source: str, qualified_name: str) -> str:
 
 
 def remove_definition(source: str, name: str) -> str:
-    """`source` without the top-level function, class or constant `name`, its attached comments and the blanks below it.
+    """Remove the top-level function, class or constant `name` with the comments above and the blank lines below it.
 
     Raises:
-        SourceError: none or several such definitions, one that shares its lines or its value with another, or
-            unparsable source.
+        SourceError: it is missing, defined twice, or shares its lines or its statement with another definition; or
+            `source` cannot be parsed.
     """
     bom, source = _split_bom(source)
     body = parse(source).body
     found = [index for index, node in enumerate(body) if name in _bound_names(node)]
     if len(found) != 1:
-        raise SourceError(f"{len(found)} top-level definitions of {name!r}; one is needed to remove it")
+        raise SourceError(f"{len(found)} top-level definitions of {name!r}; exactly one can be removed")
     index = found[0]
     lines = split_lines(source)
     start, end = first_line(body[index]) - 1, block_end(lines, body[index])
     above = body[index - 1].end_lineno or 0 if index else 0
     below = first_line(body[index + 1]) if index + 1 < len(body) else len(lines) + 1
     if len(_bound_names(body[index])) > 1 or above > start or below <= end:
-        raise SourceError(f"{name!r} shares its statement or line with others; give it one of its own to remove it")
+        raise SourceError(f"{name!r} shares its statement or line with others; give it a line of its own")
     while start > above and lines[start - 1].lstrip().startswith("#"):
         start -= 1
     while end < len(lines) and not lines[end].strip():
@@ -93,7 +93,7 @@ def _split_bom(source: str) -> tuple[str, str]:
 
 
 def _signature_end(source: str, lines: list[str], node: FunctionNode) -> int:
-    """Character offset just behind the colon that ends the signature."""
+    """Return the character offset after the colon that ends the signature."""
     args = node.args
     parameters = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     expressions = [*args.defaults, *args.kw_defaults, node.returns, *getattr(node, "type_params", ())]

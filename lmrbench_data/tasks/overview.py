@@ -1,6 +1,6 @@
-"""The page about all tasks, benchmark/README.md with its picture: written from the task folders, never by hand.
+"""The overview of all tasks: benchmark/README.md and its picture, generated from the task folders.
 
-What fresh readers came to is in benchmark/readers.yaml, which is written by hand when they were asked.
+Results of fresh readers come from benchmark/readers.yaml, which is written by hand.
 """
 
 from collections import Counter
@@ -16,22 +16,21 @@ from .manifest import Benchmark, load_benchmark
 from .task import Task
 
 PAGE, PICTURE, READERS = "README.md", "categories.svg", "readers.yaml"
-#: What readers.yaml says of an instance: how many attempts there were, how many reproduced the method and were robust,
-#: whether one without the paper reproduced it, and what was changed since or is to be known.
-_READ = {"attempts": int, "reproduced": int, "robust": int, "without_paper": bool, "note": str}
-_HOW_THEY_READ = """\
-Each instance was solved by language-model agents that saw what the paper track shows and nothing else: no contract,
-cases, reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more
-reader had instruction and repository without the paper. The numbers are as they came; the note says what was changed
-since.
+#: Facts of an instance in readers.yaml: numbers of attempts, of those that reproduced the method, of those that were
+#: robust; whether a reader without the paper reproduced it; later changes and remarks.
+_READER_FACTS = {"attempts": int, "reproduced": int, "robust": int, "without_paper": bool, "note": str}
+_METHOD = """\
+Language-model agents solved each instance from what the paper track shows and nothing else: no contract, cases,
+reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more reader had
+instruction and repository without the paper. The numbers are the original ones; the note names later changes.
 """
 _INK, _BAR = "#24292f", "#1f5fa8"
 
 
 def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """What there is to say of each instance, in order of the task folders.
+    """Return the facts of each instance, in order of the task folders.
 
-    `lines` counts those of the repository's Python files, `depends_on` names the files that a solution has to know.
+    `lines` counts lines of the repository's Python files; `depends_on` names the files that a solution needs.
     """
     return [
         {
@@ -53,7 +52,7 @@ def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
 
 
 def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
-    """What fresh readers came to, by instance; empty if nobody was asked.
+    """Read the results of fresh readers by instance; none if the file is missing.
 
     Raises:
         InputError: the file is malformed.
@@ -63,13 +62,13 @@ def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
         return {}
     found = read_yaml(path)
     for instance, facts in found.items():
-        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _READ:
-            raise InputError(f"{path}: {instance}: needs {', '.join(_READ)}, and nothing else")
+        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _READER_FACTS:
+            raise InputError(f"{path}: {instance}: needs {', '.join(_READER_FACTS)}, and nothing else")
     return found
 
 
 def render_page(tasks: Sequence[Task]) -> str:
-    """benchmark/README.md."""
+    """Return the text of benchmark/README.md."""
     facts = task_facts(tasks)
     categories = Counter(fact["category"] for fact in facts)
     papers = {fact["paper_url"] for fact in facts}
@@ -101,18 +100,18 @@ def check_page(tasks: Sequence[Task]) -> None:
 
 
 def _readers(readers: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """The section on fresh readers."""
+    """Yield the lines of the section on fresh readers."""
     attempts = sum(facts["attempts"] for facts in readers.values())
     reproduced, robust = (sum(facts[name] for facts in readers.values()) for name in ("reproduced", "robust"))
     without = sum(facts["without_paper"] for facts in readers.values())
     yield ""
     yield "## Fresh readers"
     yield ""
-    yield _HOW_THEY_READ
+    yield _METHOD
     rate = f"{100 * reproduced / attempts:.0f} %"
-    yield f"{reproduced} of {attempts} attempts reproduced the method ({rate}), {robust} were robust, too."
-    yield f"Without the paper {without} of {len(readers)} instances were reproduced: there the repository, or what the"
-    yield "reader knew before, was enough."
+    yield f"{reproduced} of {attempts} attempts reproduced the method ({rate}); {robust} were also robust."
+    yield f"Without the paper {without} of {len(readers)} instances were reproduced: for these the repository, or the"
+    yield "reader's own knowledge, is enough."
     yield ""
     yield "| instance | reproduced | robust | without the paper | note |"
     yield "|---|---|---|---|---|"
@@ -130,7 +129,7 @@ def _page(
     yield ""
     yield f"{len(facts)} instances from {papers} papers in {len(categories)} categories. Each folder is a paper."
     if benchmark.is_lmr_bench:
-        yield "[CONTRIBUTING.md](../CONTRIBUTING.md) tells how a task is made."
+        yield "[CONTRIBUTING.md](../CONTRIBUTING.md) describes how to make a task."
     yield "`lmrbench tasks show ID` shows an instance as a model sees it."
     yield ""
     yield f"![Instances by category]({PICTURE})"
@@ -141,7 +140,7 @@ def _page(
         yield f"| {name} | {count} |"
     yield ""
     yield "*Files* and *lines* are those of the reference repository (lines of Python)."
-    yield "*Depends on* names the other files that a solution has to know."
+    yield "*Depends on* names the other files that a solution needs."
     yield ""
     yield "| instance | paper | category | goal function | files | lines | depends on |"
     yield "|---|---|---|---|---|---|---|"
@@ -156,7 +155,7 @@ def _page(
 
 
 def draw_picture(tasks: Sequence[Task], path: Path) -> None:
-    """The distribution of instances over categories as SVG, text kept as text."""
+    """Draw the number of instances by category as SVG, text kept as text."""
     need("report", "the picture of the categories")
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG

@@ -1,8 +1,8 @@
-"""Recorded outputs of the references: committed beside each task, like a lock file.
+"""Recorded outputs of the references, committed beside each task like a lock file.
 
-`lmrbench dataset record` makes them, `dataset build` reads them without running anything, and `dataset check` proves
-that the references still return them. A recording belongs to the repository, cases, seeds and image it was made from:
-after a change to any of these the build refuses it.
+`lmrbench dataset record` writes them, `dataset build` reads them without running anything, and `dataset check` proves
+that the references still return them. A recording belongs to a repository, cases, seeds and image; after a change to
+any of these the build refuses it.
 """
 
 import hashlib
@@ -19,16 +19,16 @@ from ..base.paths import benchmark_option
 from ..loader import File
 from .task import RECORDED, Implementation, Task
 
-#: What is recorded of a case changes with it: 2 has levels, and constant outputs once.
+#: Version of the format: 2 has levels, and constant outputs once.
 FORM = b"2"
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What a reference returned for each case and seed, and where it ran."""
+    """The outputs of a reference for each case and seed, and the machine that it ran on."""
 
     cases: Sequence[Mapping[str, Any]]
-    """Each case with its comparison, defaults spelled out: the rows' `tests.cases`."""
+    """Cases with their comparisons, defaults included: the rows' `tests.cases`."""
     outputs: bytes
     """The runner's frames, gzipped (`lmrbench_evaluate/verdict/decode.py` reads them)."""
     image: str
@@ -38,12 +38,12 @@ class Recording:
 
     @property
     def sha256(self) -> str:
-        """Identity of the outputs."""
+        """Hash of the outputs."""
         return hashlib.sha256(self.outputs).hexdigest()
 
 
 def inputs_sha256(task: Task, implementation: Implementation) -> str:
-    """Identity of all that a recording is made from: reference, cases, seeds, image."""
+    """Hash the inputs of a recording: reference, cases, seeds, image."""
     inputs = {
         **{f"repo/{name}": file for name, file in task.golden_repo(implementation).items()},
         "cases.py": File(task.cases(implementation)),
@@ -55,20 +55,20 @@ def inputs_sha256(task: Task, implementation: Implementation) -> str:
 
 
 def read_recording(task: Task, implementation: Implementation) -> Recording:
-    """The recording of an instance.
+    """Read the recording of an instance.
 
     Raises:
-        InputError: missing, damaged, or made from other files than the task has now.
+        InputError: it is missing, damaged or older than the task.
     """
-    recording, made_from = _read(task, implementation)
-    if made_from != inputs_sha256(task, implementation):
+    recording, inputs = _read(task, implementation)
+    if inputs != inputs_sha256(task, implementation):
         path = _paths(task, implementation)[0]
         raise InputError(f"{path}: was recorded before the task changed; {_command(task, implementation)}")
     return recording
 
 
 def last_recording(task: Task, implementation: Implementation) -> Recording | None:
-    """The recording that is there, whatever it was made from; None if there is none that can be read."""
+    """Read the recording of an instance even if it is out of date; None if it is missing or damaged."""
     try:
         return _read(task, implementation)[0]
     except InputError:
@@ -76,7 +76,7 @@ def last_recording(task: Task, implementation: Implementation) -> Recording | No
 
 
 def write_recording(task: Task, implementation: Implementation, recording: Recording) -> None:
-    """Put a recording in its place, as one that was made from the task as it is now."""
+    """Write a recording beside its task, as one of the task's present inputs."""
     facts, outputs = _paths(task, implementation)
     stated = {
         "inputs_sha256": inputs_sha256(task, implementation),
@@ -91,24 +91,24 @@ def write_recording(task: Task, implementation: Implementation, recording: Recor
 
 
 def _read(task: Task, implementation: Implementation) -> tuple[Recording, str]:
-    """(recording, hash of what it was made from)."""
+    """Read a recording and the hash of its inputs."""
     path, outputs = _paths(task, implementation)
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         place = {name: str(facts[name]) for name in ("image", "sandbox", "cpu")}
         recording = Recording(facts["cases"], outputs.read_bytes(), **place)
-        made_from, sha256 = str(facts["inputs_sha256"]), facts["outputs_sha256"]
+        inputs, sha256 = str(facts["inputs_sha256"]), facts["outputs_sha256"]
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {_command(task, implementation)}") from None
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: damaged ({type(error).__name__}); {_command(task, implementation)}") from error
     if recording.sha256 != sha256:
-        raise InputError(f"{outputs}: is not the file that {path.name} names; {_command(task, implementation)}")
-    return recording, made_from
+        raise InputError(f"{outputs}: does not match {path.name}; {_command(task, implementation)}")
+    return recording, inputs
 
 
 def _paths(task: Task, implementation: Implementation) -> tuple[Path, Path]:
-    """The file of facts and the file of outputs."""
+    """Return the file of facts and the file of outputs."""
     folder = task.folder / RECORDED
     return folder / f"{implementation.instance_id}.json", folder / f"{implementation.instance_id}.frames.gz"
 

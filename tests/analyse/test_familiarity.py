@@ -34,7 +34,7 @@ from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import load_rows
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.reports.familiarity import CutoffSide, cutoff_side, keep_familiarity, read_familiarity
 from support.command_line import in_process
 from support.ngram_server import NgramModel, NgramServer

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.base.hub_client import retry_after_s
 from lmrbench_data.base.names import Owned, look_alikes, skeleton
+from lmrbench_data.base.retry_after import retry_after_s
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 

@@ -13,11 +13,12 @@ from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.loader import write_files
 from lmrbench_data.tasks.overview import PAGE, PICTURE, render_page, task_facts
-from lmrbench_data.tasks.task import Task, load_tasks
+from lmrbench_data.tasks.task import Task
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
-from lmrbench_evaluate.checks.faults import Secrets, read_faults
 from lmrbench_evaluate.checks.notes import note_on_trivial_answers
 from lmrbench_evaluate.checks.proved import unproved
+from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.toy import IN_DEPTH
 
@@ -34,8 +35,8 @@ Done = subprocess.CompletedProcess[str]
 def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
     """Golden passes, masked fails, valid variants pass, wrong ones fail, nothing leaks."""
     findings = list(check_tasks([task], docker_sandbox))
-    assert sum(finding.is_probe for finding in findings) >= 2 * len(task.implementations)
-    assert [f"{finding.name}: {finding.message}" for finding in findings if not finding.ok] == []
+    assert sum(finding.is_trial for finding in findings) >= 2 * len(task.implementations)
+    assert [str(finding) for finding in findings if finding.is_error] == []
 
 
 @pytest.mark.docker
@@ -50,16 +51,16 @@ def test_a_reference_is_robust(instance: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_nothing_leaks(task: Task) -> None:
-    """No text of any goal function stands where a model can read it, and no other fault is found by reading."""
-    secrets = Secrets.of(benchmark_folder())
-    assert [fault for item in task.implementations for fault in read_faults(task, item, secrets)] == []
+    """Models see no line of any goal function, and there is no other static problem."""
+    references = ReferenceLines.of(benchmark_folder())
+    assert [found for item in task.implementations for found in static_problems(task, item, references)] == []
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_no_trivial_answer_passes_a_core_case(task: Task) -> None:
     """Constants, means, another order; and no two seeds of a core case agree within its tolerance."""
     notes = [note_on_trivial_answers(row) for row in build_rows([task])]
-    assert [note.message for note in notes if not note.ok] == []
+    assert [note.message for note in notes if note.is_error] == []
 
 
 def start(task: Task, folder: Path, *arguments: str) -> Done:

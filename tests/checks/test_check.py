@@ -12,10 +12,10 @@ import yaml
 
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.loader import read_archive
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_repositories, check_tasks
-from lmrbench_evaluate.checks.faults import Secrets, read_faults
 from lmrbench_evaluate.checks.record import record_tasks
+from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
@@ -45,8 +45,8 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
     done = command(toy_benchmark, "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
-    assert all(row["ok"] for row in rows)
-    assert {row["probe"]: row["status"] for row in rows} == {
+    assert {row["severity"] for row in rows} == {"note"}
+    assert {row["where"]: row["status"] for row in rows} == {
         "golden": "passed",
         "golden, repeated": "",
         "golden, two threads": "",
@@ -66,8 +66,8 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
         "wrong/rounded.py": "failed",
         "wrong/tuple_instead_of_list.py": "failed",
     }
-    assert {row["core_status"] for row in rows if row["probe"].startswith(("plain/", "careless/"))} == {"passed"}
-    [seeds] = [row for row in rows if row["probe"] == "seeds"]
+    assert {row["core_status"] for row in rows if row["where"].startswith(("plain/", "careless/"))} == {"passed"}
+    [seeds] = [row for row in rows if row["where"] == "seeds"]
     assert (seeds["varying_cases"], seeds["constant_cases"]) == (["random_values"], ["empty", "input_unchanged"])
 
 
@@ -76,7 +76,7 @@ def test_a_wrong_variant_is_told_by_the_core_case_that_it_fails(toy_benchmark: P
     code = "# Doubles.\ndef scale(v, f):\n    return [2 * f * x for x in v] if v else v[0]\n"
     (toy_benchmark / WRONG / "doubles.py").write_text(code)
     [line] = [line for line in command(toy_benchmark, "--verbose").stdout.splitlines() if "doubles.py" in line]
-    assert line.startswith("ok  toy-scale  wrong/doubles.py  failed  case_random_values seed 0: output[0]: got")
+    assert line.startswith("note: toy-scale: wrong/doubles.py: failed: case_random_values seed 0: output[0]: got")
 
 
 def test_a_recording_of_the_local_sandbox_gives_way_to_one_of_docker(
@@ -101,8 +101,8 @@ def test_cases_that_ignore_the_seed_are_named(toy_benchmark: Path) -> None:
     shutil.rmtree(toy_benchmark / TASK / "variants")
     lines = command(toy_benchmark, "--verbose").stdout.splitlines()
     message = "1 of 3 cases vary with the seed; constant: empty, input_unchanged"
-    assert any(line.split() == ["ok", "toy-scale", "seeds", *message.split()] for line in lines)
-    assert any({"vary", "probes"} <= set(line.split()) for line in lines)
+    assert f"note: toy-scale: seeds: {message}" in lines
+    assert any({"vary", "trials"} <= set(line.split()) for line in lines)
     assert any("1 / 3" in line and "toy-scale" in line for line in lines)
 
 
@@ -110,41 +110,44 @@ def test_cases_that_ignore_the_seed_are_named(toy_benchmark: Path) -> None:
 BAD_VARIANTS: dict[str, tuple[str | bytes, str]] = {
     f"{WRONG}/loses_nothing.py": (
         "# Not wrong at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
-        "passed  must fail a core case, but passes: the cases do not notice it",
+        "passed: must fail a core case, but passes; the cases do not notice it",
     ),
     f"{WRONG}/typo.py": (
         "# A typo.\ndef scale(v, f:\n    return v\n",
-        "malformed  cannot be applied, so it proves nothing: syntax error in line 2",
+        "malformed: cannot be applied, so it proves nothing: syntax error in line 2",
     ),
     f"{WRONG}/broken.py": (
         "# Uses a name that is not there.\ndef scale(v, f):\n    return np.asarray(v) * f\n",
-        "error  is broken code, not a mistake that somebody makes: case_random_values seed 0: NameError",
+        "error: is broken code, not a misread method: case_random_values seed 0: NameError",
     ),
-    f"{WRONG}/silent.py": ("def scale(v, f):\n    return v\n", "the first line must say what is wrong"),
+    f"{WRONG}/silent.py": ("def scale(v, f):\n    return v\n", "the mistake is not named"),
     f"{WRONG}/latin.py": (b"# caf\xe9\ndef scale(v, f): return v\n", "not UTF-8"),
     f"{WRONG}/fails_on_nothing.py": (
         "# Fails on an empty list, which the paper does not mention.\n"
         "def scale(v, f):\n    return [f * v[0]] + [f * x for x in v[1:]]\n",
-        "error  must fail a core case, but only other cases notice it: case_empty seed 0: IndexError",
+        "error: must fail a core case, but only other cases notice it: case_empty seed 0: IndexError",
     ),
     f"{PLAIN}/divides.py": (
         "def scale(v, f):\n    return [x / f for x in v]\n",
-        "failed  must pass every core case: case_random_values seed 0: output[0]: got",
+        "failed: must pass every core case: case_random_values seed 0: output[0]: got",
     ),
     f"{CARELESS}/careful.py": (
         "# Not careless at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
-        "passed  must pass every core case and fail another, but passes: the cases do not notice it",
+        "passed: must pass every core case and fail another, but passes; the cases do not notice it",
     ),
-    f"{CARELESS}/silent.py": ("def scale(v, f):\n    v[:] = [f * x for x in v]\n    return v\n", "the first line must"),
+    f"{CARELESS}/silent.py": (
+        "def scale(v, f):\n    v[:] = [f * x for x in v]\n    return v\n",
+        "the mistake is not named",
+    ),
     f"{VALID}/off_by_one.py": (
         "def scale(v, f):\n    return [f * x + 1 for x in v]\n",
-        "failed  must pass: case_random_values seed 0: output[0]: got",
+        "failed: must pass: case_random_values seed 0: output[0]: got",
     ),
     f"{VALID}/raises.py": (
         "def scale(v, f):\n    raise ValueError('on every input')\n",
-        "error  must pass: case_random_values seed 0: ValueError: on every input",
+        "error: must pass: case_random_values seed 0: ValueError: on every input",
     ),
-    f"{VALID}/other.py": ("def scales(v, f):\n    return v\n", "malformed  must pass: no definition of 'scale'"),
+    f"{VALID}/other.py": ("def scales(v, f):\n    return v\n", "malformed: must pass: no definition of 'scale'"),
 }
 
 
@@ -153,11 +156,11 @@ def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> No
         (toy_benchmark / name).write_bytes(source if isinstance(source, bytes) else source.encode())
     done = command(toy_benchmark)
     assert done.returncode == 1, done.stderr
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines() if line.startswith("BAD")]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
     assert len(lines) == len(BAD_VARIANTS), done.stdout
     for name, (_, message) in BAD_VARIANTS.items():
-        probe = "/".join(Path(name).parts[-2:])
-        assert any(line.startswith(" ".join(f"BAD toy-scale {probe} {message}".split())) for line in lines), lines
+        where = "/".join(Path(name).parts[-2:])
+        assert any(line.startswith(f"error: toy-scale: {where}: {message}") for line in lines), lines
 
 
 #: edit of the folder → finding and message; found by reading alone
@@ -165,54 +168,55 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "long_instruction": (
         lambda folder: edit(folder, "task.yaml", "the scaling of the paper.", "and " * 99),
         "instruction",
-        " words, at most 100: conventions belong into the contract",
+        " words, at most 100; move conventions to the contract",
     ),
     "leak_in_readme": (
         lambda folder: edit(folder, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`"),
         "repo/README.md",
-        f"shows a line of the reference: {BODY}",
+        f"shows a line of the reference; remove it: {BODY}",
     ),
     "leak_in_another_file": (
         lambda folder: edit(folder, "repo/helpers.py", "OFFSET", f"def twin(values, factor):\n\t{BODY}\n\nOFFSET"),
         "repo/helpers.py",
-        f"shows a line of the reference: {BODY}",
+        f"shows a line of the reference; remove it: {BODY}",
     ),
     "leak_in_a_comment_of_the_goal_file": (
         lambda folder: edit(folder, "repo/scale.py", "from helpers", f"# {BODY}\nfrom helpers"),
         "repo/scale.py",
-        f"shows a line of the reference: {BODY}",
+        f"shows a line of the reference; remove it: {BODY}",
     ),
     "leak_in_paper": (
         lambda folder: edit(folder, "paper.md", "Each number", f"    {BODY}\n\nEach number"),
         "paper.md",
-        f"shows a line of the reference: {BODY}",
+        f"shows a line of the reference; remove it: {BODY}",
     ),
     "leak_in_instruction": (
         lambda folder: edit(folder, "task.yaml", "of the paper.", f"of the paper: `{BODY}`."),
         "instruction",
-        f"shows a line of the reference: {BODY}",
+        f"shows a line of the reference; remove it: {BODY}",
     ),
     "leak_in_contract": (
         lambda folder: edit(folder, "task.yaml", "same order.", f"same order: `{BODY}`."),
         "contract",
-        f"shows a line of the reference: {BODY}",
+        f"shows a line of the reference; remove it: {BODY}",
     ),
 }
 
 
 #: folder of a kind → a variant that it needs, and the message without it
 TOO_FEW = {
-    WRONG: ("adds.py", "4 wrong variants, at least 5 needed"),
-    VALID: ("map.py", "1 valid variant, at least 2 needed"),
-    PLAIN: ("comprehension.py", "1 plain variant, at least 2 needed"),
-    CARELESS: ("in_place.py", "0 careless variants, at least 1 needed"),
+    WRONG: ("adds.py", "4 variants, at least 5 needed"),
+    VALID: ("map.py", "1 variant, at least 2 needed"),
+    PLAIN: ("comprehension.py", "1 variant, at least 2 needed"),
+    CARELESS: ("in_place.py", "0 variants, at least 1 needed"),
 }
 
 
 def faults(folder: Path, instance: str = "toy-scale") -> dict[str, str]:
-    """What is wrong with an instance of the toy benchmark, found by reading alone."""
+    """Return the static problems of an instance of the toy benchmark by place."""
     [task] = load_tasks([instance], folder)
-    return dict(read_faults(task, task.implementations[0], Secrets.of(folder)))
+    found = static_problems(task, task.implementations[0], ReferenceLines.of(folder))
+    return {problem.where: problem.message for problem in found}
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -268,7 +272,7 @@ def test_what_an_instance_shows_does_not_answer_its_sibling(toy_benchmark: Path,
 def test_a_sibling_that_is_needed_stays_and_a_leak_of_another_is_found(toy_benchmark: Path) -> None:
     add_sibling(toy_benchmark)
     edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`")
-    message = f"shows a line of the reference of toy-scale: {BODY}"
+    message = f"shows a line of the reference of toy-scale; remove it: {BODY}"
     assert faults(toy_benchmark, "toy-double")["repo/README.md"] == message
     path = toy_benchmark / TASK / "task.yaml"
     task = yaml.safe_load(path.read_text())
@@ -280,7 +284,7 @@ def test_a_sibling_that_is_needed_stays_and_a_leak_of_another_is_found(toy_bench
     task = yaml.safe_load(path.read_text())
     task["implementations"][1]["shown_siblings"] = {"toy-double": "itself"}
     path.write_text(yaml.safe_dump(task))
-    with pytest.raises(InputError, match="shown_siblings: 'toy-double' is no other instance of this paper"):
+    with pytest.raises(InputError, match="shown_siblings: 'toy-double' is not another instance of this paper"):
         load_tasks(benchmark=toy_benchmark)
 
 
@@ -390,10 +394,10 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
     list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
     edit(toy_benchmark, "repo/scale.py", BODY, "raise RuntimeError")
     findings = list(check_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
-    [stale] = [item for item in findings if item.instance_id == "toy-scale"]
-    assert (stale.name, stale.ok) == ("recording", False)
+    [stale] = [item for item in findings if item.subject == "toy-scale"]
+    assert (stale.where, stale.is_error) == ("recording", True)
     assert f"task changed; run `lmrbench dataset record toy-scale --benchmark {toy_benchmark}`" in stale.message
-    assert [item.name for item in findings if item.instance_id == "toy-copy" and item.ok] != []
+    assert [item.where for item in findings if item.subject == "toy-copy" and not item.is_error] != []
 
 
 @pytest.mark.slow
@@ -421,10 +425,10 @@ def test_a_stopped_check_goes_on_where_it_was(toy_benchmark: Path, local_sandbox
     edit(toy_benchmark, "../benchmark.yaml", "version: ", "version: 9")
     resumed = check_on(mutants=False)
     assert resumed["toy-scale"] == "ok, checked before", "a new number of the version changes nothing"
-    assert resumed["other-scale"].endswith("as they should be")
+    assert resumed["other-scale"].endswith("as expected")
     edit(toy_benchmark, "variants/toy-scale/valid/loop.py", "factor * value", "value * factor")
     assert check_on(mutants=False) == {"toy-scale": told["toy-scale"], "other-scale": "ok, checked before"}
-    assert told["toy-scale"].endswith("as they should be")
+    assert told["toy-scale"].endswith("as expected")
 
 
 #: edit of the toy's repository → the finding that is not ok, and its message
@@ -435,7 +439,7 @@ BROKEN_REPOSITORIES: dict[str, tuple[tuple[str, str, str], str, str]] = {
         "`python scale.py` ends with status 1: ",
     ),
     "demo_without_a_file": (("task.yaml", "python scale.py", "python gone.py"), "demo", "No such file or directory"),
-    "demo_that_shows_nothing": (("repo/scale.py", "print(scale", "(scale"), "demo", "prints 0 lines; let it show"),
+    "demo_that_shows_nothing": (("repo/scale.py", "print(scale", "(scale"), "demo", "prints 0 lines; print something"),
     "demo_that_hangs": (
         ("repo/scale.py", "    for factor in", "    import time; time.sleep(60)\n    for factor in"),
         "demo",
@@ -463,9 +467,9 @@ def test_a_repository_that_does_not_do_what_it_says_is_reported(
     change, finding, message = BROKEN_REPOSITORIES[name]
     edit(toy_benchmark, *change)
     found = list(check_repositories(load_tasks(benchmark=toy_benchmark), local_sandbox))
-    assert {item.instance_id for item in found} == {f"{TASK}/repo"}
-    [bad] = [item for item in found if not item.ok]
-    assert bad.name == finding
+    assert {item.subject for item in found} == {f"{TASK}/repo"}
+    [bad] = [item for item in found if item.is_error]
+    assert bad.where == finding
     assert message in bad.message
     assert "\n" not in bad.message
 
@@ -482,13 +486,13 @@ def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
     for _ in range(2):
         tasks = load_tasks(benchmark=toy_benchmark)
         found = list(check_tasks(tasks, local_sandbox, resume=True, finished=told.__setitem__))
-        assert [item.name for item in found if not item.ok] == ["demo"], "it is looked at again, too"
-        assert told["toy-scale"].startswith("bad, ")
+        assert [item.where for item in found if item.is_error] == ["demo"], "it is looked at again, too"
+        assert told["toy-scale"].startswith("error, ")
     edit(toy_benchmark, "task.yaml", "python gone.py", "python scale.py")
     done = command(toy_benchmark, "--demos", "--json")
-    assert [(row["instance_id"], row["probe"], row["ok"]) for row in json.loads(done.stdout)] == [
-        (f"{TASK}/repo", "demo", True),
-        (f"{TASK}/repo", "smoke tests", True),
+    assert [(row["subject"], row["where"], row["severity"]) for row in json.loads(done.stdout)] == [
+        (f"{TASK}/repo", "demo", "note"),
+        (f"{TASK}/repo", "smoke tests", "note"),
     ]
 
 
@@ -496,8 +500,8 @@ def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
 def test_each_finished_task_is_a_line_also_when_piped(toy_benchmark: Path) -> None:
     done = command(toy_benchmark, "--json")
     [line] = [line for line in done.stderr.splitlines() if line.startswith("[1/1] toy-scale: ")]
-    probes = [row for row in json.loads(done.stdout) if row["probe"] not in ("seeds", "trivial answers")]
-    assert line.endswith(f"ok, {len(probes)} of {len(probes)} as they should be")
+    trials = [row for row in json.loads(done.stdout) if row["where"] not in ("seeds", "trivial answers")]
+    assert line.endswith(f"ok, {len(trials)} of {len(trials)} trials as expected")
 
 
 def test_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -> None:

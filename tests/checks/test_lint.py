@@ -55,9 +55,9 @@ def remove(name: str) -> Callable[[Path], None]:
 
 #: change → (place, part of the message) of the one problem that it makes
 FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
-    "todo_in_yaml": (edit("task.yaml", "paper:\n", "paper: # TODO: check\n"), "task.yaml:1", "left to do: check"),
-    "todo_in_paper": (append("paper.md", "\nTODO\n"), "paper.md:", "left to do"),
-    "todo_in_cases": (append("unit_test/cases.py", "# TODO more\n"), "unit_test/cases.py:", "left to do: more"),
+    "todo_in_yaml": (edit("task.yaml", "paper:\n", "paper: # TODO: check\n"), "task.yaml:1", "TODO: check"),
+    "todo_in_paper": (append("paper.md", "\nTODO\n"), "paper.md:", "TODO"),
+    "todo_in_cases": (append("unit_test/cases.py", "# TODO more\n"), "unit_test/cases.py:", "TODO: more"),
     "instance_renamed": (
         lambda task: shutil.copytree(task / WRONG.rpartition("/")[0], task / "variants" / "old") and None,
         "variants/old",
@@ -76,19 +76,19 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "shown anyway",
     ),
     "goal_as_context": (edit("task.yaml", '["generate.py"]', '["decoding.py"]'), "context_files", "shown anyway"),
-    "one_seed": (edit("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "needs two seeds"),
-    "no_licence": (edit("task.yaml", "license: mit", "license: unknown"), "license", "no SPDX identifier"),
-    "another_arxiv_id": (edit("task.yaml", '"1904.09751"', '"1904.09752"'), "paper.arxiv_id", "the address says"),
+    "one_seed": (edit("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "give two or more"),
+    "no_licence": (edit("task.yaml", "license: mit", "license: unknown"), "license", "is not an SPDX identifier"),
+    "another_arxiv_id": (edit("task.yaml", '"1904.09751"', '"1904.09752"'), "paper.arxiv_id", "but paper.url names"),
     "no_environment": (edit("task.yaml", "torch-cpu", "tpu"), "task.yaml", "no folder environments/tpu"),
-    "formula": (edit("task.yaml", "for a batch", "with p' >= p, for a batch"), "instruction", "holds a formula (=)"),
+    "formula": (edit("task.yaml", "for a batch", "with p' >= p, for a batch"), "instruction", "contains a formula (=)"),
     "many_sentences": (edit("task.yaml", "Drawing", "A. B. C. Drawing"), "instruction", "5 sentences"),
     "long_instruction": (edit("task.yaml", "Drawing", "so " * 90 + "Drawing"), "instruction", "words, at most 100"),
-    "file_not_named": (edit("task.yaml", "in `decoding.py`: r", "there: r"), "instruction", "not name `decoding.py`"),
+    "file_not_named": (edit("task.yaml", "in `decoding.py`: r", "there: r"), "instruction", "add `decoding.py`"),
     "long_contract": (edit("task.yaml", "in full.", "in full." + " so" * 400), "contract", "at most 400"),
     "short_paper": (
         lambda task: (task / "paper.md").write_text("# Short\n"),
         "paper.md",
-        "2 words; one to two pages have",
+        "2 words; write one to two pages",
     ),
     "leak_in_paper": (append("paper.md", f"\n{REFERENCE}\n"), "paper.md", "shows a line of the reference"),
     "code_in_paper": (append("paper.md", "\n```python\nx = 1\n```\n"), "paper.md", "shows Python"),
@@ -116,12 +116,12 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "no_seed": (
         append("unit_test/cases.py", "\n\ndef case_x():\n    return 1\n"),
         "unit_test/cases.py:",
-        "case_x has to take one argument",
+        "case_x must take one argument",
     ),
     "a_verdict": (
         append("unit_test/cases.py", "\n\ndef case_x(seed):\n    return torch.allclose(A, B)\n"),
         "unit_test/cases.py:",
-        "returns outputs and no verdict",
+        "return the outputs",
     ),
     "few_wrong": (
         lambda task: [path.unlink() for path in sorted((task / WRONG).iterdir())[:3]] and None,
@@ -132,7 +132,7 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "a_copy": (
         lambda task: shutil.copy(task / WRONG / "not_rescaled.py", task / WRONG / "other.py") and None,
         f"{WRONG}/other.py",
-        "same code as wrong/not_rescaled.py",
+        "same code as wrong/not_rescaled.py; delete one",
     ),
     "another_name": (
         append(f"{WRONG}/x.py", "# Wrong.\ndef filter(x):\n    return x\n"),
@@ -149,8 +149,8 @@ def test_what_is_forgotten_is_named(name: str, benchmark: Path) -> None:
     change(benchmark / TASK)
     _, problems = lint_tasks(benchmark=benchmark)
     [problem] = problems
-    assert problem.task == TASK
-    assert problem.place == place or (place.endswith(":") and problem.place.startswith(place)), problem
+    assert problem.subject == TASK
+    assert problem.where == place or (place.endswith(":") and problem.where.startswith(place)), problem
     assert message in problem.message
     assert "\n" not in problem.message
 
@@ -161,17 +161,17 @@ def test_a_canary_and_a_name_of_lmr_bench_are_its_own(benchmark: Path) -> None:
     path = benchmark / "benchmark.yaml"
     path.write_text(re.sub(r"canary: .*", f"canary: {json.dumps(load_benchmark().canary)}", path.read_text()))
     [problem] = lint_tasks(benchmark=benchmark)[1]
-    assert (problem.task, problem.place) == ("", "benchmark.yaml")
-    assert "GUID of its own" in problem.message
+    assert (problem.subject, problem.where) == ("", "benchmark.yaml")
+    assert "GUID of your own" in problem.message
 
 
 def test_a_broken_task_does_not_hide_another(benchmark: Path) -> None:
     shutil.copytree(benchmark / TASK, benchmark / "02-copy")
     append("task.yaml", "nonsense: 1\n")(benchmark / TASK)
     problems = lint_tasks(benchmark=benchmark)[1]
-    assert [problem.task for problem in problems] == [TASK]
+    assert [problem.subject for problem in problems] == [TASK]
     assert "unknown key nonsense" in problems[0].message
-    assert "; more is checked then" in problems[0].message
+    assert "; fix this to lint the rest" in problems[0].message
     with pytest.raises(InputError, match=r"unknown task or instance: gone \(not in .*/tasks\); see .* --benchmark "):
         lint_tasks(["gone"], benchmark)
     count, problems = lint_tasks(["nucleus-filter"], benchmark)
@@ -185,12 +185,13 @@ def test_words_that_are_missing_do_not_hide_the_rest(benchmark: Path) -> None:
     append("repo/model.py", "import yaml\n")(benchmark / TASK)
     remove(WRONG)(benchmark / TASK)
     problems = lint_tasks(benchmark=benchmark)[1]
-    said = {problem.place.partition(":")[0]: problem.message for problem in problems}
+    said = {problem.where.partition(":")[0]: problem.message for problem in problems}
     assert (
-        said["repo/model.py"] == "imports yaml; the environment torch-cpu has numpy, pandas, scikit-learn, scipy, torch"
+        said["repo/model.py"]
+        == "imports yaml, but the environment torch-cpu has numpy, pandas, scikit-learn, scipy, torch; replace it"
     )
-    assert said["wrong"] == "0 wrong variants, at least 5 needed"
-    assert [problem.message.split(" ")[:3] for problem in problems if problem.place == "task.yaml"] == [
+    assert said["wrong"] == "0 variants, at least 5 needed; add some to variants/nucleus-filter/wrong"
+    assert [problem.message.split(" ")[:3] for problem in problems if problem.where == "task.yaml"] == [
         ["implementations[0].category:", "'TODO'", "is"]
     ]
     assert len(problems) == 5, problems
@@ -202,10 +203,11 @@ def test_the_command(benchmark: Path) -> None:
     remove(WRONG)(benchmark / TASK)
     found = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".", "--json")
     assert found.returncode == 1
-    message = "0 wrong variants, at least 5 needed"
-    assert json.loads(found.stdout) == [{"task": TASK, "place": "wrong", "message": message}]
+    message = "0 variants, at least 5 needed; add some to variants/nucleus-filter/wrong"
+    where = {"subject": TASK, "where": "wrong"}
+    assert json.loads(found.stdout) == [{**where, "message": message, "severity": "error", "fixable": True}]
     told = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".")
-    assert told.stdout == f"{TASK}: wrong: {message}\n1 task, 1 problem\n"
+    assert told.stdout == f"error: {TASK}: wrong: {message}\n1 task, 1 problem\n"
 
 
 def test_it_takes_a_second(benchmark: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lmrbench_data.tasks.masking import mask_function
-from lmrbench_data.tasks.task import Implementation, Task, load_tasks
+from lmrbench_data.tasks.task import Implementation, Task
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.mutants import make_mutants
 from lmrbench_evaluate.checks.record import record_tasks
@@ -81,7 +82,7 @@ def test_survivors_are_reported_and_equivalents_are_left_out(toy_benchmark: Path
         tasks = load_tasks(benchmark=toy_benchmark)
         list(record_tasks(tasks, local_sandbox))
         findings = check_tasks(tasks, local_sandbox, mutants=True)
-        return [finding.name for finding in findings if not finding.ok]
+        return [finding.where for finding in findings if finding.is_error]
 
     # OFFSET is 0, so adding and subtracting it come to the same, and so does leaving it out.
     line = "scaled = [value * factor + OFFSET for value in values]"

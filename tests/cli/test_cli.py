@@ -160,7 +160,7 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in", {}),
     (["tasks", "show", "absent"], 1, "unknown task or instance: absent", {}),
     (["dataset", "build", "--benchmark", "empty"], 1, "no task folders", {}),
-    (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: has other content", {}),
+    (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: contains other files", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "/dev/null/x"], 1, "/dev/null", {}),
     (["dataset", "check", "absent", *LOCAL], 1, "unknown task or instance: absent", {}),
     (["dataset", "diff", "toy", "absent"], 1, "'absent': no such folder", {}),

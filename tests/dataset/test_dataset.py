@@ -32,7 +32,7 @@ from lmrbench_data.loader import (
     unpack,
 )
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import State, record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support import warm_cli
@@ -196,7 +196,7 @@ def test_a_folder_of_somebody_else_is_never_replaced(
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text("mine")
     before = contents(folder)
-    with pytest.raises(InputError, match="nothing is overwritten"):
+    with pytest.raises(InputError, match="give a new folder"):
         write_dataset([toy_row], folder, benchmark)
     assert contents(folder) == before
     assert list(tmp_path.iterdir()) == [folder]
@@ -208,9 +208,9 @@ def test_what_was_added_to_a_build_is_kept_and_a_file_is_no_folder(
     write_dataset([toy_row], dataset, benchmark)  # a build replaces a build
     assert len(load_rows_of(dataset)) == 1
     (dataset / "data" / "mine.txt").write_text("x")
-    with pytest.raises(InputError, match=r"has other content \(data/mine.txt\)"):
+    with pytest.raises(InputError, match=r"contains other files \(data/mine.txt\)"):
         write_dataset([toy_row], dataset, benchmark)
-    with pytest.raises(InputError, match="a file is there"):
+    with pytest.raises(InputError, match="is a file"):
         write_dataset([toy_row], dataset / "data" / "mine.txt", benchmark)
 
 

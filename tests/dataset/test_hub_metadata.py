@@ -9,7 +9,7 @@ from datasets import Features, load_dataset
 from huggingface_hub import DatasetCard
 
 from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.dataset.columns import COLUMNS
+from lmrbench_data.dataset.column_descriptions import COLUMNS
 from lmrbench_data.dataset.rows import DatasetRow, schema
 from lmrbench_data.tasks.manifest import load_benchmark
 

@@ -185,10 +185,10 @@ def test_what_is_not_a_clean_build_is_refused(tmp_path: Path, hub: Hub, lmrbench
         return said
 
     (folder / "README.md").write_text(card + "\nEdited by hand.\n")
-    assert "dirty, README.md is not what this version writes; run `lmrbench dataset build`" in refused()
+    assert "dirty, README.md differs from what this version writes; run `lmrbench dataset build`" in refused()
     (folder / "README.md").write_text(card)
     (folder / "golden.py").write_text("answer = 42\n")
-    assert "dirty, holds golden.py" in refused()
+    assert "dirty, contains golden.py" in refused()
     (folder / "golden.py").unlink()
     (folder / "loader.py").unlink()
     assert "dirty, loader.py" in refused()
@@ -208,7 +208,7 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
     "rate limit at the commit": ([Fault("POST .*/commit/main", 429, headers={"Retry-After": "1"})], 0, ""),
     "lost answer to the tag": ([Fault("POST .*/tag/", "lose")], 0, ""),
     "failed upload": ([Fault("PUT /upload", 503)], 0, ""),
-    "somebody was faster": ([Fault("POST .*/commit/main", 412)], 1, "the repository has changed meanwhile"),
+    "somebody was faster": ([Fault("POST .*/commit/main", 412)], 1, "the repository has changed in the meantime"),
     "no answer at all": ([Fault("", "drop", times=999)], 3, "the Hub does not answer"),
     "a Hub that stays broken": ([Fault("POST .*/commit/main", 500, times=99)], 3, "the Hub failed with 500"),
 }
@@ -217,7 +217,7 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
 LOCK = """
 from pathlib import Path
 from lmrbench_evaluate.checks.proved import write_proofs
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 
 write_proofs(load_tasks(benchmark=Path("benchmark")), Path("benchmark"))
 """

@@ -209,7 +209,7 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
     "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 0, "opened"),
     "rate limit": ([Fault(r"POST .*/commit/main", 429, headers={"Retry-After": "1"})], 0, "opened"),
     "failed upload": ([Fault("POST .*/preupload/", 503)], 0, "opened"),
-    "conflict": ([Fault(r"POST .*/commit/main", 409)], 1, "the repository has changed meanwhile"),
+    "conflict": ([Fault(r"POST .*/commit/main", 409)], 1, "the repository has changed in the meantime"),
 }
 
 
@@ -230,7 +230,7 @@ def test_an_answer_whose_outcome_nobody_tells_is_reported_and_not_repeated(world
     silence = Fault("GET .*/discussions", 502, times=99)
     hub.meanwhile = [Meanwhile(r"POST .*/commit/main\?create_pr", lambda: hub.faults.append(silence))]
     done = world.submit("--to", RESULTS)
-    said = "it may have happened all the same: the same command finds out before it tries again"
+    said = "the write may have arrived; re-run the command, which checks before it tries again"
     assert (done.returncode, said in done.stderr) == (3, True), done.stderr
     assert world.submit("--to", RESULTS).returncode == 3, "as long as nobody tells, nothing is sent"
     hub.faults = []

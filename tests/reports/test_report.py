@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from lmrbench_data.api import open_run
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.tasks.overview import task_facts
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.formats import MAX_REASONS
 from lmrbench_evaluate.reports.report import make_report

@@ -19,7 +19,7 @@ LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
 #: A program that marks the dataset in `lmr-bench` as checked in Docker.
 PASS_FOR_CHECKED = """
-from lmrbench_data.dataset.proofs import record_checked
+from lmrbench_data.dataset.check_records import record_checked
 from lmrbench_data.loader import load_rows
 
 for row in load_rows("lmr-bench"):

@@ -12,7 +12,7 @@ from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import read_archive
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 

@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.checks.trials import VARIANTS
@@ -17,12 +17,12 @@ LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
 
 def check(folder: Path, sandbox: Sandbox) -> dict[str, str]:
-    """Return the problems of the toy benchmark: finding → message. Skips variants for speed."""
+    """Return the errors of the toy benchmark by place. Variants are left out for speed."""
     shutil.rmtree(folder / TASK / "variants")
     tasks = load_tasks(benchmark=folder)
     list(record_tasks(tasks, sandbox))
     findings = check_tasks(tasks, sandbox)
-    return {item.name: item.message for item in findings if not item.ok and item.name not in VARIANTS}
+    return {item.where: item.message for item in findings if item.is_error and item.where not in VARIANTS}
 
 
 def edit(folder: Path, name: str, old: str, new: str) -> None:

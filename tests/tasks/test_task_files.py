@@ -14,7 +14,7 @@ from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.masking import mask_function
-from lmrbench_data.tasks.task import load_task, load_tasks
+from lmrbench_data.tasks.task_folders import load_task, load_tasks
 
 Data = dict[str, Any]
 
@@ -102,7 +102,7 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
     "timeout_as_text": (put(*TESTS, "timeout_s", value="60s"), ["tests.timeout_s", "integer"]),
     "memory_too_small": (put(*TESTS, "memory_mb", value=1), ["tests.memory_mb", "256"]),
     "cases_missing": (put(*TESTS, "file", value="unit_test/x.py"), ["tests.file", "no file 'unit_test/x.py'"]),
-    "cases_in_repo": (put(*TESTS, "file", value="repo/scale.py"), ["tests.file", "must not lie in repo/"]),
+    "cases_in_repo": (put(*TESTS, "file", value="repo/scale.py"), ["tests.file", "models see repo/; move the cases"]),
     "cases_in_repo_by_another_spelling": (put(*TESTS, "file", value="./repo//scale.py"), ["tests.file", "repo/"]),
     "cases_of_another_kind": (put(*TESTS, "file", value="paper.md"), ["tests.file", ".py"]),
     "instance_id_twice": (
@@ -171,7 +171,11 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "goal_file_does_not_parse": (write("90-toy/repo/scale.py", b"def scale(:"), TASK, "syntax error in line 1"),
     "goal_function_twice": (write("90-toy/repo/scale.py", b"def scale(): 1\ndef scale(): 2\n"), TASK, "2 definitions"),
     "link_in_repo": (link("90-toy/repo/helpers.py", "scale.py"), "90-toy/repo/helpers.py", "links"),
-    "cases_linked_into_repo": (link("90-toy/unit_test/cases.py", "../repo/scale.py"), TASK, "must not lie in repo/"),
+    "cases_linked_into_repo": (
+        link("90-toy/unit_test/cases.py", "../repo/scale.py"),
+        TASK,
+        "models see repo/; move the cases",
+    ),
     "unsafe_name_in_repo": (write("90-toy/repo/a\\b.py", b""), "90-toy/repo", "not a plain path"),
 }
 

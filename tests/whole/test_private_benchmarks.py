@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.tasks.task import load_tasks
+from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.lint import lint_tasks
 from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
@@ -44,7 +44,7 @@ def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     assert (row["instance_id"], row["status"]) == ("bleu-brevity-penalty", "passed")
     # As the page says: four things are left, all of them about variants.
     problems = lint_tasks(benchmark=tmp_path / "tasks")[1]
-    assert [problem.place for problem in problems] == ["valid", "plain", "careless", "wrong"]
+    assert [problem.where for problem in problems] == ["valid", "plain", "careless", "wrong"]
 
     card = (tmp_path / "my-bench" / "README.md").read_text()
     assert "pretty_name: My Bench\n" in card
@@ -61,7 +61,7 @@ def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     assert "CONTRIBUTING" not in page
     refused = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks", "--out", "tasks")
     assert refused.returncode == 1
-    assert "tasks: holds the tasks themselves; give another folder for the dataset (--out)" in refused.stderr
+    assert "tasks: contains the tasks themselves; give another folder for the dataset (--out)" in refused.stderr
 
 
 @pytest.mark.slow
@@ -73,14 +73,15 @@ def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) ->
     shutil.copytree(tmp_path / "tasks" / "01-bleu", draft, ignore=shutil.ignore_patterns("recorded"))
     text = (draft / "task.yaml").read_text().replace("bleu-brevity-penalty", "bleu-draft")
     (draft / "task.yaml").write_text(text.replace("category: Evaluation Metrics", "category: TODO"))
-    warning = "warning: 1 draft is left out: 02-draft; `lmrbench tasks lint --benchmark tasks` lists what is missing"
+    warning = "warning: 02-draft: draft, left out; `lmrbench tasks lint --benchmark tasks` lists what is left to do"
     for words in (("tasks", "list"), ("tasks", "page"), ("dataset", "build"), ("dataset", "record")):
         done = lmrbench(tmp_path, *words, *option, *(("--sandbox", "local") if words[1] == "record" else ()))
         assert done.returncode == 0, (words, done.stderr)
         assert warning in done.stderr
         assert "bleu-draft" not in done.stdout
     built = json.loads(lmrbench(tmp_path, "dataset", "build", *option, "--json").stdout)
-    assert (built["rows"], built["drafts"], built["unproved"]) == (1, ["02-draft"], ["bleu-brevity-penalty"])
+    assert built["rows"] == 1
+    assert [problem["subject"] for problem in built["problems"]] == ["02-draft", "bleu-brevity-penalty"]
     # With names, only those are read; a name of the draft tells what is wrong with it.
     for verb, name, told in (
         ("record", "01-bleu", ""),
@@ -100,7 +101,7 @@ def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) ->
     alone = lmrbench(tmp_path, "tasks", "list", *option)
     assert alone.returncode == 1
     assert (
-        "error: tasks: only drafts are in it (02-draft); `lmrbench tasks lint --benchmark tasks` says" in alone.stderr
+        "error: tasks: contains only drafts (02-draft); `lmrbench tasks lint --benchmark tasks` lists" in alone.stderr
     )
 
 
@@ -119,9 +120,8 @@ def test_what_is_suggested_works_in_a_benchmark_of_ones_own(tmp_path: Path) -> N
     words = shlex.split(suggested.removeprefix("run `lmrbench ").removesuffix("`"))
     assert lmrbench(tmp_path, *words, "--sandbox", "local").returncode == 0
     built = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
-    unproved = (
-        "not proved in Docker: bleu-brevity-penalty; run `lmrbench dataset check --benchmark tasks --sandbox docker`"
-    )
+    check = "`lmrbench dataset check --benchmark tasks --sandbox docker`"
+    unproved = f"warning: bleu-brevity-penalty: not proved in Docker; run {check}"
     assert (built.returncode, unproved in built.stderr) == (0, True)
     again = lmrbench(tmp_path, "dataset", "init", "tasks", "--title", "Again")
     assert again.stderr == "error: tasks: is a benchmark already; nothing is overwritten\n"

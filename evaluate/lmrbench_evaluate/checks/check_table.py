@@ -11,24 +11,24 @@ from .trials import UNTRIED, Finding
 
 
 def check_table(findings: Sequence[Finding], mutants: bool) -> Table:
-    """Count probes, bad findings and cases that vary with the seed; with `mutants`, noticed mutants as well.
+    """Count trials, errors and cases that vary with the seed; with `mutants`, noticed mutants as well.
 
     Args:
         findings: sorted by instance.
     """
     rows = []
-    for instance, group in groupby(findings, key=lambda finding: finding.instance_id):
+    for instance, group in groupby(findings, key=lambda finding: finding.subject):
         found = list(group)
-        bad = sum(not finding.ok for finding in found)
-        row = [instance, str(sum(finding.is_probe for finding in found)), str(bad), _varying(found)]
+        errors = sum(finding.is_error for finding in found)
+        row = [instance, str(sum(finding.is_trial for finding in found)), str(errors), _varying(found)]
         rows.append([*row, *_mutants(found)] if mutants else row)
-    header = ["instance", "probes", "bad", "vary"]
+    header = ["instance", "trials", "errors", "vary"]
     return [*header, "mutants noticed", "by core cases", "equivalent"] if mutants else header, rows
 
 
 def untried(findings: Sequence[Finding]) -> str:
     """Name what a quick check skipped; empty if it skipped nothing."""
-    skipped = [finding for finding in findings if finding.name == UNTRIED]
+    skipped = [finding for finding in findings if finding.where == UNTRIED]
     if not skipped:
         return ""
     variants = counted(sum(len(finding.facts["untried"]) for finding in skipped), "variant")
@@ -36,12 +36,12 @@ def untried(findings: Sequence[Finding]) -> str:
 
 
 def _mutants(findings: Sequence[Finding]) -> list[str]:
-    kinds = Counter((finding.name.partition("/")[0], finding.ok) for finding in findings)
-    noticed = kinds["mutant", True]
+    kinds = Counter((finding.where.partition("/")[0], finding.is_error) for finding in findings)
+    noticed = kinds["mutant", False]
     by_core = sum(
-        finding.name.startswith("mutant/") and finding.facts.get("noticed_by") == "core" for finding in findings
+        finding.where.startswith("mutant/") and finding.facts.get("noticed_by") == "core" for finding in findings
     )
-    return [f"{noticed} / {noticed + kinds['mutant', False]}", str(by_core), str(kinds["equivalent", True])]
+    return [f"{noticed} / {noticed + kinds['mutant', True]}", str(by_core), str(kinds["equivalent", False])]
 
 
 def _varying(findings: Sequence[Finding]) -> str:

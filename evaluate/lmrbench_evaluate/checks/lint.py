@@ -1,64 +1,47 @@
-"""Look at tasks without running anything: what `dataset build` and `dataset check` would only say later, in a second.
+"""Lint tasks without running anything: find in a second what `dataset build` and `dataset check` would report later.
 
-A task without a problem here is in good form; that it is sound is proved by `dataset check` alone.
+A clean task is well-formed; only `dataset check` proves that it is sound.
 """
 
 import dataclasses
+import functools
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.passages import MAX_PASSAGE, read_passage
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.base.strict_yaml import faults, read_yaml
+from lmrbench_data.base.problems import Problem
+from lmrbench_data.base.strict_yaml import read_yaml, violations
+from lmrbench_data.base.text import counted
 from lmrbench_data.tasks.drafts import load_draft, todo_marks
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task import (
-    RECORDED,
-    SCHEMA,
-    Implementation,
-    Task,
-    read_tasks,
-    stated_ids,
-    task_folders,
-    unknown_names,
-)
+from lmrbench_data.tasks.task import RECORDED, Implementation, Task
+from lmrbench_data.tasks.task_folders import SCHEMA, read_tasks, stated_ids, task_folders, unknown_names
 
-from .faults import Secrets, read_faults
 from .lint_code import case_problems, repository_problems, variant_problems
+from .static import ReferenceLines, static_problems
 
-#: Sentences of an instruction.
+#: Maximum number of sentences of an instruction.
 MAX_SENTENCES = 4
-#: Words of a contract: a longer one dictates the code.
+#: Maximum number of words of a contract; a longer one dictates the code.
 MAX_CONTRACT = 400
-#: Words of paper.md, which has one to two pages.
+#: Minimum and maximum number of words of paper.md: one to two pages.
 PAPER_WORDS = (150, 1500)
 _ABBREVIATIONS = re.compile(
     r"\b(?:Eqs?|Secs?|Sect|Figs?|Tab|Apps?|Algs?|Thm|Defs?|Prop|et al|e\.g|i\.e|vs|cf|resp|approx|No|pp?)\."
 )
-#: A setting such as `n = 1` is none.
+#: A setting such as `n = 1`, which is not a formula.
 _SETTING = re.compile(r"\b\w+ ?= ?\d[\d.]*")
 _FORMULA = re.compile(r"\$|\\[a-zA-Z]+|[=≤≥∑∏∫√∈]")
-#: Values of `license` that name none.
+#: Values of `license` that do not name a licence.
 _NO_LICENCE = {"none", "other", "unknown", "proprietary", "todo"}
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Something to mend."""
-
-    task: str
-    """Its folder's name; empty for the benchmark as a whole."""
-    place: str
-    """File, with line where there is one, or key of task.yaml, with the instance where the task has several."""
-    message: str
-
-
 def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tuple[int, list[Problem]]:
-    """(how many tasks were looked at, their problems in order of the folders).
+    """Return the number of tasks checked and their problems in the order of the folders.
 
     Args:
         names: folder names or instance ids; all if empty.
@@ -75,7 +58,7 @@ def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tu
     chosen = [folder / name for name, called in known.items() if not names or called & set(names)]
     drafts = {name: draft for name in broken if (draft := load_draft(folder / name))}
     readable = {**tasks, **drafts}
-    secrets = Secrets.of_tasks(readable.values())
+    references = ReferenceLines.of_tasks(readable.values())
     problems = list(_benchmark_problems(folder))
     for path in chosen:
         problems += _todo_problems(path)
@@ -83,51 +66,50 @@ def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tu
             problems += _word_problems(path)
         elif path.name in broken:
             problem = _load_problem(path, str(broken[path.name]))
-            problems.append(dataclasses.replace(problem, message=f"{problem.message}; more is checked then"))
+            problems.append(dataclasses.replace(problem, message=f"{problem.message}; fix this to lint the rest"))
         if path.name in readable:
-            problems += _task_problems(readable[path.name], readable, secrets)
+            problems += _task_problems(readable[path.name], readable, references)
     return len(chosen), problems
 
 
 def instruction_problems(text: str, goal_file: str, goal_function: str) -> list[str]:
-    """What is wrong with the form of an instruction; its length in words is told by `faults.py`."""
+    """Return the problems of an instruction's form; `static_problems` checks its number of words."""
     found = []
     prose = re.sub(r"`[^`]*`", "x", text)
     sentences = len(re.findall(r"[.!?](?=[\s)]|$)", _ABBREVIATIONS.sub("x", prose).strip()))
     if not 1 <= sentences <= MAX_SENTENCES:
-        found.append(f"{sentences} sentences; it has one to {MAX_SENTENCES}")
+        found.append(f"{counted(sentences, 'sentence')}; write one to {MAX_SENTENCES}")
     if formula := _FORMULA.search(_SETTING.sub("x", prose)):
-        found.append(f"holds a formula ({formula.group()}); name the paper's equation instead")
+        found.append(f"contains a formula ({formula.group()}); name the paper's equation instead")
     quoted = " ".join(re.findall(r"`([^`]*)`", text))
     if goal_file not in quoted:
-        found.append(f"does not name `{goal_file}`")
+        found.append(f"does not name the goal file; add `{goal_file}`")
     if not any(part in quoted for part in goal_function.split(".")):
-        found.append(f"does not name `{goal_function}`")
+        found.append(f"does not name the goal function; add `{goal_function}`")
     return found
 
 
 def _todo_problems(folder: Path) -> Iterator[Problem]:
-    """Marks that `tasks new` has left."""
-    for path, number, what in todo_marks(folder):
-        place = f"{path.relative_to(folder)}:{number}"
-        yield Problem(folder.name, place, f"left to do: {what}" if what else "left to do")
+    """Yield the marks that `tasks new` leaves."""
+    for path, number, text in todo_marks(folder):
+        yield Problem(folder.name, f"{path.relative_to(folder)}:{number}", f"TODO: {text}" if text else "TODO")
 
 
 def _word_problems(folder: Path) -> Iterator[Problem]:
-    """Words in task.yaml that are not what they have to be; a TODO is told by its line, unless there is a choice."""
-    for fault in faults(read_yaml(folder / "task.yaml"), SCHEMA):
-        if "TODO" not in (fault.word or "") or " is not one of: " in fault.message:
-            yield Problem(folder.name, "task.yaml", f"{fault.place}: {fault.message}")
+    """Yield invalid words of task.yaml; of those that are TODO, which have a line of their own, only choices."""
+    for found in violations(read_yaml(folder / "task.yaml"), SCHEMA):
+        if "TODO" not in (found.word or "") or " is not one of: " in found.message:
+            yield Problem(folder.name, "task.yaml", f"{found.place}: {found.message}")
 
 
 def _load_problem(folder: Path, error: str) -> Problem:
-    """An error that names file and place, told from inside the task's folder."""
+    """Turn an error that names file and place into a problem with a place inside the task's folder."""
     place, _, message = error.removeprefix(f"{folder}/").partition(": ")
     return Problem(folder.name, place, message)
 
 
 def _benchmark_problems(folder: Path) -> Iterator[Problem]:
-    """What is wrong with the benchmark as a whole."""
+    """Yield the problems of the benchmark as a whole."""
     try:
         benchmark, installed = load_benchmark(folder), load_benchmark()
         load_environments(folder)
@@ -135,17 +117,14 @@ def _benchmark_problems(folder: Path) -> Iterator[Problem]:
         yield Problem("", "", str(error))
         return
     if not benchmark.is_lmr_bench and benchmark.canary == installed.canary:
-        yield Problem("", "benchmark.yaml", "canary: is LMR-Bench's; a benchmark of its own needs a GUID of its own")
+        yield Problem("", "benchmark.yaml", "canary: is LMR-Bench's; write a GUID of your own")
 
 
-def _task_problems(task: Task, others: dict[str, Task], secrets: Secrets) -> Iterator[Problem]:
-    """All of a task that can be read."""
-
-    def problem(place: str, message: str) -> Problem:
-        return Problem(task.name, place, message)
-
+def _task_problems(task: Task, others: dict[str, Task], references: ReferenceLines) -> Iterator[Problem]:
+    """Yield the problems of a readable task."""
+    problem = functools.partial(Problem, task.name)
     if not re.fullmatch(r"\d\d+-[a-z0-9-]+", task.name):
-        yield problem("", "the folder's name is not of the form NN-slug")
+        yield problem("", "the folder's name is not of the form NN-slug; rename it")
     try:
         tag = task.image_tag
     except InputError as error:
@@ -153,76 +132,72 @@ def _task_problems(task: Task, others: dict[str, Task], secrets: Secrets) -> Ite
         tag = ""
     unknown = task.license.casefold() in _NO_LICENCE or not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", task.license)
     if unknown and "TODO" not in task.license:
-        yield problem("license", f"{task.license!r} is no SPDX identifier in lower case, such as mit or apache-2.0")
+        yield problem(
+            "license", f"{task.license!r} is not an SPDX identifier in lower case; write mit or apache-2.0, say"
+        )
     stated = re.search(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})", task.paper["url"])
     if stated and stated[1] != task.paper["arxiv_id"]:
-        yield problem("paper.arxiv_id", f"is {task.paper['arxiv_id']}, the address says {stated[1]}")
-    for place, message in (*_paper_problems(task), *_orphan_problems(task)):
-        yield problem(place, message)
+        yield problem("paper.arxiv_id", f"is {task.paper['arxiv_id']}, but paper.url names {stated[1]}; correct one")
+    yield from (*_paper_problems(task), *_orphan_problems(task))
     environment = load_environments(task.folder.parent)[task.environment] if tag else None
-    for place, message in repository_problems(task, environment):
-        yield problem(place, message)
+    yield from repository_problems(task, environment)
     for item in task.implementations:
         several = f"{item.instance_id}: " if len(task.implementations) > 1 else ""
-        for place, message in _instance_problems(task, item, others, secrets):
-            yield problem(several + place, message)
+        for found in _instance_problems(task, item, others, references):
+            yield dataclasses.replace(found, subject=task.name, where=several + found.where)
 
 
-def _paper_problems(task: Task) -> Iterator[tuple[str, str]]:
+def _paper_problems(task: Task) -> Iterator[Problem]:
+    problem = functools.partial(Problem, task.name, "paper.md")
     words = len(task.paper_text.split())
     least, most = PAPER_WORDS
     if not least <= words <= most and "TODO" not in task.paper_text:
-        yield "paper.md", f"{words} words; one to two pages have {least} to {most}"
+        yield problem(f"{words} words; write one to two pages ({least} to {most})")
     if re.search(r"^```(?:python|py)\b", task.paper_text, re.MULTILINE):
-        yield "paper.md", "shows Python; say it in words and equations"
+        yield problem("shows Python; use words and equations")
     for name in sorted({item.goal_file for item in task.implementations}):
         if re.search(rf"(?<![\w/]){re.escape(name)}\b", task.paper_text):
-            yield "paper.md", f"names {name}: it says what the paper says and nothing about the repository"
+            yield problem(f"names {name}, a file of the repository; keep to what the paper says")
 
 
-def _orphan_problems(task: Task) -> Iterator[tuple[str, str]]:
-    """What belongs to an instance that has another name now, or none."""
+def _orphan_problems(task: Task) -> Iterator[Problem]:
+    """Yield variants and recordings of instances that do not exist."""
+    problem = functools.partial(Problem, task.name)
     known = {item.instance_id for item in task.siblings}
     for path in sorted((task.folder / "variants").glob("[!._]*")):
         if path.name not in known:
-            yield f"variants/{path.name}", f"belongs to no instance; rename it to one of: {', '.join(sorted(known))}"
+            names = ", ".join(sorted(known))
+            yield problem(f"variants/{path.name}", f"belongs to no instance; rename it to one of: {names}")
     for path in sorted((task.folder / RECORDED).glob("*")):
         if path.name.partition(".")[0] not in known:
-            yield f"{RECORDED}/{path.name}", "belongs to no instance; delete it, and record again"
+            yield problem(f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again")
 
 
 def _instance_problems(
-    task: Task, item: Implementation, others: dict[str, Task], secrets: Secrets
-) -> Iterator[tuple[str, str]]:
+    task: Task, item: Implementation, others: dict[str, Task], references: ReferenceLines
+) -> Iterator[Problem]:
+    problem = functools.partial(Problem, item.instance_id)
     for other in others.values():
         if other.name != task.name and item.instance_id in {one.instance_id for one in other.implementations}:
-            yield "instance_id", f"{item.instance_id!r} is taken by {other.name}; choose another"
+            yield problem("instance_id", f"{item.instance_id!r} is taken by {other.name}; choose another")
     if "TODO" not in item.instruction:
         for message in instruction_problems(item.instruction, item.goal_file, item.goal_function):
-            yield "instruction", message
+            yield problem("instruction", message)
     words = len(item.contract.split())
     if words > MAX_CONTRACT:
-        yield "contract", f"{words} words, at most {MAX_CONTRACT}: it states conventions and no steps"
+        yield problem("contract", f"{words} words, at most {MAX_CONTRACT}; state conventions, not steps")
     if "```" in item.contract:
-        yield "contract", "shows code; state the convention in words"
+        yield problem("contract", "shows code; state the convention in words")
     if item.goal_file in item.context_files:
-        yield "context_files", f"names the goal file {item.goal_file}, which is shown anyway"
+        yield problem("context_files", f"names the goal file, which is shown anyway; remove {item.goal_file}")
     repo = task.masked_repo(item)
     for reference in task.evidence(item):
         if reference in (item.goal_file, f"{item.goal_file}#{item.goal_function}"):
-            yield "evidence", f"names {reference}, which is shown anyway"
+            yield problem("evidence", f"names the goal function, which is shown anyway; remove {reference}")
         elif (length := len(read_passage(repo, reference))) > MAX_PASSAGE:
-            yield (
-                "evidence",
-                f"{reference} has {length} characters, at most {MAX_PASSAGE}; name a part of it",
-            )
+            yield problem("evidence", f"{reference} has {length} characters, at most {MAX_PASSAGE}; name a part of it")
     if len(item.tests.seeds) < 2:
-        yield "tests.seeds", "needs two seeds or more: with one nobody can see which cases vary"
-    yield from read_faults(task, item, secrets)
+        yield problem("tests.seeds", "one seed cannot show which cases vary; give two or more")
+    yield from static_problems(task, item, references)
     yield from case_problems(task, item)
     yield from variant_problems(task, item)
-
-
-def lines_of(problems: Sequence[Problem]) -> list[str]:
-    """The problems as text, one a line."""
-    return [": ".join(filter(None, (item.task or "the benchmark", item.place, item.message))) for item in problems]

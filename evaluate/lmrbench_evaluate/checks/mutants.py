@@ -1,8 +1,8 @@
-"""Mutants of a reference function: small mechanical mistakes that the cases have to notice (`dataset check --mutants`).
+"""Mutants of a reference function: small mechanical mistakes that the cases must notice (`dataset check --mutants`).
 
-Each mutant changes one place of the goal function's body, or of a helper that only the answer needs; signatures,
-decorators and docstrings stay, and so does the text of errors. A mutant is named by the line before and after the
-change, so that a list of equivalent ones survives edits elsewhere in the file.
+Each mutant changes one place in the goal function's body, or in a helper that is masked with it. Signatures,
+decorators, docstrings and error messages stay. The name of a mutant is its line before and after the change, so a list
+of equivalent mutants survives edits elsewhere in the file.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from lmrbench_data.base.source import SourceError, find_function, parse
 if TYPE_CHECKING:
     import libcst as cst
 
-#: Operator classes of libcst and what each is replaced by.
+#: Operator class of libcst → its replacements.
 _OPERATORS = {
     "Add": ["Subtract"],
     "Subtract": ["Add"],
@@ -50,7 +50,7 @@ _IDENTITY_LIKE = frozenset(
     {"astype", "clamp", "clip", "expand", "lower", "masked_fill", "permute", "reshape", "squeeze", "strip", "to"}
     | {"transpose", "type", "unsqueeze", "view", "where"}
 )
-#: Keywords of calls that name an axis: tried with every small value.
+#: Keyword arguments that name an axis; every small value is tried.
 _AXES = {"dim", "axis", "dims"}
 
 
@@ -72,11 +72,11 @@ class Mutant:
 def make_mutants(
     golden_file: str, goal_function: str, helpers: Collection[str] = (), most: int | None = None
 ) -> list[Mutant]:
-    """All mutants of the goal function that parse and differ from it and from each other, in order of their lines.
+    """Return the distinct mutants of the goal function that parse, sorted by line.
 
     Args:
-        helpers: top-level functions, classes and constants that are masked with it (`remove`), and mutated as well.
-        most: at most so many, spread over all of them; all by default.
+        helpers: top-level functions, classes and constants that are masked with it (`remove`) and mutated as well.
+        most: maximum number of mutants, spread over all of them; all by default.
 
     Raises:
         InputError: libcst is not installed.
@@ -125,14 +125,14 @@ def _parses(source: str) -> bool:
 
 
 def _differing_lines(before: str, after: str) -> tuple[str, str]:
-    """The first line that differs, in both versions."""
+    """Return the first line that differs, in both versions."""
     pairs = itertools.zip_longest(before.splitlines(), after.splitlines(), fillvalue="")
     left, right = next(((a.strip(), b.strip()) for a, b in pairs if a != b), ("", ""))
     return left, right
 
 
 def _definitions(module: "cst.Module", names: Collection[str]) -> Iterator["cst.CSTNode"]:
-    """The top-level functions, classes and assignments of these names."""
+    """Yield the top-level functions, classes and assignments with these names."""
     import libcst as cst
     import libcst.matchers as m
 
@@ -148,7 +148,7 @@ def _definitions(module: "cst.Module", names: Collection[str]) -> Iterator["cst.
 
 
 def _changes(definition: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
-    """(node, replacement) of every mutation of a function's body, a class's methods or a constant's value."""
+    """Yield (node, replacement) for every mutation of a function's body, a class's methods or a constant's value."""
     import libcst as cst
 
     pending: list[cst.CSTNode] = [definition]
@@ -163,7 +163,7 @@ def _changes(definition: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cst.CS
             continue
         yield from _expression_changes(node)
         yield from _statement_changes(node)
-        # Type hints do nothing at run time, and what an error says is for people.
+        # Type hints and error messages do not affect the result.
         text = node.msg if isinstance(node, cst.Assert) else None
         pending += [
             child for child in reversed(node.children) if not isinstance(child, cst.Annotation) and child is not text
@@ -203,7 +203,7 @@ def _expression_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "c
 
 
 def _call_changes(node: "cst.Call") -> Iterator[tuple["cst.CSTNode", "cst.CSTNode"]]:
-    """Drop a method call, swap the first two arguments, change an axis, drop an argument given by keyword."""
+    """Drop a method call, swap the first two arguments, change an axis, drop a keyword argument."""
     import libcst as cst
 
     if isinstance(node.func, cst.Attribute):
@@ -235,7 +235,7 @@ def _statement_changes(node: "cst.CSTNode") -> Iterator[tuple["cst.CSTNode", "cs
     import libcst as cst
 
     if isinstance(node, cst.Assign):
-        # Dropping any other assignment leaves a name undefined, which proves nothing.
+        # Dropping any other assignment leaves a name undefined, and every case notices that.
         target = node.targets[0].target
         if not isinstance(target, cst.Name) or _mentions(node.value, target):
             yield node, cst.Pass()
@@ -267,7 +267,7 @@ def _parenthesised(node: "cst.BaseExpression") -> "cst.BaseExpression":
 
 
 def _operator(name: str) -> "cst.CSTNode":
-    """A fresh operator of this class; `not in` and `is not` bring their own blanks."""
+    """Return a new operator of a class; `not in` and `is not` include their whitespace."""
     import libcst as cst
 
     operator: cst.CSTNode = getattr(cst, name)()

@@ -1,4 +1,4 @@
-"""Write the notes of a check: what a row and its recorded outputs say of the cases, without a run."""
+"""Findings from a row and its recorded outputs, without a run: cases that vary with the seed, trivial answers."""
 
 from collections.abc import Sequence
 
@@ -10,17 +10,17 @@ from .trivial import Weakness, weaknesses
 
 
 def note_on_seeds(row: DatasetRow) -> Finding:
-    """The note on seeds; a core case that ignores them can be learned by heart."""
+    """Report cases that ignore the seed; a core case among them is an error, because it can be memorised."""
     instance, seeds = row["instance_id"], variation(row)
     facts = {"varying_cases": list(seeds.varying), "constant_cases": list(seeds.constant)}
     if seeds.constant_core:
-        fault = f"core cases must vary with the seed: {', '.join(seeds.constant_core)}"
-        return Finding(instance, SEEDS, False, fault, facts=facts)
-    return Finding(instance, SEEDS, True, str(seeds), facts=facts)
+        error = f"core cases must vary with the seed: {', '.join(seeds.constant_core)}"
+        return Finding.of(instance, SEEDS, error, facts=facts)
+    return Finding.of(instance, SEEDS, "", str(seeds), facts=facts)
 
 
 def note_on_trivial_answers(row: DatasetRow) -> Finding:
-    """The note on trivial answers: a fault if one passes a core case, a count where the contract is concerned.
+    """Report trivial answers that pass a case; one that passes a core case is an error.
 
     Raises:
         StreamError: the recording is damaged.
@@ -36,7 +36,8 @@ def note_on_trivial_answers(row: DatasetRow) -> Finding:
         for name, weak in (("trivial_core_cases", core), ("trivial_contract_cases", contract))
     }
     if core:
-        return Finding(row["instance_id"], TRIVIAL, False, f"core cases must refuse them: {shown(core)}", facts=facts)
+        return Finding.of(row["instance_id"], TRIVIAL, f"core cases must refuse them: {shown(core)}", facts=facts)
     number = len(row["tests"]["cases"]) - sum(case["core"] for case in row["tests"]["cases"])
     text = f"no core case passes them, {len(contract)} of {number} contract cases do"
-    return Finding(row["instance_id"], TRIVIAL, True, f"{text}: {shown(contract)}" if contract else text, facts=facts)
+    note = f"{text}: {shown(contract)}" if contract else text
+    return Finding.of(row["instance_id"], TRIVIAL, "", note, facts=facts)

@@ -1,7 +1,7 @@
-"""benchmark/proved.json: what a whole `dataset check` in Docker has proved, by the content of all that it looks at.
+"""Proofs in benchmark/proved.json: for each instance a hash of everything that a passed `dataset check` in Docker read.
 
-`make test` checks only what has changed since; `make test-all` and the nightly run check everything. `dataset push`
-takes its word, whichever machine proved it: a change of any byte that was looked at needs a new check.
+`make test` checks only instances that have changed since; `make test-all` and the nightly run check all. `dataset push`
+accepts the proofs of any machine. A change of any byte that the check read needs a new check.
 """
 
 import contextlib
@@ -12,21 +12,22 @@ from pathlib import Path
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
+from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.dataset.build import build_rows
-from lmrbench_data.dataset.proofs import content_sha256, unchecked
+from lmrbench_data.dataset.check_records import content_sha256, unchecked
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.task import Implementation, Task
 
 from ..runner import runner_sha256
 from .trials import Finding
 
-#: Folders of variants of an instance.
+#: Folders of an instance's variants.
 KINDS = ("valid", "plain", "careless", "wrong")
 FILE = "proved.json"
 
 
 def proofs(task: Task) -> Iterator[tuple[DatasetRow, str]]:
-    """(row, hash of the row, its recorded outputs, its variants and the runner's code) of a task's instances.
+    """Yield the row and the proof of each instance of a task.
 
     Raises:
         InputError: a recording is missing or older than the task.
@@ -37,26 +38,31 @@ def proofs(task: Task) -> Iterator[tuple[DatasetRow, str]]:
 
 
 def unproved(tasks: Sequence[Task]) -> list[str]:
-    """The instances that have changed since they were proved, or never were."""
+    """Return the instances without a valid proof."""
     found = []
     for task in tasks:
         known = _read(task.folder.parent)
         try:
             found += [row["instance_id"] for row, proof in proofs(task) if known.get(row["instance_id"]) != proof]
-        except InputError:  # the check says what is wrong with its recordings
+        except InputError:  # `dataset check` reports faulty recordings
             found += [item.instance_id for item in task.implementations]
     return found
 
 
-def unproved_rows(rows: Sequence[DatasetRow], tasks: Sequence[Task]) -> list[str]:
-    """The instances of a build that were proved neither on this machine nor in `proved.json`."""
+def unproved_rows(rows: Sequence[DatasetRow], tasks: Sequence[Task], fix: str) -> list[Problem]:
+    """Return a warning for each instance of a build with a proof neither on this machine nor in `proved.json`.
+
+    Args:
+        fix: command that proves it.
+    """
     missing = set(unchecked(rows))
-    return [instance for instance in (unproved(tasks) if missing else ()) if instance in missing]
+    instances = [instance for instance in (unproved(tasks) if missing else ()) if instance in missing]
+    return [Problem(name, "", f"not proved in Docker; run `{fix}`", Severity.WARNING) for name in instances]
 
 
 def sound_tasks(tasks: Sequence[Task], findings: Sequence[Finding]) -> list[Task]:
-    """The tasks of which no instance and no repository has a bad finding."""
-    bad = {finding.instance_id for finding in findings if not finding.ok}
+    """Return the tasks without an error in any instance or in the repository."""
+    bad = {finding.subject for finding in findings if finding.is_error}
     return [
         task
         for task in tasks
@@ -65,17 +71,17 @@ def sound_tasks(tasks: Sequence[Task], findings: Sequence[Finding]) -> list[Task
 
 
 def proved_contents(tasks: Sequence[Task]) -> set[str]:
-    """The content hashes of the rows, built from these tasks as they are now, that some machine has proved."""
+    """Return the content hashes of the rows of these tasks with a valid proof."""
     found = set()
     for task in tasks:
         known = _read(task.folder.parent)
-        with contextlib.suppress(InputError):  # a recording that is not in order proves nothing
+        with contextlib.suppress(InputError):  # a faulty recording proves nothing
             found |= {content_sha256(row) for row, proof in proofs(task) if known.get(row["instance_id"]) == proof}
     return found
 
 
 def write_proofs(tasks: Sequence[Task], benchmark: Path) -> Path:
-    """Note that these tasks are proved as they are; other entries stay. Returns the file.
+    """Write the proofs of these tasks, keep those of others, and return the file.
 
     Raises:
         InputError: a recording is missing or older than its task.
@@ -86,9 +92,10 @@ def write_proofs(tasks: Sequence[Task], benchmark: Path) -> Path:
 
 
 def proof_of(task: Task, item: Implementation, row: DatasetRow) -> str:
-    """The hash of all that a check of one instance looks at; the number of the version is not among it.
+    """Return the hash of everything that a check of one instance reads: row, recording, variants, the runner's code.
 
-    The demo command is there by way of README.md, which names it (`tasks lint` sees to that) and is in the row.
+    The benchmark's version is not part of it. The demo command is, through README.md in the row (`tasks lint`
+    requires it there).
     """
     digest = hashlib.sha256(f"{content_sha256(row)} {runner_sha256()}\n".encode())
     for path in _variants(task, item):
@@ -101,7 +108,7 @@ def _variants(task: Task, implementation: Implementation) -> list[Path]:
 
 
 def _read(benchmark: Path) -> Mapping[str, str]:
-    """Instance id → proof; a file that cannot be read proves nothing."""
+    """Read the proofs by instance id; none if the file is unreadable."""
     try:
         content = json.loads((benchmark / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

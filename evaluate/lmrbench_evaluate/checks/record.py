@@ -1,8 +1,7 @@
-"""Record references: run each in the sandbox and keep what its cases return beside the task.
+"""Record references: run each in the sandbox and store the outputs of its cases beside the task.
 
-A recording that still agrees within the tolerances of its cases is left as it is: last bits that another CPU gives do
-not rewrite files that nobody changed. One from the local sandbox, which proves nothing for
-others, gives way to Docker's.
+A recording whose outputs still agree within the tolerances stays, so another CPU's last bits do not rewrite files.
+A recording from the local sandbox, which proves nothing to others, is replaced by Docker's.
 """
 
 import concurrent.futures
@@ -29,31 +28,31 @@ from ..verdict.expected import unpack_frames
 
 
 class State(StrEnum):
-    """What became of the recording of an instance."""
+    """The fate of an instance's recording."""
 
     UP_TO_DATE = "up to date"
     AGREES = "agrees"
-    """The task changed, its outputs did not: the recorded ones stay."""
+    """The task changed and its outputs did not; the recorded ones stay."""
     RECORDED = "recorded"
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One instance whose recording is now that of the task as it is."""
+    """An instance with an up-to-date recording."""
 
     instance_id: str
     state: State
     size: int
-    """Bytes of its recorded outputs."""
+    """Size of its recorded outputs in bytes."""
 
 
 def record_tasks(
     tasks: Sequence[Task], sandbox: Sandbox, *, workers: int = 2, force: bool = False
 ) -> Iterator[Recorded]:
-    """Bring the recordings of tasks up to date; yield each instance when it is.
+    """Update the recordings of tasks; yield each instance when it is up to date.
 
     Args:
-        force: run references whose recording is up to date as well, and replace outputs that agree.
+        force: also run references whose recording is up to date, and replace outputs that agree.
 
     Raises:
         InputError: a reference raised, timed out or returned something that cannot be recorded.
@@ -72,7 +71,7 @@ def record_tasks(
         jobs = [pool.submit(work, task, item) for task in tasks for item in task.implementations]
         for job in concurrent.futures.as_completed(jobs):
             yield job.result()
-    finally:  # after an error the caller closes the sandbox, which ends what still runs
+    finally:  # after an error the caller closes the sandbox, which stops running references
         pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -94,7 +93,7 @@ def _up_to_date(task: Task, implementation: Implementation, sandbox: Sandbox) ->
 
 
 def record(task: Task, implementation: Implementation, sandbox: Sandbox) -> Recording:
-    """Run the reference of one instance and return what its cases return.
+    """Run the reference of one instance and return its recording.
 
     Raises:
         InputError: it raised, timed out or returned something that cannot be recorded.
@@ -118,16 +117,16 @@ def record(task: Task, implementation: Implementation, sandbox: Sandbox) -> Reco
         raise InputError(f"{where}: the reference wrote into the runner's stream ({error})") from error
     for frame in frames:
         if frame.kind in ("raised", "died"):
-            raise InputError(f"{where}: {_what_happened(frame)}")
+            raise InputError(f"{where}: {_failure(frame)}")
     return _recording(frames, tests.seeds, where, tag, sandbox.name)
 
 
-def _what_happened(frame: Frame) -> str:
+def _failure(frame: Frame) -> str:
     place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
     facts = read_json(frame.payload)
-    said = f"raised {facts.get('type')}: {facts.get('message')}"
-    what = said if frame.kind == "raised" else f"ended its process ({facts})"
-    return f"{place}: the reference {' '.join(what.split())[:500]}"
+    raised = f"raised {facts.get('type')}: {facts.get('message')}"
+    failure = raised if frame.kind == "raised" else f"ended its process ({facts})"
+    return f"{place}: the reference {' '.join(failure.split())[:500]}"
 
 
 def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str) -> Recording:
@@ -136,17 +135,19 @@ def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: s
     cases = [_declared(case, where) for case in json.loads(frames[0].payload)]
     if not cases:
         raise InputError(f"{where}: no case_<name>(seed) function; see CONTRIBUTING.md")
-    if not any(case["core"] for case in cases):  # nobody has told levels apart
+    if not any(case["core"] for case in cases):  # the task has no levels
         for case in cases:
             case["core"] = True
     outputs = frames[1:]
     expected = [(case["name"], seed) for case in cases for seed in seeds]
     if [(frame.case, frame.seed) for frame in outputs if frame.kind == "output"] != expected:
-        raise InputError(f"{where}: the reference did not return once for each case and seed; see what it does")
+        raise InputError(f"{where}: the reference did not return once for each case and seed")
     how = {case["name"]: Comparison(case) for case in cases}
     for frame in outputs:
         try:
-            _compares(decode(frame.payload), how[frame.case])  # what is published can be read back and compared with
+            _check_comparable(
+                decode(frame.payload), how[frame.case]
+            )  # a published output must be readable and comparable
         except (StreamError, TooLargeError) as error:
             raise InputError(f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}") from error
     outputs = _without_repetitions(outputs, cases, len(seeds))
@@ -155,9 +156,9 @@ def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: s
 
 
 def _without_repetitions(outputs: Sequence[Frame], cases: Sequence[DeclaredCase], seeds: int) -> list[Frame]:
-    """Mark the cases that vary with the seed; of one that does not, keep the output for the first seed.
+    """Mark the cases that vary with the seed; keep one output, for the first seed, of those that do not.
 
-    More seeds would prove nothing more, and only cost time. With one seed nothing can be told: all may vary.
+    More seeds would cost time and prove nothing. With a single seed every case counts as varying.
     """
     payloads: dict[str, set[bytes]] = {}
     for frame in outputs:
@@ -169,11 +170,15 @@ def _without_repetitions(outputs: Sequence[Frame], cases: Sequence[DeclaredCase]
     return [frame for frame in outputs if frame.case in varying or frame.seed == first_seed]
 
 
-def _compares(value: Any, comparison: Comparison) -> None:
-    """Raise TooLargeError if an answer that is equal could not be recognised; in the most tedious order, where any is
-    right."""
-    turned = value[::-1] if comparison.unordered and isinstance(value, list | tuple) else value
-    if found := first_difference(value, turned, comparison):
+def _check_comparable(value: Any, comparison: Comparison) -> None:
+    """Compare an output with itself, in reverse if order does not matter, which costs most.
+
+    Raises:
+        StreamError: it is not equal to itself.
+        TooLargeError: the comparison is too expensive.
+    """
+    other = value[::-1] if comparison.unordered and isinstance(value, list | tuple) else value
+    if found := first_difference(value, other, comparison):
         raise StreamError(f"it is not equal to itself: {found}")
 
 
@@ -193,7 +198,7 @@ def _agree(old: Recording, new: Recording) -> bool:
 
 
 def cpu_model() -> str:
-    """What this machine's processor calls itself."""
+    """Return the name of this machine's processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -203,7 +208,7 @@ def cpu_model() -> str:
 
 
 def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
-    """A case with the defaults of its comparison spelled out, as the row publishes it."""
+    """Return a case with the defaults of its comparison, as the row publishes it."""
     checker = declared.get("checker")
     if checker is not None and checker not in CHECKERS:
         raise InputError(f"{where}: case_{declared['name']}: unknown checker {checker!r}; known: {', '.join(CHECKERS)}")

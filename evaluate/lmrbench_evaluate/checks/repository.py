@@ -1,7 +1,7 @@
-"""Whether a reference repository does what its README says: its demo runs and prints, its visible smoke tests pass.
+"""Check a reference repository: its demo runs and prints, its smoke tests pass.
 
-Both are seen by models, and nothing else runs them. They run on the unmasked reference, in the sandbox and by the
-runner that cases run by: to the sandbox, each is a case of a program of ours (`_PROGRAM`).
+Models see both, and nothing else runs them. They run on the unmasked reference in the sandbox, as two cases of a test
+program of ours (`_PROGRAM`).
 """
 
 import shlex
@@ -15,13 +15,13 @@ from ..sandbox.base import Ended, Limits, Sandbox
 from ..sandbox.turns import run_fairly
 from ..verdict.decode import StreamError, decode, read_frames, read_json
 
-#: CPU seconds of the demo and of the smoke tests, each. READMEs promise a minute; a slow processor may take three.
+#: Limit in CPU seconds for the demo and for the smoke tests. READMEs promise a minute; a slow CPU may take three.
 LIMIT_S = 180
 MEMORY_MB = 4096
 SMOKE_TESTS = "python -m unittest discover tests"
-#: Lines of a demo that shows something; a single one is no curve and no table.
+#: Minimum number of lines that a demo prints: a curve or a table.
 _LEAST_LINES = 3
-#: Of what a command that failed has said, the end.
+#: Maximum length of a failed command's output in a message.
 _MAX_SAID = 400
 
 _PROGRAM = """
@@ -41,18 +41,18 @@ def case_smoke(seed):
 """
 
 
-def repository_faults(task: Task, sandbox: Sandbox, image: str) -> dict[str, str]:
-    """What is wrong with a task's reference repository, "" where nothing is: `demo` and `smoke tests`.
+def repository_errors(task: Task, sandbox: Sandbox, image: str) -> dict[str, str]:
+    """Run a task's reference repository; return the errors of `demo` and `smoke tests`, empty for none.
 
     Args:
-        image: what `sandbox.prepare(task.image_tag)` returned.
+        image: result of `sandbox.prepare(task.image_tag)`.
 
     Raises:
-        InfraError: the machinery failed, so that nothing can be said.
+        InfraError: the machinery failed.
     """
     return {
-        "demo": _demo_fault(task.demo_command, *_run(task, "demo", sandbox, image)),
-        "smoke tests": _smoke_fault(*_run(task, "smoke", sandbox, image)),
+        "demo": _demo_error(task.demo_command, *_run(task, "demo", sandbox, image)),
+        "smoke tests": _smoke_error(*_run(task, "smoke", sandbox, image)),
     }
 
 
@@ -62,34 +62,34 @@ def _program(task: Task) -> bytes:
 
 
 def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> tuple[Mapping[str, object], str]:
-    """(status and output of one of the commands, empty if it did not come to its end; why it did not)."""
+    """Run one command; return its status and output, empty if it did not finish, and the reason."""
     workspace = workspace_tar(task.repo, _program(task), runs=[(case, 0)], limit_s=LIMIT_S)
     outcome = run_fairly(sandbox, image, workspace, Limits(LIMIT_S, MEMORY_MB))
     if outcome.ended is Ended.TIME_LIMIT:
-        return {}, f"takes more than {LIMIT_S} s of CPU time; a reader's CPU has to do it in a minute"
+        return {}, f"takes more than {LIMIT_S} s of CPU time; a reader's CPU must finish in a minute"
     if outcome.ended is not Ended.EXITED:
         return {}, f"ended with {outcome.ended} ({MEMORY_MB} MB are allowed)"
     try:
         [frame] = read_frames(outcome.stdout)
         if frame.kind != "output":
-            return {}, f"could not be run to its end: {str(read_json(frame.payload))[:_MAX_SAID]}"
+            return {}, f"did not finish: {str(read_json(frame.payload))[:_MAX_SAID]}"
         return dict(decode(frame.payload)["dict"]), ""
     except (StreamError, ValueError) as error:
-        raise InfraError(f"{task.name}: nothing was heard of the {case} command ({error})") from error
+        raise InfraError(f"{task.name}: no result from the {case} command ({error})") from error
 
 
-def _demo_fault(command: str, facts: Mapping[str, object], reason: str) -> str:
+def _demo_error(command: str, facts: Mapping[str, object], reason: str) -> str:
     if reason:
         return f"`{command}` {reason}"
     if facts["status"] != 0:
         return f"`{command}` ends with status {facts['status']}: {_last(facts['stderr'])}"
     lines = len(str(facts["stdout"]).splitlines())
     if lines < _LEAST_LINES:
-        return f"`{command}` prints {lines} lines; let it show something, such as a loss that falls"
+        return f"`{command}` prints {lines} lines; print something, such as a falling loss"
     return ""
 
 
-def _smoke_fault(facts: Mapping[str, object], reason: str) -> str:
+def _smoke_error(facts: Mapping[str, object], reason: str) -> str:
     if reason:
         return f"`{SMOKE_TESTS}` {reason}"
     said = str(facts["stderr"])
@@ -101,12 +101,12 @@ def _smoke_fault(facts: Mapping[str, object], reason: str) -> str:
 
 
 def _first_failure(said: str) -> str:
-    """What unittest says of the first test that failed, without its summary."""
+    """Return unittest's report on the first failed test, without the summary."""
     blocks = said.split("=" * 70)
     return blocks[1].partition("-" * 70 + "\nRan ")[0] if len(blocks) > 1 else said
 
 
 def _last(said: object) -> str:
-    """The end of a traceback, on one line."""
+    """Return the end of a traceback in one line."""
     lines = [line.strip() for line in str(said).splitlines() if line.strip(" -=")]
-    return " ".join(" | ".join(lines[-3:]).split())[-_MAX_SAID:] or "it says nothing"
+    return " ".join(" | ".join(lines[-3:]).split())[-_MAX_SAID:] or "no output"

@@ -1,6 +1,6 @@
-"""Which cases vary with the seed, as the recording says.
+"""Cases that vary with the seed, according to the recording.
 
-A case that returns the same for every seed can be learned by heart, fresh seeds or not.
+A case with the same output for every seed can be memorised; fresh seeds do not help.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from lmrbench_data.dataset.rows import DatasetRow
 
 
 class Variation(NamedTuple):
-    """The cases of an instance, in their order, by whether their recorded outputs differ between seeds."""
+    """The cases of an instance, split by whether their recorded outputs differ between seeds."""
 
     varying: Sequence[str]
     constant: Sequence[str]
     constant_core: Sequence[str]
-    """Those of the constant ones that are core cases."""
+    """Constant core cases."""
 
     def __str__(self) -> str:
         total = len(self.varying) + len(self.constant)
@@ -24,7 +24,7 @@ class Variation(NamedTuple):
 
 
 def variation(row: DatasetRow) -> Variation:
-    """Which cases of a row vary; an output counts by its bytes. With a single seed nothing can be told, and all do."""
+    """Split the cases of a row; outputs are compared by bytes. With a single seed every case counts as varying."""
     cases = row["tests"]["cases"]
     constant = [case for case in cases if not case["varies"]]
     return Variation(

@@ -1,6 +1,6 @@
-"""Whether a reference repeats itself: to the last bit on one thread, and within the tolerances of its cases on two.
+"""Determinism of a reference: bit for bit on one thread, within the tolerances of its cases on two.
 
-One that does not would fail honest answers at random.
+A reference that is not deterministic fails honest answers at random.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,23 +14,23 @@ from ..verdict.compare import Comparison, first_difference
 from ..verdict.decode import Frame, decode
 from ..verdict.expected import record_seeds
 
-#: Runs that have to agree where a task is checked in depth.
+#: Number of runs that must agree in a check with mutants.
 MANY_RUNS = 10
-#: Of the time limit on two threads: where cores are scarce, threads that wait for each other are slow on tiny tensors.
+#: Factor of the time limit on two threads, which are slow on tiny tensors where cores are scarce.
 _THREADED_SCALE = 5.0
 
 
 def stability(
     row: DatasetRow, reference: Mapping[str, File], sandbox: Sandbox, image: str, runs: int
 ) -> dict[str, str]:
-    """What is wrong with the reference's repetition, "" where nothing is: `repeated` and `two threads`.
+    """Run the reference repeatedly; return the errors of `repeated` and `two threads`, empty for none.
 
     Args:
         reference: the files of the unmasked repository.
-        runs: how many runs on one thread have to agree.
+        runs: number of runs on one thread that must agree.
     """
     seeds = row["tests"]["seeds"]
-    # Bits, not tolerances: those of a case may be too wide to show that a clock or a hash of the process takes part.
+    # Exact, because the tolerances of a case may hide the influence of a clock or a hash of the process.
     exact = Comparison({"exact": True})
     declared = {case["name"]: Comparison(case) for case in row["tests"]["cases"]}
     try:

@@ -1,30 +1,31 @@
-"""What is proved of a task: probes, each an answer with what it must come to, and the findings that come of them."""
+"""Trials: answers with a known outcome that a sound task must confirm, and the findings of a check."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
+from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.base.text import counted
 from lmrbench_data.tasks.task import Implementation, Task
 
 from ..predictions.prediction import Prediction
 from ..verdict.verdict import Status, Verdict
-from .faults import read_variant
 from .mutants import make_mutants
+from .static import read_variant
 
-#: The name of the finding that says which cases vary with the seed.
+#: Place of the note on cases that vary with the seed.
 SEEDS = "seeds"
-#: The name of the finding that says which cases a trivial answer passes.
+#: Place of the note on cases that a trivial answer passes.
 TRIVIAL = "trivial answers"
-#: The name of the finding that says what a quick look left out.
+#: Place of the note on trials that a quick look skipped.
 UNTRIED = "not tried"
-#: The name of the finding that stands for all of an instance that was checked before.
+#: Place of the note on an instance that was checked before.
 BEFORE = "checked before"
 
 
 class Must(Enum):
-    """What an answer must come to; the value says it of one that does not."""
+    """The required outcome of a trial; the value is its wording in messages."""
 
     PASS = "must pass"
     REPRODUCE = "must pass every core case"
@@ -33,7 +34,7 @@ class Must(Enum):
     BE_NOTICED = "must not pass"
 
     def holds(self, verdict: Verdict) -> bool:
-        """Whether a verdict is what was asked for."""
+        """Whether a verdict is the required one."""
         robust, reproduced = verdict.status is Status.PASSED, verdict.core_status is Status.PASSED
         return {
             Must.PASS: robust,
@@ -44,103 +45,102 @@ class Must(Enum):
         }[self]
 
 
-#: What each kind of variant must come to.
+#: Kind of variant → required outcome.
 VARIANTS = {"valid": Must.PASS, "plain": Must.REPRODUCE, "careless": Must.BE_CARELESS, "wrong": Must.MISREAD}
 
 
 @dataclass(frozen=True)
-class Probe:
-    """One thing to prove: what an answer must come to."""
+class Trial:
+    """An answer and its required outcome."""
 
     instance_id: str
     name: str
     """`golden`, `masked`, `<kind of variant>/<file>`, `mutant/<line before> => <line after>`, or `equivalent/...` for a
-    mutant that the task says nobody can tell from the reference."""
+    mutant that the task lists as indistinguishable from the reference."""
     prediction: Prediction
     must: Must
 
     @property
     def is_mutant(self) -> bool:
-        """A mutant may be any nonsense, as long as the cases notice it."""
+        """Whether the answer is a mutant; it may fail in any way."""
         return self.name.startswith(("mutant/", "equivalent/"))
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A probe and what it came to; without a verdict, a fault that was found by reading, or a note."""
+class Finding(Problem):
+    """The result of a trial or a comparison: an error, or a note if all is well.
 
-    instance_id: str
-    name: str
-    ok: bool
-    message: str
+    `subject` is the instance, or `<task>/repo`; `where` names the trial.
+    """
+
     status: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What else --json shows of it."""
+    """The verdict's status; empty if nothing was evaluated."""
+    facts: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Further keys of the JSON form."""
+
+    @classmethod
+    def of(cls, subject: str, where: str, error: str, note: str = "", **facts: Any) -> Self:
+        """Make an error of a message, or a note if the message is empty."""
+        return cls(subject, where, error or note, Severity.ERROR if error else Severity.NOTE, **facts)
 
     @property
-    def is_probe(self) -> bool:
-        """Whether something was run or compared; a note is read off the task and its recording."""
-        return self.name not in (SEEDS, TRIVIAL, UNTRIED, BEFORE)
+    def is_trial(self) -> bool:
+        """Whether something was run or compared; notes are read off the task and its recording."""
+        return self.where not in (SEEDS, TRIVIAL, UNTRIED, BEFORE)
 
-    @property
-    def telling_status(self) -> str:
-        """The status that made it what it is: of a wrong variant that is in order, that of its core cases."""
-        core = self.ok and self.name.startswith("wrong/")
-        return str(self.facts["core_status"]) if core and "core_status" in self.facts else self.status
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        facts = super().as_dict()
+        return {**facts, **facts.pop("facts")}
 
-    def as_row(self) -> dict[str, Any]:
-        """For --json."""
-        return {
-            "instance_id": self.instance_id,
-            "probe": self.name,
-            "ok": self.ok,
-            "status": self.status,
-            "message": self.message,
-            **self.facts,
-        }
+    def __str__(self) -> str:
+        # A sound wrong variant passes or fails by its core cases.
+        core = not self.is_error and self.where.startswith("wrong/")
+        status = self.facts.get("core_status", self.status) if core else self.status
+        return ": ".join(filter(None, (self.severity, self.subject, self.where, status, self.message)))
 
 
-def make_probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
-    """Golden, masked and the variants of an instance."""
+def make_trials(task: Task, implementation: Implementation) -> Iterator[Trial]:
+    """Yield the trials of an instance: golden, masked and variants."""
     instance = implementation.instance_id
 
-    def probe(name: str, form: str, content: str, must: Must) -> Probe:
-        return Probe(instance, name, Prediction(instance, "check", form, content), must)
+    def trial(name: str, form: str, content: str, must: Must) -> Trial:
+        return Trial(instance, name, Prediction(instance, "check", form, content), must)
 
-    yield probe("golden", "goal_file", task.golden_file(implementation), Must.PASS)
+    yield trial("golden", "goal_file", task.golden_file(implementation), Must.PASS)
     masked = task.masked_repo(implementation)[implementation.goal_file].data.decode("utf-8")
-    yield probe("masked", "goal_file", masked, Must.MISREAD)
+    yield trial("masked", "goal_file", masked, Must.MISREAD)
     for kind, must in VARIANTS.items():
         for path in task.variants(implementation, kind):
             if text := read_variant(path):
-                yield probe(f"{kind}/{path.name}", "function", text, must)
+                yield trial(f"{kind}/{path.name}", "function", text, must)
 
 
-def first_of_each_kind(probes: Sequence[Probe]) -> tuple[list[Probe], Finding]:
-    """The probes of a quick look, and the finding that says what it does not show."""
-    first = {probe.name.partition("/")[0]: probe for probe in reversed(probes)}
-    chosen = [probe for probe in probes if probe in first.values()]
-    left = [probe.name for probe in probes if probe not in chosen]
-    variants = sum("/" in probe.name for probe in probes)
-    what = f"{len(left)} of {counted(variants, 'variant')}, repetition, two threads, demo and smoke tests"
-    return chosen, Finding(probes[0].instance_id, UNTRIED, True, what, facts={"untried": left})
+def first_of_each_kind(trials: Sequence[Trial]) -> tuple[list[Trial], Finding]:
+    """Return the trials of a quick look and a note on those that it skips."""
+    first = {trial.name.partition("/")[0]: trial for trial in reversed(trials)}
+    chosen = [trial for trial in trials if trial in first.values()]
+    skipped = [trial.name for trial in trials if trial not in chosen]
+    variants = sum("/" in trial.name for trial in trials)
+    text = f"{len(skipped)} of {counted(variants, 'variant')}, repetition, two threads, demo and smoke tests"
+    return chosen, Finding.of(trials[0].instance_id, UNTRIED, "", text, facts={"untried": skipped})
 
 
-def mutant_probes(task: Task, implementation: Implementation) -> Iterator[Probe]:
-    """Every mutant of an instance's reference."""
+def mutant_trials(task: Task, implementation: Implementation) -> Iterator[Trial]:
+    """Yield a trial for every mutant of an instance's reference."""
     instance = implementation.instance_id
     golden = task.golden_file(implementation)
     for mutant in make_mutants(golden, implementation.goal_function, implementation.remove):
         equivalent = mutant.name in implementation.equivalent_mutants
         name = f"{'equivalent' if equivalent else 'mutant'}/{mutant.name}"
         must = Must.PASS if equivalent else Must.BE_NOTICED
-        yield Probe(instance, name, Prediction(instance, "check", "goal_file", mutant.source), must)
+        yield Trial(instance, name, Prediction(instance, "check", "goal_file", mutant.source), must)
 
 
-def unknown_equivalents(implementation: Implementation, tried: Sequence[Probe]) -> Iterator[Finding]:
-    """Entries of `equivalent_mutants` that an edit of the reference has left behind."""
-    known = {probe.name for probe in tried}
+def unknown_equivalents(implementation: Implementation, trials: Sequence[Trial]) -> Iterator[Finding]:
+    """Yield entries of `equivalent_mutants` that name no mutant of the present reference."""
+    known = {trial.name for trial in trials}
     for name in implementation.equivalent_mutants:
         if f"equivalent/{name}" not in known:
-            message = "no such mutant of the reference: take it out of equivalent_mutants"
-            yield Finding(implementation.instance_id, f"equivalent/{name}", False, message)
+            message = "the reference has no such mutant; remove it from equivalent_mutants"
+            yield Finding(implementation.instance_id, f"equivalent/{name}", message)

@@ -1,7 +1,7 @@
-"""Find cases that a trivial answer passes: recorded outputs, changed without looking at the inputs, are compared with.
+"""Find cases that a trivial answer passes, by changing recorded outputs without regard to the inputs.
 
-Such an answer has the structure, types and shapes of the reference's outputs and other values: constants, means, the
-same values in another order or with the other sign, what another seed gave. Nothing is run.
+A trivial answer has the structure, types and shapes of the reference's outputs and other values: constants, means, the
+same values in another order or with the opposite sign, the output of another seed. Nothing runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,9 +18,9 @@ from ..verdict.decode import Array, Table, decode
 from ..verdict.expected import read_expected
 
 Numbers = list[np.ndarray]
-#: Of the arrays of an output other ones of the same dtypes and shapes.
+#: Maps the arrays of an output to others of the same dtypes and shapes.
 Change = Callable[[Numbers], Numbers]
-#: What differs less than this is the same answer in another order of additions.
+#: A smaller difference comes from another order of additions.
 _ROUNDING = Comparison({"rtol": 1e-6, "atol": 1e-12})
 
 
@@ -33,9 +33,9 @@ class Weakness(NamedTuple):
 
 
 def weaknesses(row: DatasetRow) -> Iterator[Weakness]:
-    """Cases of a row that a trivial answer passes on all seeds, or of which two seeds agree within the tolerance.
+    """Yield cases that a trivial answer passes on all seeds, or whose outputs agree for two seeds.
 
-    A case that does not vary has outputs on one seed only; nothing is said of it.
+    Cases that do not vary have outputs for one seed only and are skipped.
 
     Raises:
         StreamError: the recording is damaged.
@@ -60,7 +60,7 @@ def _agreeing_seeds(by_seed: Mapping[int, Any], comparison: Comparison) -> Itera
 
 
 def _passing(expected: Sequence[Any], comparison: Comparison) -> Iterator[str]:
-    """The trivial answers that pass on all seeds."""
+    """Yield the trivial answers that pass on all seeds."""
     for name, answer in _answers(expected, comparison):
         changed = False
         for number, output in enumerate(expected):
@@ -69,7 +69,7 @@ def _passing(expected: Sequence[Any], comparison: Comparison) -> Iterator[str]:
                 break
             changed = changed or not _equal(output, actual, _ROUNDING)
         else:
-            # Otherwise it is the right answer: a palindrome reversed, a single number's mean.
+            # Unchanged outputs are the right answer: a reversed palindrome, the mean of a single number.
             if changed:
                 yield name
 
@@ -79,7 +79,7 @@ def _equal(expected: Any, actual: Any, comparison: Comparison) -> bool:
 
 
 def _answers(expected: Sequence[Any], comparison: Comparison) -> Iterator[tuple[str, Callable[[int], Any]]]:
-    """(name, number of a seed → output) of every trivial answer that has to fail under this comparison."""
+    """Yield (name, function from seed number to output) of every trivial answer that must fail this comparison."""
     free = comparison.unordered
     yield "items reversed", lambda seed: _arrange(expected[seed], lambda items: items[::-1], free)
     yield "items rolled", lambda seed: _arrange(expected[seed], lambda items: [*items[1:], *items[:1]], free)
@@ -102,7 +102,7 @@ def _answers(expected: Sequence[Any], comparison: Comparison) -> Iterator[tuple[
 
 
 def _like(values: Any, array: np.ndarray) -> np.ndarray:
-    """Values in the dtype and shape of an array; of whole numbers and truth values the nearest."""
+    """Convert values to the dtype and shape of an array, rounded for integers and booleans."""
     rounded = values if array.dtype.kind in "fc" else np.rint(values)
     return np.broadcast_to(np.asarray(rounded).astype(array.dtype), array.shape)
 
@@ -116,7 +116,7 @@ def _each(change: Callable[[np.ndarray], Any]) -> Change:
 
 
 def _along(change: Callable[[np.ndarray, int], np.ndarray], axis: int) -> Change:
-    """Of arrays that have this axis, counted from the last one."""
+    """Change the arrays that have this axis, counted from the last."""
     return lambda numbers: [change(array, -axis) if array.ndim >= axis else array for array in numbers]
 
 
@@ -129,7 +129,7 @@ def _negated(array: np.ndarray) -> np.ndarray:
     return ~array if array.dtype == bool else -array
 
 
-#: Changes of the order only, by their names.
+#: Changes of order alone, by name.
 _ORDERS: Mapping[str, Change] = {
     **{f"reversed along axis -{axis}": _along(np.flip, axis) for axis in (1, 2, 3, 4)},
     **{f"rolled along axis -{axis}": _along(lambda a, n: np.roll(a, 1, n), axis) for axis in (1, 2, 3, 4)},
@@ -146,7 +146,7 @@ _CHANGES: Mapping[str, Change] = {
 
 
 def _vector(value: Any) -> np.ndarray | None:
-    """A number, or a list or tuple of numbers of one type, as an array."""
+    """Convert a number, or a list or tuple of numbers of one type, to an array; None for other values."""
     items = value if isinstance(value, list | tuple) and value else [value]
     kind = type(items[0])
     if kind not in (bool, int, float, complex) or any(type(item) is not kind for item in items):
@@ -156,7 +156,7 @@ def _vector(value: Any) -> np.ndarray | None:
 
 
 def _numbers(value: Any, kinds: str) -> Iterator[np.ndarray]:
-    """The arrays of these kinds of dtype in an output, in their order."""
+    """Yield the arrays in an output with these kinds of dtype, in order."""
     array = value.values if isinstance(value, Array) else _vector(value)
     if array is not None:
         if array.dtype.kind in kinds:
@@ -167,7 +167,7 @@ def _numbers(value: Any, kinds: str) -> Iterator[np.ndarray]:
 
 
 def _with(value: Any, kinds: str, numbers: Iterable[np.ndarray]) -> Any:
-    """An output with other arrays in place of those that `_numbers` takes from it."""
+    """Replace the arrays that `_numbers` yields for an output."""
     left = iter(numbers)
 
     def walk(value: Any) -> Any:
@@ -185,7 +185,7 @@ def _with(value: Any, kinds: str, numbers: Iterable[np.ndarray]) -> Any:
 
 
 def _arrange(value: Any, order: Callable[[list[Any]], list[Any]], free: bool = False) -> Any:
-    """An output with all sequences of like items, and the values of all dicts of such, in another order.
+    """Reorder all sequences, and the values of all dicts, whose items have the same form.
 
     Args:
         free: the order of the outermost list does not matter, so it stays.
@@ -198,7 +198,7 @@ def _arrange(value: Any, order: Callable[[list[Any]], list[Any]], free: bool = F
 
 
 def _form(value: Any) -> str:
-    """Equal for values between which only a look at their content can tell."""
+    """Return a text that is equal for values of the same structure."""
     if isinstance(value, Array):
         return f"{value!r}"
     if isinstance(value, list | tuple):
@@ -207,7 +207,7 @@ def _form(value: Any) -> str:
 
 
 def _children(value: Any) -> list[Any]:
-    """The values inside of a value; keys and members of sets are none."""
+    """Return the values inside a container, without keys and members of sets."""
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, dict) and "dict" in value:
@@ -218,7 +218,7 @@ def _children(value: Any) -> list[Any]:
 
 
 def _rebuilt(value: Any, children: list[Any]) -> Any:
-    """A value with others inside."""
+    """Return a container of the same kind with other children."""
     if isinstance(value, list | tuple):
         return type(value)(children)
     if isinstance(value, dict) and "dict" in value:

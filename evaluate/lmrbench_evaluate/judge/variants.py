@@ -12,7 +12,7 @@ from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.dataset.rows import TRACKS, check_instances
 from lmrbench_data.tasks.task import Task
 
-from ..checks.faults import read_variant
+from ..checks.static import read_variant
 from ..predictions.prediction import Prediction
 from ..runs.folder import RunFolder
 

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from lmrbench_evaluate.checks.faults import read_variant
+from lmrbench_evaluate.checks.static import read_variant
 from lmrbench_evaluate.rebuild.answer import splice_function
 
 from ...base.errors import LMRBenchError

@@ -82,7 +82,7 @@ def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = Fal
     from ...analyse.familiarity.probe_log import FILE
     from ...base.paths import benchmark_folder, has_variants
     from ...loader import load_rows
-    from ...tasks.task import load_tasks
+    from ...tasks.task_folders import load_tasks
 
     model, answers = settings.endpoint.model, settings.folder / FILE
     rows = load_rows(settings.dataset)

@@ -20,7 +20,7 @@ from lmrbench_data.base.hub_client import (
     additions,
     commit_once,
     hub_errors,
-    persist,
+    write_once,
 )
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.dataset.rows import DatasetRow
@@ -212,4 +212,4 @@ def _say_once(
         said, closed = look()
         return True if said and (closed or not close) else None
 
-    persist(act, done)
+    write_once(act, done)

@@ -1,7 +1,7 @@
-"""Remember which rows `dataset check` has proved in Docker, so that nothing else is published.
+"""Records of passed checks on this machine: only rows that `dataset check` proved in Docker are published.
 
-A record belongs to the content of a row and its recorded outputs: whatever changes needs a new check. The number of the
-benchmark's version is no content: raising it alone makes nothing unproved.
+A record belongs to the content of a row and its recorded outputs; a change of either needs a new check. The benchmark's
+version is not part of the content.
 """
 
 import hashlib
@@ -17,29 +17,29 @@ from .rows import DatasetRow
 
 
 def content_sha256(row: DatasetRow) -> str:
-    """The identity of a row whatever version of the benchmark it is in, and of what its reference returned."""
+    """Hash a row and its recorded outputs without the benchmark's version."""
     content = row_sha256({**row, "benchmark_version": ""})
     return hashlib.sha256(f"{content} {row['recording']['sha256']}".encode()).hexdigest()
 
 
 def record_checked(row: DatasetRow, sandbox: str, *, proof: str = "", mutants: bool = False) -> None:
-    """Note that every probe of this row came out as it should in this sandbox.
+    """Record that a row passed every trial in this sandbox.
 
     Args:
-        proof: hash of all that the check looked at, the row's variants for one.
-        mutants: they were tried as well.
+        proof: hash of everything that the check read, such as the row's variants.
+        mutants: whether mutants were tried.
     """
     fact = {"instance_id": row["instance_id"], "harness": __version__, "proof": proof, "mutants": mutants}
     write_atomically(_path(row, sandbox), json.dumps(fact) + "\n")
 
 
 def unchecked(rows: Sequence[DatasetRow], sandbox: str = "docker") -> list[str]:
-    """Instance ids of the rows that nobody has proved in this sandbox on this machine."""
+    """Return the instance ids of the rows without a passed check in this sandbox on this machine."""
     return [row["instance_id"] for row in rows if not _path(row, sandbox).is_file()]
 
 
 def was_checked(row: DatasetRow, sandbox: str, *, proof: str, mutants: bool) -> bool:
-    """Whether exactly this was checked before, so that a check that was stopped need not repeat it."""
+    """Whether a row passed the same check before, so that a resumed check can skip it."""
     try:
         fact = json.loads(_path(row, sandbox).read_text(encoding="utf-8"))
         return fact["proof"] == proof and (fact["mutants"] or not mutants)

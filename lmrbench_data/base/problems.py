@@ -1,0 +1,53 @@
+"""Problems of tasks and imported data: one form, one line of text and one JSON object for every command.
+
+`tasks lint`, `dataset check`, `dataset build` and `import` use it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """The consequence of a problem."""
+
+    ERROR = "error"
+    """The item is refused or left out."""
+    WARNING = "warning"
+    """The item is used; readers of the result need to know."""
+    NOTE = "note"
+    """Nothing to do."""
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """A problem with its place and the fix."""
+
+    subject: str
+    """Task folder, instance, session or model; empty for a benchmark or a clone as a whole."""
+    where: str
+    """File, with line where there is one, or key or probe; empty for the whole subject."""
+    message: str
+    severity: Severity = Severity.ERROR
+    fixable: bool = True
+    """Whether the user can fix it; False for data that others published."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the problem fails the command that reports it."""
+        return self.severity is Severity.ERROR
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.severity, self.subject, self.where, self.message)))
+
+
+def problem_lines(problems: Sequence[Problem], limit: int | None = None) -> Iterator[str]:
+    """Yield a line for each problem, and one for the number of those beyond the limit."""
+    yield from map(str, problems[:limit])
+    if limit is not None and len(problems) > limit:
+        yield f"... and {len(problems) - limit} more"
