@@ -18,21 +18,21 @@ class CommandSandbox(Sandbox):
     """Containers of the engine that CONTAINER_COMMAND names; Docker by default."""
 
     name = "command"
-    official = False  # only `docker` is: its results may stand on the leaderboard
+    official = False  # only `docker` is: leaderboards accept its results
 
     def __init__(self) -> None:
         self._engine = os.environ.get("CONTAINER_COMMAND", "docker")
 
     def prepare(self, tag: str) -> str:
-        """Look that the image is here."""
+        """Check that the image exists."""
         command = [self._engine, "image", "inspect", "--format", "{{.Id}}", tag]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            raise InfraError(f"image {tag} is not here; build it with `lmrbench images build`")
+            raise InfraError(f"image {tag} is missing; build it with `lmrbench images build`")
         return done.stdout.strip()
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
-        """Send the workspace in, read the runner's stream, remove the container whatever happens."""
+        """Send the workspace, read the runner's stream, and always remove the container."""
         name = f"lmrbench-{uuid.uuid4().hex}"
         options = {
             "--name": name,
@@ -48,7 +48,7 @@ class CommandSandbox(Sandbox):
         command += [word for option in options.items() for word in option]
         command += [image, "python", "-I", "-c", bootstrap(), str(len(workspace)), "/work"]
         started, ended = time.monotonic(), Ended.EXITED
-        # The runner limits each case's CPU time by itself. By the clock, a busy machine has to be waited for.
+        # The runner limits the CPU time of each case itself; the wall-clock limit allows for a busy machine.
         most = START_S + wall_limit(limits.time_s)
         try:
             done = subprocess.run(command, input=workspace, capture_output=True, timeout=most)
