@@ -64,7 +64,7 @@ class Outcome:
     cpu_s: float | None = None
     """CPU seconds in that time; None if unknown."""
     slowed: bool = False
-    """Whether a measurement showed the run getting less than half a processor."""
+    """True if a measurement showed the run getting less than half a processor."""
 
 
 def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:
@@ -101,7 +101,7 @@ class Sandbox(Protocol):
 
     name: str
     official: bool
-    """Whether a leaderboard accepts its results."""
+    """True if leaderboards accept its results."""
 
     def prepare(self, tag: str) -> str:
         """Make the environment with this image tag available; return the identity that results record.

@@ -125,7 +125,7 @@ class LocalSandbox(Sandbox):
             meter = Meter(limits, lambda: _cpu_seconds(child.process.pid, mark), _share)
             if self._closed:  # while the process was being started
                 raise InfraError("the sandbox was closed")
-            # A runner that does not read its workspace does not send its first word either.
+            # A runner that does not read its workspace does not send its first line either.
             with contextlib.suppress(BrokenPipeError, TimeoutError):
                 child.send(workspace, time.monotonic() + START_S)
                 child.close_stdin()
