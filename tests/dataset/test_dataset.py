@@ -470,7 +470,7 @@ def test_diff_names_each_change_and_nothing_else(toy_benchmark: Path, local_sand
     ]
     repacked = stamped({**old, "repo_archive": pack({"a": File(b"a")}), "tests_archive": repack(old["tests_archive"])})
     found = {change.column: change.summary for change in diff_rows([old], [repacked])}
-    assert found["tests_archive"] == "packed differently, the files are the same"
+    assert found["tests_archive"] == "packed differently; the files are the same"
 
 
 def repack(archive: bytes) -> bytes:
