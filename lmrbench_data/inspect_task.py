@@ -1,4 +1,4 @@
-"""LMR-Bench as a task of Inspect: its samples are our prompts, and our verdict in our sandbox is the scorer.
+"""LMR-Bench as an Inspect task: the samples are our prompts; the scorer is our verdict in our sandbox.
 
 inspect eval lmrbench_data/lmr_bench --model openai/gpt-4.1 -T setting=full-repo
 """
@@ -41,20 +41,20 @@ def lmr_bench(
     sandbox: str = "auto",
     workers: int = 2,
 ) -> Task:
-    """Write one masked function of a paper's repository; scored by unit tests in a container.
+    """Write one masked function of a paper's repository; unit tests in a container score it.
 
     Args:
-        setting: what the model is shown: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
-        track: `paper`, or `contract`: then it is shown the contract, too.
-        paper: its form: `text` (our summary), `pdf-json`, `pdf-markdown` (of a PDF in the cache) or `none`.
-        paper_pages: of the PDF, such as `1-9`; all by default.
-        instances: only these, as a list or separated by commas.
+        setting: context for the model: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
+        track: `paper`, or `contract` to also show the contract.
+        paper: form of the paper: `text` (our summary), `pdf-json`, `pdf-markdown` (from a PDF in the cache) or `none`.
+        paper_pages: pages of the PDF, such as `1-9`; all by default.
+        instances: instance ids, as a list or separated by commas; all by default.
         dataset: `embedded`, a folder, or `org/name[@revision]`.
-        sandbox: where answers are tested: `auto`, `docker` or `local`. It is not Inspect's own.
-        workers: how many sandboxes run at a time.
+        sandbox: sandbox for the tests: `auto`, `docker` or `local`; not Inspect's own.
+        workers: number of concurrent sandboxes.
 
     Raises:
-        PrerequisiteError: a choice or an instance does not exist, or a PDF is missing; Inspect prints it as one line.
+        PrerequisiteError: a choice or an instance is unknown, or a PDF is missing; Inspect prints it as one line.
     """
     with _errors_in_one_line():
         check_track(track)
@@ -72,7 +72,7 @@ def lmr_bench(
             else ChatMessageUser(content=message["content"])
             for message in prompt.messages
         ]
-        # No target: the tests know what is right, and a log should not hold the answer.
+        # No target: the tests decide, and a log should not contain the answer.
         metadata = {"category": row["category"], "prompt_sha256": prompt.sha256}
         samples.append(Sample(id=row["instance_id"], input=messages, metadata=metadata))
     return Task(
@@ -93,9 +93,9 @@ def lmr_bench(
 def verdict(
     track: str = "paper", setting: str = "standard", dataset: str = "embedded", sandbox: str = "auto", workers: int = 2
 ) -> Scorer:
-    """Whether an answer is reproduced (every core case passed) and robust (every case passed).
+    """Score an answer as reproduced (every core case passed) and robust (every case passed).
 
-    A sandbox that fails is an error of the sample, never a verdict: `inspect eval-retry` asks again.
+    A sandbox failure is an error of the sample, never a verdict; `inspect eval-retry` retries it.
     """
     tester = _Tester(load_rows(dataset), sandbox)
 
@@ -130,11 +130,11 @@ def verdict(
 
 @contextlib.contextmanager
 def _errors_in_one_line() -> Iterator[None]:
-    """Raise errors about arguments as the one kind of error that Inspect prints without a traceback."""
+    """Convert errors to the type that Inspect prints without a traceback."""
     try:
         yield
     except LMRBenchError as error:
-        # Inspect has no public name for it; imported here, so that a move of it spoils nothing but this message.
+        # A private name of Inspect, imported here so that a move breaks nothing but this message.
         from inspect_ai._util.error import PrerequisiteError
         from rich.markup import escape
 
@@ -142,7 +142,7 @@ def _errors_in_one_line() -> Iterator[None]:
 
 
 class _Tester:
-    """Tests answers in one sandbox, which is opened at the first of them and closed with the process."""
+    """Tests answers in one sandbox, opened for the first answer and closed with the process."""
 
     def __init__(self, rows: Sequence[DatasetRow], kind: str) -> None:
         self._rows = {row["instance_id"]: row for row in rows}
@@ -153,18 +153,18 @@ class _Tester:
 
     @property
     def sandbox(self) -> Sandbox:
-        """Where answers run."""
+        """The sandbox, opened when first used."""
         if self._opened is None:
             self._opened = open_sandbox(self._kind)
             atexit.register(self._opened.close)
         return self._opened
 
     def test(self, raw: dict[str, str]) -> Verdict:
-        """The verdict on a row of predictions.
+        """Test a prediction row and return the verdict.
 
         Raises:
-            InfraError: no sandbox, or no image.
-            StreamError, LoadError: the dataset's row cannot be read.
+            InfraError: the sandbox or the image is unavailable.
+            StreamError, LoadError: the dataset's row is damaged.
         """
         row = self._rows[raw["instance_id"]]
         [prediction] = read_predictions([raw], self._rows)

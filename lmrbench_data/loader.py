@@ -1,14 +1,14 @@
-"""Load LMR-Bench rows and unpack their masked repositories; what was loaded is checked against what was asked for.
+"""Load LMR-Bench rows, verify them, and unpack their masked repositories.
 
-This file stands alone: it needs `datasets`, and nothing of LMR-Bench (only the spec `embedded` needs the package), so
-it can be downloaded from the Hub and used as it is. The package has it as `lmrbench_data.loader`.
+This file is self-contained: it needs `datasets` but not LMR-Bench (except for the spec `embedded`), so you can download
+it from the Hub and use it. In the package it is `lmrbench_data.loader`.
 
     from loader import load, unpack
 
     rows = load("org/lmr-bench@v1.0.0")     # or a folder, or "embedded"
     unpack(rows[0], "work/dpo")             # the masked repository, ready to edit
-    rows[0]["instruction"]                  # what to implement; with `paper_text`, all that the paper track shows
-    rows[0]["contract"]                     # every convention: for the contract track only
+    rows[0]["instruction"]                  # the request; the paper track shows it with `paper_text`
+    rows[0]["contract"]                     # every convention; only the contract track shows it
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from lmrbench_data.dataset.rows import DatasetRow
 
 SPLIT = "test"
-#: Where a dataset keeps its rows, in a folder as on the Hub.
+#: Path of the rows, in a folder and on the Hub.
 DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
-#: The card's front matter states the content of the dataset under this key: {"version": ..., "sha256": ...}.
+#: Key in the card's front matter for the identity of the dataset: {"version": ..., "sha256": ...}.
 CARD_KEY = "lmrbench"
 
 MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
-#: Of a dataset: bytes in memory, bytes of all archives unpacked, and single values in all columns.
+#: Limits on a dataset: bytes in memory, bytes of all unpacked archives, values in all columns.
 MAX_TABLE_BYTES, MAX_ARCHIVES_BYTES, MAX_VALUES = 512 * 1024 * 1024, 4 * 1024**3, 2_000_000
 MAX_CARD = 100_000
 _BLOCK = 512
 _AGAIN = "download or build it again"
-#: What an instance may be called: a name that is safe as a file's, in a URL and in a table.
+#: An instance id: safe as a file name, in a URL and in a table.
 PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
-#: Columns whose text ends up in the name of a file or an image, in an address or a command, and the form it must have.
+#: Required form of columns whose text becomes part of a file name, image tag, address or command.
 _FORMS = {
     "instance_id": (PLAIN_NAME, "a plain name (a-z, 0-9, '.', '_', '-'; at most 100)"),
     "arxiv_id": (re.compile(r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(\.[A-Z]{2})?/[0-9]{7})?"), "an arXiv id, or empty"),
@@ -51,21 +51,21 @@ _FORMS = {
     "benchmark_version": (re.compile(r"[\w.+-]{1,100}", re.ASCII), "a version"),
     "goal_function": (re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*"), "the name of a function, or Class.method"),
 }
-#: Letters and marks that Unicode calls printable and that nobody sees.
+#: Invisible characters that Unicode calls printable.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-#: Columns that row_sha256 leaves out: itself and what a run of the reference returned.
+#: Columns that row_sha256 leaves out: itself and the recorded outputs.
 _NOT_IN_IDENTITY = frozenset({"row_sha256", "expected", "recording"})
 
 
 class LMRBenchError(Exception):
-    """Root of all errors of LMR-Bench; the message is one line that says what is wrong, where and how to fix it."""
+    """Root of all errors of LMR-Bench; the message is one line with the place, the problem and the fix."""
 
     #: Exit status of the command line (see `lmrbench_data/cli`).
     exit_code = 1
 
 
 class LoadError(LMRBenchError, ValueError):
-    """A dataset or an archive is not what it should be."""
+    """A dataset or an archive is missing, damaged or hostile."""
 
 
 class HubUnavailableError(LoadError):
@@ -78,17 +78,17 @@ class HubUnavailableError(LoadError):
 
 
 def load(spec: str | Path = "embedded") -> Dataset:
-    """Load the rows that `spec` names and verify them.
+    """Load and verify a dataset.
 
     Args:
-        spec: `embedded` (the installed package's own tasks), a folder made by `lmrbench dataset build`, or
+        spec: `embedded` (the installed package's own tasks), a folder written by `lmrbench dataset build`, or
             `org/name[@revision]` on the Hub.
 
     Returns:
-        The split as a `datasets.Dataset`, one row a task instance.
+        The split as a `datasets.Dataset`, one row per task instance.
 
     Raises:
-        LoadError: nothing is there, or the rows differ from what the card at that place states.
+        LoadError: the dataset is missing, or its rows do not match its card.
         InputError: a task of the installed package is malformed (`embedded` only).
     """
     from datasets import Dataset
@@ -97,25 +97,25 @@ def load(spec: str | Path = "embedded") -> Dataset:
 
 
 def load_rows(spec: str | Path = "embedded") -> list[DatasetRow]:
-    """`load` as plain dictionaries, without importing `datasets`."""
+    """Load a dataset as `load` does, as dictionaries and without importing `datasets`."""
     rows: list[DatasetRow] = _read_verified(spec).to_pylist()
     return rows
 
 
 def dataset_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The identity of a dataset: a hash over the ids and hashes of its rows, whatever their order."""
+    """Return the identity of a dataset: a hash of the ids and hashes of its rows, independent of their order."""
     return _hash_lines(f"{row['instance_id']} {row['row_sha256']}" for row in rows)
 
 
 def recordings_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The identity of all recorded outputs. Apart from `dataset_sha256`: last bits of floats depend on the CPU."""
+    """Return the identity of all recorded outputs, whose last bits depend on the CPU, unlike `dataset_sha256`."""
     return _hash_lines(f"{row['instance_id']} {row['recording']['sha256']}" for row in rows)
 
 
 def row_sha256(row: Mapping[str, Any]) -> str:
-    """The identity of a row: a hash over what was written by people or follows from it, not over recorded outputs.
+    """Return the identity of a row: a hash of its content without the recorded outputs.
 
-    Archives count by the files in them: how they are compressed depends on the machine's zlib.
+    Archives count uncompressed, because compression depends on the machine's zlib.
 
     Raises:
         LoadError: an archive is damaged.
@@ -133,7 +133,7 @@ def row_sha256(row: Mapping[str, Any]) -> str:
 
 
 def archive_sha256(archive: bytes) -> str:
-    """The identity of a tar.gz: the hash of the tar in it.
+    """Return the identity of a tar.gz: the hash of the tar in it.
 
     Raises:
         LoadError: not gzip, damaged, or too large.
@@ -146,10 +146,10 @@ def _hash_lines(lines: Iterable[str]) -> str:
 
 
 def read_card_stamp(card: Path, where: str) -> dict[str, str]:
-    """The `lmrbench` entry of a card's front matter: benchmark version, hash of the content, hash of the recordings.
+    """Read the `lmrbench` entry of a card's front matter: benchmark version, hashes of content and recordings.
 
     Raises:
-        LoadError: the card cannot be read or has no such entry.
+        LoadError: the card cannot be read or lacks the entry.
     """
     import yaml
 
@@ -157,7 +157,7 @@ def read_card_stamp(card: Path, where: str) -> dict[str, str]:
         with card.open(encoding="utf-8") as file:
             header = re.match(r"---\n(.*?)\n---\n", file.read(MAX_CARD), re.DOTALL)
         stamp = yaml.safe_load(header.group(1))[CARD_KEY] if header else {}
-        # Only text: lists that refer to one another would unfold to gigabytes of it.
+        # Only text, because lists with references to one another would expand to gigabytes.
         return {name: "" + stamp[name] for name in ("version", "sha256", "recordings")}
     except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, RecursionError) as error:
         raise LoadError(
@@ -166,10 +166,10 @@ def read_card_stamp(card: Path, where: str) -> dict[str, str]:
 
 
 def _read_verified(spec: str | Path) -> pyarrow.Table:
-    """The table behind a spec, read straight from its Parquet file.
+    """Read the table of a spec from its Parquet file.
 
-    `load_dataset` would keep a cache of its own, which has been seen to serve other rows than those asked for: older
-    ones for a rebuilt folder, those of `main` for another revision. Here nothing lies between the file and the caller.
+    The cache of `load_dataset` has served wrong rows: old ones for a rebuilt folder, those of `main` for another
+    revision.
     """
     if str(spec) == "embedded":
         return _embedded()
@@ -180,29 +180,29 @@ def _read_verified(spec: str | Path) -> pyarrow.Table:
         _verify(table, stamp, where)
     except LoadError:
         raise
-    except Exception as error:  # a stranger's file may raise anything in here
+    except Exception as error:  # an untrusted file may raise anything
         raise LoadError(f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); {_AGAIN}") from error
     return table
 
 
 def _read_bounded(path: Path) -> pyarrow.Table:
-    """The rows of a Parquet file that may be a bomb.
+    """Read a Parquet file that may be a decompression bomb.
 
-    A footer may lie about sizes and counts. Arrow believes the headers of the pages, so these are added up first.
+    A footer may lie about sizes and counts. Arrow trusts the headers of the pages, so their sums are checked first.
 
     Raises:
-        Exception: it unfolds to too much, is not of the form in which datasets are written, or cannot be read.
+        Exception: it exceeds a limit, has a form that datasets never have, or cannot be read.
     """
     import pyarrow.parquet
 
     if path.stat().st_size > MAX_TABLE_BYTES:
         raise ValueError(f"larger than {MAX_TABLE_BYTES} bytes")
     content = path.read_bytes()
-    # This one file; `read_table` may take folders above it that are named `key=value` for columns.
-    # In this thread alone: one of Arrow's that lets go of `content` while Python ends takes the process with it.
+    # Not `read_table`, which turns parent folders named `key=value` into columns.
+    # Not in threads: an Arrow thread that releases `content` during Python's shutdown crashes the process.
     file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False)
     about = file.metadata
-    # For files of other writers Arrow reads past the end of a column.
+    # In files of other writers Arrow reads past the end of a column.
     if not about.created_by.startswith("parquet-cpp-arrow") or not all(map(_is_plain, file.schema_arrow.types)):
         raise ValueError("not written by pyarrow, or with types that rows do not have")
     if not about.num_rows:
@@ -219,30 +219,30 @@ def _read_bounded(path: Path) -> pyarrow.Table:
             count, encoding = details.get(1, -1), details.get(4 if kind == 3 else 2)
             at += packed
             if min(unfolded, packed, count) < 0 or at > end or encoding not in (0, 2, 3, 8):
-                raise ValueError("a page of a form that datasets do not have")
-            # Each value may be the longest text of the dictionary.
+                raise ValueError("a page form that datasets never have")
+            # Each value may be the longest one in the dictionary.
             longest = unfolded if kind == 2 else longest
             size += unfolded + (0 if kind == 2 else count * longest)
             values += count
             if size > MAX_TABLE_BYTES or values > MAX_VALUES:
-                raise ValueError(f"unfolds to more than {MAX_TABLE_BYTES} bytes or {MAX_VALUES} values")
+                raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes or {MAX_VALUES} values")
     table = file.read(use_threads=False)
-    table.validate(full=True)  # text that is UTF-8
+    table.validate(full=True)  # that text is UTF-8
     return table
 
 
 def _is_plain(kind: pyarrow.DataType) -> bool:
-    """Whether a type is made of text, bytes and numbers, which take no more memory than their pages have."""
+    """Whether a type consists of text, bytes and numbers, which take no more memory than their pages."""
     if str(kind).startswith(("list<", "struct<")):
         return all(_is_plain(kind.field(index).type) for index in range(kind.num_fields))
     return str(kind) in ("string", "binary", "int64", "double", "bool")
 
 
 def _thrift_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
-    """(fields by number, where it ends) of a struct in Thrift's compact protocol, as far as headers of pages need it.
+    """Parse the subset of Thrift's compact protocol in page headers; return the fields by number and the end.
 
     Raises:
-        ValueError, IndexError: something that Arrow does not write, and other readers might take for something else.
+        ValueError, IndexError: Arrow never writes this form, and other readers may interpret it differently.
     """
     found: dict[int, Any] = {}
     field = 0
@@ -263,7 +263,7 @@ def _thrift_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
 
 
 def _embedded() -> pyarrow.Table:
-    """The installed package's own tasks, made into rows now: under a second, and nothing that could go stale."""
+    """Build the rows of the installed package's own tasks, in under a second and without a cache."""
     try:
         from lmrbench_data.dataset.build import build_table
     except ImportError as error:
@@ -272,7 +272,7 @@ def _embedded() -> pyarrow.Table:
 
 
 def _locate(spec: str) -> tuple[Path, Path, str]:
-    """(card, Parquet file, name for messages) of a spec."""
+    """Return the card, the Parquet file and the name in messages of a spec."""
     folder = Path(spec)
     if spec and folder.is_dir():
         for name in ("README.md", DATA_FILE):
@@ -288,11 +288,11 @@ def _download(name: str, revision: str) -> tuple[Path, Path, str]:
     from huggingface_hub import HfApi, constants, errors, hf_hub_download
 
     where = f"{name}@{revision}" if revision else name
-    # The HTTP library's own error: what a dropped connection raises.
+    # A dropped connection raises the HTTP library's own error.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
     try:
         if not re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision):
-            # A branch moves: its commit is asked for first, so that card and rows are of one, and never an old one.
+            # Resolve a branch first, so that card and rows come from the same, newest commit.
             revision = HfApi().dataset_info(name, revision=revision or None).sha or "main"
         card, data = (
             Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
@@ -314,18 +314,18 @@ def _download(name: str, revision: str) -> tuple[Path, Path, str]:
 
 
 def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
-    """Compare what was read with what the card states.
+    """Compare the rows with the card.
 
     Raises:
-        LoadError: a row was changed, is not safe to use, or these are not the rows of the card.
+        LoadError: a row was changed or is unsafe, or the rows do not match the card.
     """
     identities, unpacked = [], 0
     for row in (row for batch in table.to_batches(max_chunksize=1) for row in batch.to_pylist()):
         check_row(row, where)
-        # A gzip stream ends with its size; where that is wrong, the first archive to be unpacked says so.
+        # A gzip stream ends with its size; unpacking detects a wrong one.
         unpacked += sum(int.from_bytes(value[-4:], "little") for value in row.values() if isinstance(value, bytes))
         if unpacked > MAX_ARCHIVES_BYTES:
-            raise LoadError(f"{where}: its archives unfold to more than {MAX_ARCHIVES_BYTES} bytes")
+            raise LoadError(f"{where}: its archives unpack to more than {MAX_ARCHIVES_BYTES} bytes")
         recorded = hashlib.sha256(row["expected"]).hexdigest()
         if row_sha256(row) != row["row_sha256"] or recorded != row["recording"]["sha256"]:
             raise LoadError(f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}")
@@ -333,14 +333,14 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
             raise LoadError(f"{where}: rows of version {version}, where the card says {stamp['version']}")
         identities.append({name: row[name] for name in ("instance_id", "row_sha256", "recording")})
     if (dataset_sha256(identities), recordings_sha256(identities)) != (stamp["sha256"], stamp["recordings"]):
-        raise LoadError(f"{where}: the rows are not those of the card; {_AGAIN}")
+        raise LoadError(f"{where}: the rows do not match the card; {_AGAIN}")
 
 
 def check_row(row: Mapping[str, Any], where: str) -> None:
-    """Refuse a row whose text would lead out of a folder or into a command: a dataset may be a stranger's.
+    """Refuse a row of an untrusted dataset whose text could leave a folder or inject a command.
 
     Raises:
-        LoadError: a name or path of it is not a plain one.
+        LoadError: a name or path is not plain.
     """
     for name, (form, needed) in _FORMS.items():
         if not isinstance(row.get(name), str) or not form.fullmatch(row[name]):
@@ -353,7 +353,7 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The kind of an error and its first line."""
+    """Return the type of an error and the first line of its message."""
     line = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {line}"[:200].strip(": ")
 
@@ -372,20 +372,20 @@ def unpack(row: Mapping[str, Any], folder: str | Path) -> Path:
     """Write the masked repository of a row into `folder` (new or empty) and return the folder.
 
     Raises:
-        LoadError: the folder has content, or the archive is damaged or hostile (nothing is written then).
+        LoadError: the folder is not empty, or the archive is damaged or hostile; nothing is written.
     """
     folder = Path(folder)
     if archive_sha256(row["repo_archive"]) != row["repo_sha256"]:
         raise LoadError(f"{row['instance_id']}: repo_archive does not match repo_sha256; load the dataset again")
     files = read_archive(row["repo_archive"])
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise LoadError(f"{folder}: not an empty folder; give a new one, nothing is overwritten")
+        raise LoadError(f"{folder}: not an empty folder; give a new one")
     write_files(files, folder)
     return folder
 
 
 def write_files(files: Mapping[str, File], folder: Path) -> None:
-    """Write files, as `read_archive` returns them, below a folder that nobody else writes to."""
+    """Write the files from `read_archive` below a folder that nobody else writes to."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, file in files.items():
         path = folder / check_path(name)
@@ -395,12 +395,12 @@ def write_files(files: Mapping[str, File], folder: Path) -> None:
 
 
 def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_files: int = MAX_FILES) -> dict[str, File]:
-    """The files of a tar.gz by relative POSIX path; the archive may be hostile.
+    """Read the files of an untrusted tar.gz by relative POSIX path.
 
     Raises:
-        LoadError: not a gzipped tar, damaged or cut short, a member that is no regular file or folder or has a special
-            mode, a path that leaves the root, leads into `.git`, hides a character or occurs twice, or more than
-            `max_bytes` unpacked or `max_files` members.
+        LoadError: the archive is not a gzipped tar, damaged or truncated; a member is not a regular file or folder or
+            has a special mode; a path leaves the root, enters `.git`, has an invisible character or is a duplicate; or
+            there are more than `max_bytes` unpacked or `max_files` members.
     """
     files: dict[str, File] = {}
     folders: set[str] = set()
@@ -410,7 +410,7 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
             continue
         name = check_path(name)
         if name in files:
-            raise LoadError(f"archive: {name[:100]!r} is there twice")
+            raise LoadError(f"archive: {name[:100]!r} is a duplicate")
         files[name] = File(data, bool(member.mode & 0o111))
     folders.update(str(parent) for name in files for parent in PurePosixPath(name).parents)
     if both := folders & files.keys():
@@ -419,35 +419,35 @@ def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_fil
 
 
 def check_path(name: str, *, allow_root: bool = False) -> str:
-    """`name` in normal form, if it is a relative POSIX path that stays below its root and hides nothing.
+    """Normalise a relative POSIX path that stays below its root.
 
     Raises:
-        LoadError: absolute, empty, with `..`, a backslash, a drive, a character that cannot be seen, or too long; or it
-            leads into a `.git` folder, whose configuration git would obey.
+        LoadError: it is absolute, empty or too long, has `..`, a backslash, a drive or an invisible character, or
+            enters a `.git` folder, whose configuration git would obey.
     """
     path = PurePosixPath(name)
     unsafe = path.is_absolute() or ".." in path.parts or "\\" in name or re.match("[A-Za-z]:", name)
     if unsafe or len(name) > 1000 or (not path.parts and not allow_root):
         raise LoadError(f"archive: path {name[:100]!r} is not a plain path below the root")
     if not name.isprintable() or _INVISIBLE.search(name):
-        raise LoadError(f"archive: path {name[:40]!a} is not a plain path: it has characters that cannot be seen")
+        raise LoadError(f"archive: path {name[:40]!a} is not a plain path: it has invisible characters")
     if any(len(part.encode()) > 255 for part in path.parts):
         raise LoadError(f"archive: path {name[:100]!r} is not a plain path: a part of it is longer than 255 bytes")
     if any(_is_git(part) for part in path.parts):
-        raise LoadError(f"archive: path {name[:100]!r} is not a plain path: git would take it for its own folder")
+        raise LoadError(f"archive: path {name[:100]!r} is not a plain path: it enters a .git folder")
     return str(path)
 
 
 def _is_git(part: str) -> bool:
-    """Whether some file system takes a name for `.git`: in capitals, with dots or a stream behind, or cut to eight."""
+    """Whether a file system treats a name as `.git`: upper case, trailing dots, a stream, or the 8.3 short name."""
     return part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1")
 
 
 def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, bytes]]:
-    """(header, path, content) of each file and folder, in order.
+    """Yield (header, path, content) of each file and folder, in order.
 
-    `tarfile` reads single headers only. Its own walk follows sizes and extension records wherever they lead (some back
-    to the start, without end) and takes a damaged header for the end, so that other readers see other files.
+    `tarfile` parses only single headers. Its own iteration follows sizes and extension records anywhere (even in an
+    endless loop) and treats a damaged header as the end, so that other readers see other files.
     """
     position, long_path = 0, ""
     for _ in range(most + 1):
@@ -469,7 +469,7 @@ def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, byte
             long_path = _pax_path(data)
             continue
         if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE):
-            raise LoadError(f"archive: {member.name[:100]!r} is not a plain file (no links, devices or extensions)")
+            raise LoadError(f"archive: {member.name[:100]!r} is a link, a device or an extension, not a plain file")
         if member.mode & 0o7000:
             raise LoadError(f"archive: {member.name[:100]!r} has a special mode (set-user-id, set-group-id or sticky)")
         yield member, long_path or member.name, data
@@ -478,7 +478,7 @@ def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, byte
 
 
 def _pax_path(data: bytes) -> str:
-    """The path in an extension header: the only extension that `lmrbench_data.base.archive` writes."""
+    """Return the path in an extension header, the only extension that `lmrbench_data.base.archive` writes."""
     record = re.fullmatch(rb"([0-9]{1,4}) path=([^\0]+)\n", data) if len(data) < 8192 else None
     if not record or int(record.group(1)) != len(data):
         raise LoadError("archive: an extension header that is not a long path")
@@ -489,10 +489,10 @@ def _pax_path(data: bytes) -> str:
 
 
 def gunzip(data: bytes, limit: int) -> bytes:
-    """Unpack one gzip stream that may be a bomb.
+    """Unpack a gzip stream that may be a decompression bomb.
 
     Raises:
-        LoadError: not gzip, damaged or cut short, followed by something, or more than `limit` bytes unpacked.
+        LoadError: the data is not gzip, damaged, truncated or followed by other data, or exceeds `limit` bytes.
     """
     stream = zlib.decompressobj(wbits=31)
     try:

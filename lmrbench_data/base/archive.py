@@ -38,9 +38,7 @@ def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]
             skipped.append(relative.as_posix())
             continue
         if not stat.S_ISREG(mode):
-            raise InputError(
-                f"{path}: neither a file nor a folder; remove it, links and special files cannot be packed"
-            )
+            raise InputError(f"{path}: a link or a special file, which cannot be packed; remove it")
         try:
             name = check_path(relative.as_posix())
         except LoadError as error:

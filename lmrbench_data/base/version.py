@@ -1,4 +1,4 @@
-"""The one place that knows which version of LMR-Bench this is."""
+"""The version of LMR-Bench."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,4 +1,5 @@
-"""The authors' PDFs: fetched or added by the user, kept in the user's cache, turned into text for prompts.
+"""The authors' PDFs: fetch or add them, keep them in the user's cache, turn them into text for prompts.
 
-PDFs never enter the repository or the dataset: their licences differ. Our own summary (`paper_text`) needs none.
+PDFs never enter the repository or the dataset, because their licences differ. Our own summary (`paper_text`) needs no
+PDF.
 """

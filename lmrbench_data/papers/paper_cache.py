@@ -1,4 +1,4 @@
-"""Where PDFs are kept, under which name, and the hash that each had when it first came."""
+"""The cache of PDFs: their file names, and their hashes at the first download."""
 
 import hashlib
 import json
@@ -14,13 +14,13 @@ from ..base.names import child_path
 from ..base.paths import cache_folder
 from ..base.times import now
 
-#: Of one PDF; the largest of the benchmark's papers has about 20 MB.
+#: Maximum size of a PDF; the largest of the benchmark's papers has about 20 MB.
 MAX_BYTES = 100 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What is known of a PDF that is there."""
+    """Facts of a stored PDF."""
 
     sha256: str
     bytes: int
@@ -36,21 +36,21 @@ class PaperStore:
         self.folder = folder or cache_folder() / "papers"
 
     def path(self, key: str, suffix: str = ".pdf") -> Path:
-        """Where the PDF of a paper is, or would be.
+        """Return the path of a paper's PDF, which may not exist.
 
         Args:
-            suffix: `.json` for what is known of it, `.part` for a download that is not complete.
+            suffix: `.json` for its facts, `.part` for an incomplete download.
 
         Raises:
-            ValueError: the key might lead elsewhere.
+            ValueError: the key might leave the folder.
         """
         return child_path(self.folder, key, suffix)
 
     def facts(self, key: str) -> Stored | None:
-        """What is known of a PDF that is there; None if there is none.
+        """Read the facts of a stored PDF; None if it is missing.
 
         Raises:
-            InputError: it changed since it was stored.
+            InputError: it has changed since it was stored.
         """
         try:
             stored = Stored(**json.loads(self.path(key, ".json").read_text(encoding="utf-8")))
@@ -62,18 +62,18 @@ class PaperStore:
         return stored
 
     def put(self, key: str, data: bytes, source: str, *, replace: bool = False) -> Stored:
-        """Store a PDF that was looked at.
+        """Store a PDF.
 
         Args:
-            replace: take it although another one was stored before.
+            replace: replace a different PDF.
 
         Raises:
-            InputError: it is not the PDF that was stored before.
+            InputError: a different PDF was stored before.
         """
         sha256 = hashlib.sha256(data).hexdigest()
         known = self.known_sha256(key)
         if known not in (None, sha256) and not replace:
-            raise InputError(f"{source}: is not the PDF that was stored for {key} before (sha256 {str(known)[:12]}…)")
+            raise InputError(f"{source}: differs from the PDF stored for {key} before (sha256 {str(known)[:12]}…)")
         stored = Stored(sha256, len(data), source, now())
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path(key), data)
@@ -81,7 +81,7 @@ class PaperStore:
         return stored
 
     def known_sha256(self, key: str) -> str | None:
-        """The hash of the PDF that was stored first, also if the file is gone; None if there never was one."""
+        """Return the hash of the PDF stored first, even if the file is gone; None if there was none."""
         try:
             found: Any = json.loads(self.path(key, ".json").read_text(encoding="utf-8"))["sha256"]
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
@@ -90,10 +90,9 @@ class PaperStore:
 
 
 def paper_key(row: Mapping[str, Any]) -> str:
-    """The name of a row's paper: its arXiv id if the PDF is arXiv's. Instances of one paper share it.
+    """Return the cache key of a row's paper, which instances of one paper share: the arXiv id for arXiv's PDF.
 
-    The name of any other PDF depends on its whole address, so that no dataset can put its own PDF in the place of
-    another paper's.
+    Other keys depend on the whole address, so that no dataset can replace another paper's PDF.
     """
     arxiv, url = str(row["arxiv_id"]), str(row["paper_url"])
     if arxiv and pdf_url(row) == _arxiv_url(arxiv):
@@ -103,10 +102,7 @@ def paper_key(row: Mapping[str, Any]) -> str:
 
 
 def pdf_url(row: Mapping[str, Any]) -> str:
-    """Where a row's PDF is, in a version that does not change.
-
-    Proceedings and OpenReview give an address of the PDF itself. Of arXiv's versions it is the first.
-    """
+    """Return the address of a row's PDF: the one in the row, or arXiv's first version, which never changes."""
     url, arxiv = str(row["paper_url"]), str(row["arxiv_id"])
     return url if url.endswith(".pdf") or "/pdf?" in url or not arxiv else _arxiv_url(arxiv)
 

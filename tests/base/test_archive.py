@@ -72,7 +72,7 @@ def test_links_and_special_files_cannot_be_packed(tmp_path: Path) -> None:
         (folder / "sub").mkdir(parents=True)
         (folder / "plain").write_text("x")
         special(folder / "sub" / "special")
-        with pytest.raises(InputError, match="special: neither a file nor a folder"):
+        with pytest.raises(InputError, match="special: a link or a special file"):
             read_tree(folder)
     folder = tmp_path / "names"
     folder.mkdir()

@@ -356,15 +356,15 @@ TAMPERED: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a_row_with_its_hash": (
         lambda f: rewrite(f, [stamped(changed(load_rows_of(f), instruction="easy")[0]), load_rows_of(f)[1]]),
-        "the rows are not those of the card",
+        "the rows do not match the card",
     ),
     "a_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256="0" * 64)), "row 'toy-a' was changed"),
     "no_hash": (lambda f: rewrite(f, changed(load_rows_of(f), row_sha256=None)), "row 'toy-a' was changed"),
-    "a_row_removed": (lambda f: rewrite(f, load_rows_of(f)[:1]), "the rows are not those of the card"),
-    "a_row_twice": (lambda f: rewrite(f, load_rows_of(f) * 2), "the rows are not those of the card"),
+    "a_row_removed": (lambda f: rewrite(f, load_rows_of(f)[:1]), "the rows do not match the card"),
+    "a_row_twice": (lambda f: rewrite(f, load_rows_of(f) * 2), "the rows do not match the card"),
     "a_renamed_row": (
         lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "toy-c"}), load_rows_of(f)[1]]),
-        "the rows are not those of the card",
+        "the rows do not match the card",
     ),
     "a_name_that_leads_out": (
         lambda f: rewrite(f, [stamped({**load_rows_of(f)[0], "instance_id": "../../../x"}), load_rows_of(f)[1]]),
@@ -470,7 +470,7 @@ def test_diff_names_each_change_and_nothing_else(toy_benchmark: Path, local_sand
     ]
     repacked = stamped({**old, "repo_archive": pack({"a": File(b"a")}), "tests_archive": repack(old["tests_archive"])})
     found = {change.column: change.summary for change in diff_rows([old], [repacked])}
-    assert found["tests_archive"] == "packed differently, the files are the same"
+    assert found["tests_archive"] == "packed differently; the files are the same"
 
 
 def repack(archive: bytes) -> bytes:

@@ -153,7 +153,7 @@ def test_a_new_version_shows_what_changed_and_replaces_main(hub: Hub, lmrbench: 
     task.write_text(task.read_text().replace("Return a new list", "Give back a new list"))
     build(lmrbench, built)
     code, said = push(lmrbench, built)
-    assert (code, "v0.1.0 is published with other content; raise `version`" in said) == (1, True)
+    assert (code, "v0.1.0 is already published with other content; raise `version`" in said) == (1, True)
 
     build(lmrbench, built, version="0.2.0")
     done = lmrbench("dataset", "push", REPO, "--benchmark", built, "--json", "--dry-run")

@@ -228,7 +228,7 @@ def test_a_model_drafts_the_instruction_and_mends_its_form(server: Server, place
     assert "raise NotImplementedError" in first[0]["content"]
     assert "mass_before" not in first[0]["content"], "the reference is not shown"
     assert "3.1 Nucleus Sampling" in first[0]["content"]
-    assert "holds a formula" in second[-1]["content"]
+    assert "contains a formula" in second[-1]["content"]
 
 
 def test_a_model_that_does_not_answer_leaves_the_template(server: Server, place: Path) -> None:
@@ -282,11 +282,11 @@ def test_a_draft_lints_with_todos_alone(place: Path) -> None:
     )
     count, problems = lint_tasks(benchmark=place / "tasks")
     assert count == 1
-    others = [problem for problem in problems if not problem.message.startswith("left to do")]
+    others = [problem for problem in problems if not problem.message.startswith("TODO")]
     assert "category: 'TODO' is not one of: Data Augmentation" in others[0].message
     # What nobody has written yet, and nothing else: the repository is in order.
     left = {"task.yaml", "valid", "plain", "careless", "wrong"}
-    assert {problem.place for problem in others} == left
+    assert {problem.where for problem in others} == left
 
 
 def test_imports_that_the_environment_lacks_are_told_at_once(place: Path) -> None:
@@ -298,4 +298,4 @@ def test_imports_that_the_environment_lacks_are_told_at_once(place: Path) -> Non
     [note] = [note for note in drafted.notes if note.startswith("cannot be imported: yaml (generate.py, line ")]
     assert note.endswith("; the environment torch-cpu has numpy, pandas, scikit-learn, scipy, torch")
     _, problems = lint_tasks(benchmark=place / "tasks")
-    assert any(problem.message.startswith("imports yaml; ") for problem in problems)
+    assert any(problem.message.startswith("imports yaml, ") for problem in problems)

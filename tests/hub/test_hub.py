@@ -119,7 +119,7 @@ def test_what_does_not_fit_together_is_refused(
         f"{REPO}@v9.9.9": "cannot be downloaded (RevisionNotFoundError",
         f"{REPO}@branch": "cannot be downloaded (RevisionNotFoundError",
         "org/nothing": "cannot be downloaded (RepositoryNotFoundError",
-        "org/old-rows@v1.0.0": "the rows are not those of the card",
+        "org/old-rows@v1.0.0": "the rows do not match the card",
         "org/old-version": "rows of version 1.0.0, where the card says 1.0.1",
         "org/no-stamp": "no `lmrbench` entry in its header: not an LMR-Bench dataset",
         "org/no-rows": "cannot be downloaded (RemoteEntryNotFoundError",
@@ -170,4 +170,4 @@ def test_a_cached_download_that_was_changed_is_refused(
         next((tmp_path / "cache").rglob(f"*{name}/snapshots/*/{DATA_FILE}")) for name in ("bench", "other")
     )
     cached.resolve().write_bytes(other.read_bytes())
-    assert "the rows are not those of the card" in client(hub, spec)[spec]
+    assert "the rows do not match the card" in client(hub, spec)[spec]

@@ -210,13 +210,13 @@ def test_faults_are_lived_through(ranges: bool, server: PdfServer, tmp_path: Pat
 
 def test_what_is_no_pdf_and_what_never_comes(server: PdfServer, tmp_path: Path) -> None:
     server.script = ["html"]
-    with pytest.raises(InputError, match="gives a web page, no PDF; `lmrbench papers add"):
+    with pytest.raises(InputError, match="serves a web page instead of a PDF; `lmrbench papers add"):
         fetch_pdf(server.url, tmp_path / "p.part", is_allowed=anywhere)
     server.script = ["404"]
     with pytest.raises(InputError, match="HTTP 404"):
         fetch_pdf(server.url, tmp_path / "p.part", is_allowed=anywhere)
     server.script = ["500"] * TRIES
-    with pytest.raises(InfraError, match=f"HTTP 500, after {TRIES} tries"):
+    with pytest.raises(InfraError, match=f"HTTP 500, after {TRIES} attempts"):
         fetch_pdf(server.url, tmp_path / "p.part", is_allowed=anywhere)
 
 
@@ -249,7 +249,7 @@ def test_another_pdf_than_before_is_refused(tmp_path: Path) -> None:
     store = PaperStore(tmp_path)
     first = store.put("key", b"%PDF-1", "somewhere")
     assert store.facts("key") == first
-    with pytest.raises(InputError, match="is not the PDF that was stored for key before"):
+    with pytest.raises(InputError, match="differs from the PDF stored for key before"):
         store.put("key", b"%PDF-2", "elsewhere")
     store.path("key").write_bytes(b"%PDF-3")
     with pytest.raises(InputError, match="changed since it was stored"):

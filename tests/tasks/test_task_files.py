@@ -83,7 +83,7 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
     "evidence_of_a_missing_file": (put(*FIRST, "evidence", value=["x.py"]), ["evidence", "no file 'x.py'"]),
     "evidence_of_a_missing_symbol": (
         put(*FIRST, "evidence", value=["helpers.py#GONE"]),
-        ["toy-scale: evidence", "helpers.py: no 'GONE' in it"],
+        ["toy-scale: evidence", "helpers.py: has no 'GONE'"],
     ),
     "evidence_of_missing_lines": (put(*FIRST, "evidence", value=["README.md:3-9"]), ["evidence", "no lines 3-9"]),
     "evidence_outside": (put(*FIRST, "evidence", value=["../paper.md"]), ["evidence[0]", "path#symbol"]),
@@ -170,7 +170,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "goal_file_not_utf8": (write("90-toy/repo/scale.py", b"# \xff"), TASK, "UTF-8"),
     "goal_file_does_not_parse": (write("90-toy/repo/scale.py", b"def scale(:"), TASK, "syntax error in line 1"),
     "goal_function_twice": (write("90-toy/repo/scale.py", b"def scale(): 1\ndef scale(): 2\n"), TASK, "2 definitions"),
-    "link_in_repo": (link("90-toy/repo/helpers.py", "scale.py"), "90-toy/repo/helpers.py", "links"),
+    "link_in_repo": (link("90-toy/repo/helpers.py", "scale.py"), "90-toy/repo/helpers.py", "a link"),
     "cases_linked_into_repo": (
         link("90-toy/unit_test/cases.py", "../repo/scale.py"),
         TASK,
