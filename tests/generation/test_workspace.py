@@ -122,7 +122,7 @@ def test_rows_are_collected(toy_row: dict[str, Any], tmp_path: Path, toy_dataset
     done = run("collect", "one", "two", "--model", "me", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"out": "predictions.jsonl", "rows": 2, "replaced": 0, "empty": 1}
-    assert "two: nothing was changed" in done.stderr
+    assert "two: no changes" in done.stderr
     rows = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
     assert [(row["track"], row["setting"], row["sample"]) for row in rows] == [
         ("contract", "agent", 0),

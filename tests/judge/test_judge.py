@@ -258,7 +258,7 @@ def test_a_server_that_dies_is_given_up(judging: Judging, server: Server) -> Non
     [
         ((), {"OPENAI_BASE_URL": ""}, "no OPENAI_API_KEY"),
         (("--base-url", "localhost:8000"), {}, "is not an address"),
-        ((), {"OPENAI_API_KEY": "sk-ünï"}, "OPENAI_API_KEY holds"),
+        ((), {"OPENAI_API_KEY": "sk-ünï"}, "OPENAI_API_KEY contains"),
         (("--max-cost", "1"), {}, "--max-cost: needs prices"),
         (("--prices", "none.yaml"), {}, "no such file"),
         (("--prices", "other.yaml"), {}, "no price for 'judge-1'; it has other"),
