@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from .base.errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
     from .base.progress import Progress
     from .base.version import __version__
-    from .loader import load, unpack
+    from .dataset.load import load
+    from .loader import unpack
 
 #: Where each public name lives.
 _HOMES = {
     **dict.fromkeys(("Run", "evaluate", "generate", "judge", "open_run", "report", "run_agent"), ".api"),
     **dict.fromkeys(("ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"), ".base.errors"),
     "Report": "lmrbench_evaluate.reports.report",
-    **dict.fromkeys(("load", "unpack"), ".loader"),
+    "load": ".dataset.load",
+    "unpack": ".loader",
     "Progress": ".base.progress",
     "__version__": ".base.version",
 }

@@ -24,10 +24,11 @@ from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status, Verdict
 
 from .base.errors import InfraError, LMRBenchError
+from .dataset.load import load_rows
 from .dataset.rows import DatasetRow, choose_rows
 from .generation.paper_texts import paper_text
 from .generation.prompt import build_prompt, prompt_version
-from .loader import dataset_sha256, load_rows
+from .loader import dataset_sha256
 
 
 @task

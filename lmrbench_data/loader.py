@@ -1,11 +1,11 @@
 """Load LMR-Bench rows, verify them, and unpack their masked repositories.
 
-This file is self-contained: it needs `datasets` but not LMR-Bench (except for the spec `embedded`), so you can download
-it from the Hub and use it. In the package it is `lmrbench_data.loader`.
+This file is self-contained: it needs `datasets` but not LMR-Bench, so you can download it from the Hub and use it. In
+the package it is `lmrbench_data.loader`; `lmrbench_data.load` also loads the package's own tasks.
 
     from loader import load, unpack
 
-    rows = load("org/lmr-bench@v1.0.0")     # or a folder, or "embedded"
+    rows = load("org/lmr-bench@v1.0.0")     # or a folder
     unpack(rows[0], "work/dpo")             # the masked repository, ready to edit
     rows[0]["instruction"]                  # the request; the paper track shows it with `paper_text`
     rows[0]["contract"]                     # every convention; only the contract track shows it
@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import pyarrow
     from datasets import Dataset
-
-    from lmrbench_data.dataset.rows import DatasetRow
 
 SPLIT = "test"
 #: Path of the rows, in a folder and on the Hub.
@@ -77,28 +75,26 @@ class HubUnavailableError(LoadError):
 # --- datasets -----------------------------------------------------------------------------------------------------
 
 
-def load(spec: str | Path = "embedded") -> Dataset:
+def load(spec: str | Path) -> Dataset:
     """Load and verify a dataset.
 
     Args:
-        spec: `embedded` (the installed package's own tasks), a folder written by `lmrbench dataset build`, or
-            `org/name[@revision]` on the Hub.
+        spec: a folder written by `lmrbench dataset build`, or `org/name[@revision]` on the Hub.
 
     Returns:
         The split as a `datasets.Dataset`, one row per task instance.
 
     Raises:
         LoadError: the dataset is missing, or its rows do not match its card.
-        InputError: a task of the installed package is malformed (`embedded` only).
     """
     from datasets import Dataset
 
     return Dataset(_read_verified(spec))
 
 
-def load_rows(spec: str | Path = "embedded") -> list[DatasetRow]:
+def load_rows(spec: str | Path) -> list[dict[str, Any]]:
     """Load a dataset as `load` does, as dictionaries and without importing `datasets`."""
-    rows: list[DatasetRow] = _read_verified(spec).to_pylist()
+    rows: list[dict[str, Any]] = _read_verified(spec).to_pylist()
     return rows
 
 
@@ -171,8 +167,6 @@ def _read_verified(spec: str | Path) -> pyarrow.Table:
     The cache of `load_dataset` has served wrong rows: old ones for a rebuilt folder, those of `main` for another
     revision.
     """
-    if str(spec) == "embedded":
-        return _embedded()
     card, data, where = _locate(str(spec))
     stamp = read_card_stamp(card, where)
     try:
@@ -262,15 +256,6 @@ def _thrift_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
     return found, at + 1
 
 
-def _embedded() -> pyarrow.Table:
-    """Build the rows of the installed package's own tasks, in under a second and without a cache."""
-    try:
-        from lmrbench_data.dataset.build import build_table
-    except ImportError as error:
-        raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data") from error
-    return build_table()
-
-
 def _locate(spec: str) -> tuple[Path, Path, str]:
     """Return the card, the Parquet file and the name in messages of a spec."""
     folder = Path(spec)
@@ -281,6 +266,8 @@ def _locate(spec: str) -> tuple[Path, Path, str]:
         return folder / "README.md", folder / DATA_FILE, spec
     if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
         return _download(*spec.partition("@")[::2])
+    if spec == "embedded":
+        raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data, then lmrbench_data.load()")
     raise LoadError(f"dataset {spec!r}: no such folder; give a folder, org/name[@revision] or 'embedded'")
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from bench_sampling import sampling_ratio
 
-from lmrbench_data.loader import load_rows
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.rebuild.workspace import rebuild, workspace_tar
 from lmrbench_evaluate.runner import bootstrap

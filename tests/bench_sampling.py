@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.generation.paper_texts import paper_text
 from lmrbench_data.generation.prompt import SETTINGS, build_prompt
 from lmrbench_data.generation.sampling import sample
 from lmrbench_data.generation.settings import SamplingSettings
-from lmrbench_data.loader import load_rows
 
 SAMPLES, IN_FLIGHT, DELAY_S = 5, 16, 0.05
 ANSWER = "Here it is:\n\n```python\ndef {name}(*args, **kwargs):\n    return args\n```\n"

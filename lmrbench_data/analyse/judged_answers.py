@@ -17,8 +17,8 @@ from lmrbench_evaluate.verdict.levels import Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.text import counted
+from ..dataset.load import load_rows
 from ..dataset.rows import DatasetRow
-from ..loader import load_rows
 from ..original import facts
 
 #: The record of an import of the original: a folder that has it is one.

@@ -14,7 +14,7 @@ from lmrbench_evaluate.sandbox import open_sandbox
 
 from ..base.progress import Progress
 from ..base.settings import accepts
-from ..loader import load_rows
+from ..dataset.load import load_rows
 from .run import Run, log_bad_rows, write_report
 
 

@@ -8,11 +8,11 @@ from lmrbench_evaluate.judge.settings import JudgeSettings
 
 from ..base.progress import Progress
 from ..base.settings import accepts
+from ..dataset.load import load_rows
 from ..generation.agents.agent_runs import AgentSummary
 from ..generation.agents.agent_runs import run_agent as run_agent_on
 from ..generation.sampling import SamplingSummary, sample
 from ..generation.settings import AgentSettings, SamplingSettings
-from ..loader import load_rows
 from .run import Run, open_run, write_report
 
 _log = logging.getLogger(__name__)

@@ -86,8 +86,8 @@ def image(
 
     Example: lmrbench agent image openhands
     """
+    from ..dataset.load import load_rows
     from ..generation.agents.agent_image import build_agent_images
-    from ..loader import load_rows
 
     bases = sorted({row["docker_image"] for row in load_rows(dataset)})
     built = build_agent_images(agent, bases, network=network, tell=say)
@@ -122,8 +122,8 @@ def collect(
 
     Example: lmrbench agent collect work/* --model my-agent --out predictions.jsonl
     """
+    from ..dataset.load import load_rows
     from ..generation.collect import add_rows, collect_rows
-    from ..loader import load_rows
 
     rows = {row["instance_id"]: row for row in load_rows(dataset)}
     found = collect_rows(folders, rows, model=model, setting=setting, sample=sample)

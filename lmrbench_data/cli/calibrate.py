@@ -44,7 +44,7 @@ def labels(
     from lmrbench_evaluate.reports.annotations import read_annotations
     from lmrbench_evaluate.reports.calibration_sources import calibrate_by_labels
 
-    from ..loader import load_rows
+    from ..dataset.load import load_rows
 
     annotations, bad = read_annotations(file)
     for row in bad:

@@ -208,7 +208,7 @@ def diff(
     """
     from ..base.text import counted
     from ..dataset.diff import diff_rows
-    from ..loader import load_rows
+    from ..dataset.load import load_rows
 
     changes = list(diff_rows(load_rows(old), load_rows(new)))
     if as_json:

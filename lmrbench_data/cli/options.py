@@ -145,8 +145,8 @@ def chosen_row(instance: str, dataset: str) -> "DatasetRow":
         InputError: the dataset has no such instance.
         LoadError: there is no such dataset.
     """
+    from ..dataset.load import load_rows
     from ..dataset.rows import choose_rows
-    from ..loader import load_rows
 
     with positional():
         [row] = choose_rows(load_rows(dataset), [instance])

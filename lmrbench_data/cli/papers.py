@@ -132,8 +132,8 @@ def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetR
     Raises:
         InputError: a name is unknown.
     """
+    from ..dataset.load import load_rows
     from ..dataset.rows import check_instances
-    from ..loader import load_rows
     from ..papers.paper_cache import paper_key
 
     rows: list[Any] = load_rows(dataset)

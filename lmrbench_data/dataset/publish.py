@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit_once, ensure_repo, hub_errors, tag_once, tags
-from ..loader import DATA_FILE, LoadError, dataset_sha256, load_rows
+from ..loader import DATA_FILE, LoadError, dataset_sha256
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
 from .check_records import content_sha256, unchecked
 from .diff import Change, diff_rows
+from .load import load_rows
 from .rows import DatasetRow
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from ..base.archive import gzip_bytes, pack
 from ..base.problems import Problem
+from ..dataset.load import load_rows
 from ..dataset.rows import DatasetRow
-from ..loader import File, archive_sha256, load_rows, row_sha256
+from ..loader import File, archive_sha256, row_sha256
 from .catalogue import text_of
 from .clone import Clone, UnreadableFile, clone_warning
 from .goals import Goal, shown_files

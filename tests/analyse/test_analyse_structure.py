@@ -19,8 +19,9 @@ from lmrbench_data.analyse.logit import INTERCEPT, fit_logit
 from lmrbench_data.analyse.repositories import goal_length, measure_tree, original_repositories, task_repositories
 from lmrbench_data.analyse.structure import MEASURES, analyse_structure
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import dataset_sha256, load_rows, unpack
+from lmrbench_data.loader import dataset_sha256, unpack
 from support.original_labels import LABELS, command
 from support.runs import two_levels, write_run
 

@@ -26,8 +26,9 @@ from lmrbench_data.analyse.errors.diagnosis_log import FILE, DiagnosisLog
 from lmrbench_data.analyse.used_names import Kind, used_names
 from lmrbench_data.base.source import find_function
 from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import File, load_rows
+from lmrbench_data.loader import File
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.judge.question_log import Judge, QuestionOutcome
 from lmrbench_evaluate.predictions.prediction import Prediction

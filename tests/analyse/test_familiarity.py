@@ -32,8 +32,8 @@ from lmrbench_data.analyse.familiarity.probe import (
 from lmrbench_data.analyse.familiarity.texts import RENAMED, VARIANT, ProbeTexts, rename_variables
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import load_rows
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.reports.familiarity import CutoffSide, cutoff_side, keep_familiarity, read_familiarity
 from support.command_line import in_process

@@ -311,7 +311,8 @@ def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
         from datasets import load_dataset
         from lmrbench_data.dataset.build import FILES, write_dataset
         from lmrbench_data.tasks.manifest import Benchmark
-        from lmrbench_data.loader import load, load_rows, row_sha256
+        from lmrbench_data.dataset.load import load, load_rows
+        from lmrbench_data.loader import row_sha256
         seen = []
         for year in (2001, 2002):
             [row] = load_rows("lmr-bench")

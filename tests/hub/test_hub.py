@@ -22,7 +22,8 @@ Outcome = dict[str, str]
 
 CLIENT = """
 import json, sys
-from lmrbench_data.loader import LoadError, load_rows
+from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.loader import LoadError
 answers = {}
 for spec in sys.argv[1:]:
     try:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from lmrbench_data.analyse.judged_answers import rows_of_import
 from lmrbench_data.analyse.repositories import measure_tree, task_repositories
 from lmrbench_data.analyse.structure import MEASURES
-from lmrbench_data.loader import load_rows, read_archive
+from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.loader import read_archive
 from lmrbench_data.original import facts
 from lmrbench_data.original.importer import ImportSummary
 from lmrbench_data.original.interfaces import signature

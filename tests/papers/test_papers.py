@@ -260,7 +260,7 @@ def test_another_pdf_than_before_is_refused(tmp_path: Path) -> None:
 
 
 def test_addresses_of_the_benchmark_are_pinned() -> None:
-    from lmrbench_data.loader import load_rows
+    from lmrbench_data.dataset.load import load_rows
 
     urls = {paper_key(row): pdf_url(row) for row in load_rows()}
     assert len(urls) == 23

@@ -14,7 +14,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.loader import dataset_sha256, load_rows, row_sha256
+from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.loader import dataset_sha256, row_sha256
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.answer_diff import diff_answer

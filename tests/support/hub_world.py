@@ -20,7 +20,7 @@ DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
 #: A program that marks the dataset in `lmr-bench` as checked in Docker.
 PASS_FOR_CHECKED = """
 from lmrbench_data.dataset.check_records import record_checked
-from lmrbench_data.loader import load_rows
+from lmrbench_data.dataset.load import load_rows
 
 for row in load_rows("lmr-bench"):
     record_checked(row, "docker")

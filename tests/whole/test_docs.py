@@ -16,8 +16,8 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data import api
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import PredictionRow, ResultRow
-from lmrbench_data.loader import load_rows
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.verdict.verdict import Status

@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 import lmrbench_data as lmr
-from lmrbench_data.loader import load_rows
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

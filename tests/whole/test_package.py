@@ -15,7 +15,8 @@ import pytest
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.extras import EXTRAS, need
-from lmrbench_data.loader import dataset_sha256, load_rows, recordings_sha256
+from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.loader import dataset_sha256, recordings_sha256
 
 ROOT = Path(__file__).resolve().parents[2]
 IDENTITY = """

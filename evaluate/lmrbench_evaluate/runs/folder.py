@@ -11,8 +11,9 @@ from typing import Any, cast
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jsonl import read_log, wrong_key
 from lmrbench_data.base.names import PLAIN, child_path
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow
-from lmrbench_data.loader import dataset_sha256, load_rows
+from lmrbench_data.loader import dataset_sha256
 
 from ..predictions.prediction import PredictionKey
 from ..predictions.prediction_file import PredictionFile

@@ -81,7 +81,7 @@ def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = Fal
     from ...analyse.familiarity.probe import probe as ask
     from ...analyse.familiarity.probe_log import FILE
     from ...base.paths import benchmark_folder, has_variants
-    from ...loader import load_rows
+    from ...dataset.load import load_rows
     from ...tasks.task_folders import load_tasks
 
     model, answers = settings.endpoint.model, settings.folder / FILE
@@ -130,7 +130,7 @@ def canary(
     """
     from ...analyse.familiarity.canary import ask_for_canary, canary_of, search_corpus
     from ...base.errors import InputError
-    from ...loader import load_rows
+    from ...dataset.load import load_rows
 
     model = settings.model
     if not model and corpus is None:

@@ -10,8 +10,9 @@ from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.progress import Progress
+from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import dataset_sha256, load_rows
+from lmrbench_data.loader import dataset_sha256
 
 from ...runs.evaluation import RunSummary, evaluate
 from ...runs.folder import RunFolder

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.hub_client import Committed, additions, check_rights, commit_once, hub_errors
 from lmrbench_data.base.text import one_line
-from lmrbench_data.loader import load_rows
+from lmrbench_data.dataset.load import load_rows
 
 from ...runs.folder import RunFolder
 from ...runs.provenance import benchmark_title

@@ -1,0 +1,45 @@
+"""Load and verify a dataset: the tasks of the installed package, a folder, or the Hub."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from .. import loader
+from .rows import DatasetRow
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+#: The spec of the installed package's own tasks.
+EMBEDDED = "embedded"
+
+
+def load(spec: str | Path = EMBEDDED) -> "Dataset":
+    """Load and verify a dataset.
+
+    Args:
+        spec: `embedded` (the installed package's own tasks), a folder made by `lmrbench dataset build`, or
+            `org/name[@revision]` on the Hub.
+
+    Returns:
+        The split as a `datasets.Dataset`, one row per instance.
+
+    Raises:
+        LoadError: nothing is there, or the rows differ from what the card at that place states.
+        InputError: a task of the installed package is malformed (`embedded` only).
+    """
+    if str(spec) != EMBEDDED:
+        return loader.load(spec)
+    from datasets import Dataset
+
+    from .build import build_table
+
+    return Dataset(build_table())
+
+
+def load_rows(spec: str | Path = EMBEDDED) -> list[DatasetRow]:
+    """Load a dataset as `load` does, as dictionaries, without importing `datasets`."""
+    if str(spec) != EMBEDDED:
+        return cast(list[DatasetRow], loader.load_rows(spec))
+    from .build import build_table
+
+    return cast(list[DatasetRow], build_table().to_pylist())
