@@ -230,7 +230,7 @@ def test_an_answer_whose_outcome_nobody_tells_is_reported_and_not_repeated(world
     silence = Fault("GET .*/discussions", 502, times=99)
     hub.meanwhile = [Meanwhile(r"POST .*/commit/main\?create_pr", lambda: hub.faults.append(silence))]
     done = world.submit("--to", RESULTS)
-    said = "the write may have arrived; re-run the command, which checks before it tries again"
+    said = "the write may have arrived; re-run the command, which checks first"
     assert (done.returncode, said in done.stderr) == (3, True), done.stderr
     assert world.submit("--to", RESULTS).returncode == 3, "as long as nobody tells, nothing is sent"
     hub.faults = []
