@@ -83,9 +83,8 @@ def hub_errors(what: str) -> Iterator[None]:
     except errors.HFValidationError as error:
         raise InputError(f"{what}: {error_line(error)}") from error
     except (http_error, OSError) as error:
-        raise LostAnswerError(
-            f"{what}: the Hub does not answer ({type(error).__name__}: {error_line(error)})"
-        ) from error
+        reason = f"{type(error).__name__}: {error_line(error)}"
+        raise LostAnswerError(f"{what}: the Hub does not answer ({reason})") from error
 
 
 def _explain(what: str, error: Any) -> Exception:
@@ -146,7 +145,7 @@ def write_once(act: Callable[[], T], happened: Callable[[], T | None]) -> T:
     assert lost is not None
     if is_known:
         raise lost
-    raise LostAnswerError(f"{lost}; the write may have arrived; re-run the command, which checks before it tries again")
+    raise LostAnswerError(f"{lost}; the write may have arrived; re-run the command, which checks first")
 
 
 def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
