@@ -233,7 +233,7 @@ def test_faults_that_need_no_run_are_reported(name: str, toy_benchmark: Path) ->
 def test_too_few_variants_are_reported(kind: str, toy_benchmark: Path) -> None:
     name, message = TOO_FEW[kind]
     (toy_benchmark / kind / name).unlink()
-    assert faults(toy_benchmark) == {Path(kind).name: message}
+    assert faults(toy_benchmark) == {Path(kind).name: f"{message}; add some to variants/toy-scale/{Path(kind).name}"}
 
 
 def test_the_first_line_of_a_function_without_docstring_is_secret_too(toy_benchmark: Path) -> None:

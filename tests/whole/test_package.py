@@ -141,7 +141,7 @@ def test_a_wheel_says_that_it_has_no_variants(command: str, wheel: Path, tmp_pat
     done = run(sys.executable, "-c", code, *command.split(), cwd=tmp_path, env=bare_environment(wheel))
     assert done.returncode == 1, done.stderr
     assert [line for line in done.stderr.splitlines() if not line.startswith("warning: the `local`")] == [
-        "error: variants are in a checkout only: git clone https://github.com/lmr-bench/lmr-bench"
+        "error: variants exist only in a checkout: git clone https://github.com/lmr-bench/lmr-bench"
     ]
 
 
