@@ -100,7 +100,7 @@ def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) ->
     alone = lmrbench(tmp_path, "tasks", "list", *option)
     assert alone.returncode == 1
     assert (
-        "error: tasks: only drafts are in it (02-draft); `lmrbench tasks lint --benchmark tasks` says" in alone.stderr
+        "error: tasks: only drafts are in it (02-draft); `lmrbench tasks lint --benchmark tasks` lists" in alone.stderr
     )
 
 
