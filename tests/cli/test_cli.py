@@ -133,7 +133,7 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["dataset", "build", "--benchmark", "absent"], 2, "does not exist", {}),
     (["dataset", "build", "--benchmark", "file"], 2, "is a file", {}),
     (["evaluate", "absent.jsonl"], 1, "'absent.jsonl': no such file", {}),
-    (["evaluate", "empty"], 1, "'empty': is a folder", {}),
+    (["evaluate", "empty"], 1, "'empty': is a directory", {}),
     (["evaluate", "x" * 300], 1, "File name too long", {}),
     (["evaluate", "file/rows.jsonl"], 1, "Not a directory|no such file", {}),
     (
