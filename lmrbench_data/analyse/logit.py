@@ -73,8 +73,8 @@ class Fit:
         rarer, number = min(self.solved, self.answers - self.solved), len(self.terms) - 1
         if number and rarer < EVENTS_A_TERM * number:
             found.append(
-                f"Few answers: {rarer} of the rarer outcome for {counted(number, 'term')}, {rarer / number:.1f} each; "
-                f"with fewer than {EVENTS_A_TERM} the estimates are unstable."
+                f"Few answers: {rarer} of the rarer outcome for {counted(number, 'term')}, "
+                f"{rarer / number:.1f} per term; with fewer than {EVENTS_A_TERM} the estimates are unstable."
             )
         if self.clusters < FEW_CLUSTERS:
             found.append(
@@ -114,7 +114,7 @@ def fit_logit(columns: Mapping[str, Sequence[float]], solved: Sequence[bool], cl
     separated = _separating(design, outcome)
     if separated:
         which = ", ".join(kept[place - 1] for place in separated if place)
-        problem = f"separation: the outcome of some answers follows from {which}, so that no finite estimate exists"
+        problem = f"the outcome of some answers follows from {which} (separation), so no finite estimate exists"
         return Fit(*known, problem=problem, left_out=left_out)
     return _fit(kept, design, outcome, [names.index(name) for name in clusters], known, left_out)
 

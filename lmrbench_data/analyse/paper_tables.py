@@ -1,8 +1,8 @@
-"""The LMR-BENCH paper's Table 2, and how far judge, people and tests agree: for its data, or for any runs.
+"""The LMR-BENCH paper's Table 2, and the agreement of judge, people and tests: for its data, or for any runs.
 
 Table 2: unit-test accuracy and the shares of CC, LC, LI by the judge and by people, by model and setting. Agreement:
 both gave the same category. Conflict: one says CC and the other LI, whichever is which; this definition gives the
-paper's 9.5 %. CC against all else is our own collapse of the three categories. The paper's Table 6 is something else:
+paper's 9.5 %. CC against the rest is our own collapse of the three categories. The paper's Table 6 is something else:
 it has a judge that was asked for a binary verdict, and those verdicts are not published.
 """
 
@@ -57,7 +57,7 @@ class Tables(Analysis):
     categories: Sequence[Pairing]
     """Judge and people, three categories."""
     binary: Sequence[Pairing]
-    """Each two raters after the collapse: passed, or CC, against all else."""
+    """Each two raters after the collapse: passed, or CC, against the rest."""
     confusion: Counter[tuple[str, str]]
     """(people, judge) → answers."""
     title: str = "Accuracy, categories and agreement"
@@ -75,7 +75,7 @@ class Tables(Analysis):
             ),
             ("Table 2: the judge's categories", self._shares(JUDGE, BEST_FIRST)),
             ("Table 2: people's categories", self._shares(PEOPLE, BEST_FIRST)),
-            ("CC against all else", _pairings([p for p in self.binary if p.first == JUDGE], self.cell)),
+            ("CC against the rest", _pairings([p for p in self.binary if p.first == JUDGE], self.cell)),
             ("Agreement of judge and people", self._agreement()),
             ("People against the judge", self._confusion()),
             ("Tests against judge and people", _pairings([p for p in self.binary if p.first != JUDGE], None)),
@@ -176,14 +176,14 @@ def missing_in(answers: Answers) -> list[str]:
     untested = [name for name, rows in answers.groups.items() if all(r.passed[UNIT_TESTS] is None for r in rows)]
     return [
         *(
-            [f"No unit-test result is published of {' and of '.join(untested)}: no accuracy follows."]
+            [f"No unit-test result is published for {' or '.join(untested)}, so their accuracy is unknown."]
             if untested
             else []
         ),
-        "Of Claude 3.7 with OpenHands only unit tests are published, and labels.csv has none: nothing of it follows.",
-        "Each answer was labelled by one person, so how far the experts of Appendix B agree does not follow.",
-        "Tables 3, 5 and 6 and Figure 7 do not follow either: what they are counted from is not published (of Table 6 "
-        "the judge's binary verdicts, which are not the categories collapsed).",
+        "Claude 3.7 with OpenHands is left out: only its unit tests are published, and labels.csv does not list it.",
+        "Each answer was labelled by one person, so the experts' agreement (Appendix B) cannot be computed.",
+        "Tables 3, 5 and 6 and Figure 7 cannot be computed either: their data is not published. Table 6 uses binary "
+        "verdicts of the judge, which are not the collapsed categories.",
     ]
 
 

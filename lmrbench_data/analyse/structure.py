@@ -70,8 +70,8 @@ class Structure(Analysis):
             lines.append(f"No estimate: {fit.problem}.")
         else:
             lines.append(
-                "Odds ratios of measures are for one standard deviation more; those of models are beside "
-                f"{self.reference}. Errors are clustered by paper; p is two-sided, by the normal."
+                "Odds ratios of measures are for an increase of one standard deviation; those of models are relative "
+                f"to {self.reference}. Errors are clustered by paper; p is two-sided, by the normal."
             )
         return [*lines, *fit.warnings, *self.remarks, *self.answers.notes]
 
@@ -151,7 +151,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         raise InputError(f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain")
     remarks = []
     if absent := sum(not row.is_there for row in answers.rows):
-        remarks.append(f"Left out: {counted(absent, 'answer')} that the runs do not have.")
+        remarks.append(f"Left out: {counted(absent, 'answer')} missing from the runs.")
     left = counted(len(rated) - len(used), "answer")
     if empty:
         remarks.append(f"structure.csv has no measures of {', '.join(empty)}: {left} left out.")

@@ -1,6 +1,6 @@
 """Count the actions of an agent's session from the records that it kept: mini-swe-agent's, OpenHands' (old and SDK).
 
-The five kinds are those of the LMR-BENCH paper's Figure 5, by the mapping of its Appendix F: edit; finish; message
+The five kinds are those of the LMR-BENCH paper's Figure 5, mapped as in its Appendix F: edit; finish; message
 (messages and thoughts); read; run (shell and IPython). Browsing and the like, which it excludes, is counted apart.
 OpenHands' actions are mapped by their tools. mini-swe-agent has one tool, the shell: see `base/shell.py`.
 """

@@ -22,7 +22,7 @@ from .run import Run, log_bad_rows, write_report
 def evaluate(
     settings: RunSettings, predictions: Source, *, sandbox: str = "auto", progress: Progress | None = None
 ) -> Run:
-    """Evaluate predictions: rebuild each repository, run its tests in a sandbox, compare outside, write the results.
+    """Evaluate predictions: rebuild repositories, run tests in a sandbox, compare outputs outside it, write results.
 
     Repeat the call to resume. Rows keep the order of the predictions. Instances without a prediction count as not
     passed; choose `instances` to leave them out.

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 @accepts(SamplingSettings, "model", "out")
 def generate(settings: SamplingSettings, *, progress: Progress | None = None) -> SamplingSummary:
-    """Ask a model for answers and write each at once as a row of predictions.
+    """Ask a model for answers and append each to the predictions as soon as it arrives.
 
     The key is OPENAI_API_KEY. Repeat the call to resume. Works inside a notebook's event loop.
 

@@ -116,7 +116,7 @@ def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
 
 
 def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None) -> Report:
-    """Compare runs: reproduced and robust by model, category and instance; a paired test for each two models.
+    """Compare runs: reproduced and robust by model, category and instance; a paired test for each pair of models.
 
     Args:
         judge_model: the judge whose judgements count (default: the last one).

@@ -29,7 +29,7 @@ __all__ = ["ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadEr
 
 
 class InputError(LMRBenchError):
-    """The user's input is wrong: a task, a dataset, a prediction file or an argument."""
+    """Invalid input from the user: a task, a dataset, a prediction file or an argument."""
 
 
 class ArgumentError(InputError):

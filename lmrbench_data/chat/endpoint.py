@@ -28,14 +28,14 @@ class Endpoint(Settings):
 class JobSettings(Settings):
     """Settings of many jobs that cost money."""
 
-    workers: int = setting(4, "Requests sent at a time.", flags=("--workers", "-w"), min=1, max=256)
+    workers: int = setting(4, "Parallel requests.", flags=("--workers", "-w"), min=1, max=256)
     prices: Path | None = setting(
         None, "YAML file that maps each model to input_per_mtok and output_per_mtok, in US dollars."
     )
     max_cost: float | None = setting(
         None,
-        "Cost limit in US dollars for all requests of the file or folder, earlier calls included; needs `prices`. It "
-        "is exceeded by less than the cost of one request: near the limit, requests go one at a time.",
+        "Cost limit in US dollars, including what earlier runs spent on the same output; needs `prices`. It is "
+        "exceeded by less than the cost of one request: near the limit, requests go one at a time.",
         min=0,
     )
     instances: Sequence[str] = setting((), "Instances to include (default: all).", flags=("--instance", "-i"))

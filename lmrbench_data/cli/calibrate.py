@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Compare a judge with human labels or known variants.")
 
 RunsOfJudge = Annotated[
-    list[Path] | None, typer.Option("--run", help="Run of this judge whose report shows the result (repeatable).")
+    list[Path] | None, typer.Option("--run", help="Run folder whose report shows this judge's result (repeatable).")
 ]
 
 

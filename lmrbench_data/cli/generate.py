@@ -80,7 +80,7 @@ def prompt(
     say(f"about {built.tokens:,} tokens, prompt {prompt_version()}{cut}")
 
 
-@options(SamplingSettings, without=("out",), workers=setting(4, "Requests to the model sent at a time."))
+@options(SamplingSettings, without=("out",), workers=setting(4, "Parallel requests to the model."))
 def run(
     settings: SamplingSettings,
     out: Annotated[

@@ -20,7 +20,7 @@ COLUMNS = {
     "goal_function": "Name of the function to write; `Class.method` for a method.",
     "class_name": "Class of the goal function; empty for a plain function.",
     "context_files": "Files that standard prompting shows beside the goal file.",
-    "evidence": "Passages of the repository that settle doubts; judges see them.",
+    "evidence": "Passages of the repository that resolve ambiguities; judges see them.",
     "golden_file": "The reference's whole goal file. Not for models.",
     "tests_archive": "The labelled inputs (`cases.py`), a tar.gz (bytes). Not for models.",
     "expected": "Recorded outputs of the reference (bytes). Not for models.",

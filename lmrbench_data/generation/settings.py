@@ -47,13 +47,13 @@ class AgentSettings(JobSettings):
     model: str = copied(Endpoint, "model")
     out: Path = option(help="Folder for predictions.jsonl and trajectories.", flags=("--out", "-o"))
     agent_files: Path | None = option(
-        None, "Folder with the files of a command (at most 32 MB); the container gets a copy."
+        None, "Folder of files that the agent's command needs (at most 32 MB), copied into the container."
     )
     name: str = copied(SamplingSettings, "name")
     base_url: str | None = copied(Endpoint, "base_url")
     track: str = copied(PromptSettings, "track")
     samples: int = copied(SamplingSettings, "samples")
-    workers: int = copied(JobSettings, "workers", default=2, help="Containers that run at a time.")
+    workers: int = copied(JobSettings, "workers", default=2, help="Parallel containers.")
     max_steps: int | None = option(100, "Replies of the model per answer.", min=1)
     timeout_s: float = copied(Endpoint, "timeout_s", default=1800.0, help="Seconds per answer.", min=1)
     max_tokens: int | None = copied(

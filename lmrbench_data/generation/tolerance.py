@@ -1,4 +1,4 @@
-"""Note what evaluation forgives in an answer, so that rows say how well a model kept to the requested form."""
+"""Note the extra text in an answer that evaluation ignores, so rows show whether a model kept to the form."""
 
 import ast
 

@@ -177,13 +177,13 @@ def test_effects_that_are_there_are_found() -> None:
             {"x": [1, 2, 3, 4]},
             [False, False, True, True],
             "abcd",
-            "separation: the outcome of some answers follows from x, so",
+            "the outcome of some answers follows from x (separation), so",
         ),
         (
             {"m": [1, 1, 0, 0, 0]},
             [True, True, True, False, True],
             "abcde",
-            "separation: the outcome of some answers follows from m, so",
+            "the outcome of some answers follows from m (separation), so",
         ),
         ({"x": [1, 2, 3, 4]}, [True] * 4, "abcd", "all of 4 answers solved"),
         ({"x": [1, 2, 3, 4]}, [False] * 4, "abcd", "none of 4 answers solved"),
@@ -285,7 +285,7 @@ def test_a_model_that_solves_nothing_and_what_is_not_there_say_nothing_of_struct
     after = analyse_structure(run_answers([run]), rows)
     assert after.fit == before.fit
     assert "Left out: weak, with none of its answers solved." in after.notes()
-    assert "Left out: 19 answers that the runs do not have." in after.notes()
+    assert "Left out: 19 answers missing from the runs." in after.notes()
 
 
 @pytest.mark.slow

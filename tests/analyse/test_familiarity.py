@@ -179,8 +179,8 @@ def test_who_knows_the_references_by_heart_is_found_out(probes: list[ProbeTexts]
     assert runs.value == pytest.approx(1, abs=0.35)
     assert (more.interval or (0, 0))[0] > 0
     assert [title for title, _ in probe_tables(knows)] == [
-        "How likely the model finds it, a token",
-        "The reference, less its controls",
+        "Probability per token",
+        "The reference minus its controls",
         "What the model writes after the prefix",
     ]
     assert "Familiarity of m (echo): references are" in probe_line(knows)

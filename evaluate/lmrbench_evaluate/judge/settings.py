@@ -18,7 +18,7 @@ class JudgeSettings(RequestSettings):
 
     run: Path = setting(help="Run folder of `lmrbench evaluate`.", argument=True)
     votes: int = setting(1, "Judgements per answer; the majority decides.", min=1, max=99)
-    dataset: str | None = setting(None, "New place of the dataset, if it has moved since the evaluation.")
+    dataset: str | None = setting(None, "New location of the dataset, if it has moved since the evaluation.")
     no_cache: bool = setting(False, "Ignore cached replies from other runs.")
 
     @functools.cached_property

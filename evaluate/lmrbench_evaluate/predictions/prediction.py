@@ -104,7 +104,7 @@ def read_predictions(
     Rows without `sample` are numbered in order: several answers of one model to one instance are its samples.
 
     Args:
-        source: a path (.jsonl, .json, .parquet, a folder of `save_to_disk`), `org/name[@revision]` on the Hub, `gold`
+        source: a path (.jsonl, .json, .parquet, a `save_to_disk` folder), `org/name[@revision]` on the Hub, `gold`
             or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         columns: column of the source → key, for other column names.

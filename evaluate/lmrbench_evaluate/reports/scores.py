@@ -25,7 +25,7 @@ from .stats import pass_at_k
 
 #: Prefix of the reason why an answer cannot be shown to a judge.
 NOT_JUDGED = "not judged: "
-#: The reported k of pass@k, as far as there are samples; k = samples is added.
+#: The reported k of pass@k, up to the number of samples; k = samples is added.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
 
 

@@ -28,7 +28,7 @@ IDENTICAL = "the reference's own code"
 
 
 def has_failed(result: ResultRow) -> bool:
-    """Return whether an answer failed at the level that leads its track; a failure of the machinery does not count."""
+    """Return whether an answer failed at the level by which its track is ranked; infra errors do not count."""
     found = outcome(result["status"], result["core_status"])
     return found != Status.INFRA_ERROR and not reaches(found, headline(result["track"]))
 

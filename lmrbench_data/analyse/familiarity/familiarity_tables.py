@@ -23,7 +23,7 @@ _MEASURES = ("mean_logprob", "mean_probability", "min_k")
 
 
 def differences(summary: ProbeSummary, measure: str, kind: str) -> Mean:
-    """The reference's measure less the mean of its controls', over instances.
+    """The reference's measure minus the mean of its controls', over instances.
 
     Args:
         measure: `mean_logprob`, `mean_probability` or `min_k`.
@@ -63,16 +63,16 @@ def probe_tables(summary: ProbeSummary) -> list[tuple[str, Table]]:
     if REFERENCE in kinds:
         scored = [[kind, *(_cell(measured(summary, measure, kind)) for measure in _MEASURES)] for kind in kinds]
         header = ["text", "mean log-probability", "mean probability", "min-20 %"]
-        made.append(("How likely the model finds it, a token", (header, scored)))
+        made.append(("Probability per token", (header, scored)))
         beside = [
-            [f"less {kind}", *(_cell(differences(summary, measure, kind)) for measure in _MEASURES)]
+            [f"minus {kind}", *(_cell(differences(summary, measure, kind)) for measure in _MEASURES)]
             for kind in kinds[1:]
         ]
-        made.append(("The reference, less its controls", (["reference", *header[1:]], beside)))
+        made.append(("The reference minus its controls", (["reference", *header[1:]], beside)))
     runs, more = continuation(summary)
     rows = [
         ["longest verbatim run of the reference", _cell(runs)],
-        ["the same, less that of the variants", _cell(more)],
+        ["the same, minus that of the variants", _cell(more)],
         ["probability of its own words", _cell(measured(summary, "mean_probability", CONTINUATION))],
     ]
     if runs.items:
@@ -112,11 +112,11 @@ def probe_line(summary: ProbeSummary) -> str:
     parts = []
     for kind in CONTROLS[:1]:
         if (found := differences(summary, "mean_logprob", kind)).value is not None:
-            parts.append(f"references are {_cell(found)} more likely a token (log) than other right code of ours")
+            parts.append(f"references are {_cell(found)} more likely per token (log) than our other correct code")
     if runs.value is not None:
         parts.append(f"its longest verbatim run of a reference is {_cell(runs)} of it")
     if more.value is not None:
-        parts.append(f"{_cell(more)} more than of other right code")
+        parts.append(f"{_cell(more)} more than of other correct code")
     return f"Familiarity of {summary.model} ({summary.way}): {'; '.join(parts) or 'nothing could be measured'}."
 
 

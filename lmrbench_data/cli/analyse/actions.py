@@ -13,7 +13,7 @@ def actions(
     runs: Runs = None,
     trajectories: Annotated[
         list[Path] | None,
-        typer.Option("--trajectories", help="New place of a folder of `agent run`, if it has moved (repeatable)."),
+        typer.Option("--trajectories", help="New location of an `agent run` folder, if it has moved (repeatable)."),
     ] = None,
     robust: Annotated[
         bool, typer.Option("--robust", help="Count a session as passed only if its answer is robust.")

@@ -60,7 +60,7 @@ def cutoff(
         print_json({"published": dates, "scores": scores})
         return
     print_table(*split_table(splits), title="Before and after the cut-off")
-    put("A paper from the month of the cut-off counts as before it. The parts are small: mind the intervals.")
+    put("A paper from the month of the cut-off counts as published before it. The parts are small: mind the intervals.")
     put("Our code is newer than any cut-off; a model may know the paper and the original's repository.")
 
 
