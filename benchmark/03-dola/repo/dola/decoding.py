@@ -71,6 +71,9 @@ def choose_premature_layer(layer_logits: Mapping[int, Tensor], mature_layer: int
         layer_logits: layer -> logits (batch, vocab) of the next token, at least of the mature layer and all candidates.
         mature_layer: N of the paper.
         candidates: J of the paper, not empty, in any order; the one that stands first wins a tie.
+
+    Returns:
+        One of `candidates`.
     """
     distances = {layer: divergence(layer_logits[mature_layer], layer_logits[layer]).mean() for layer in candidates}
     return max(distances, key=distances.__getitem__)  # the first one of a tie
