@@ -140,7 +140,7 @@ def case_contrast(seed):
 def case_plausibility_filter(seed):
     """Strong and weak cuts of flat and sharp distributions; the logits stay as they are."""
     results = []
-    for strength in (0.01, 0.1, 0.5, 0.95):
+    for strength in (0.01, 0.1, 0.5, 0.95, 1.0):
         for scale in (0.5, 1.5, 4.0):
             logits = normal(seed + int(10 * scale), 5, 30, scale=scale)
             results.append((relative_top_filter(logits, strength), logits))

@@ -92,7 +92,7 @@ def contrast_scores(mature_logits: Tensor, premature_logits: Tensor, relative_to
         (batch, vocab), -inf for implausible tokens.
     """
     if relative_top > 0:
-        return relative_top_filter(mature_logits, relative_top) - torch.log_softmax(premature_logits, -1)
+        return relative_top_filter(mature_logits, relative_top) - torch.log_softmax(premature_logits, 1)
     return mature_logits - premature_logits
 
 

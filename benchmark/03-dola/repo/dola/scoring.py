@@ -60,7 +60,7 @@ def answer_log_probs(
     )
     scores = torch.cat(forced.seen)
     scores = scores.masked_fill(scores.isneginf(), IMPLAUSIBLE_SCORE)
-    return torch.log_softmax(scores, -1).gather(-1, answer[:, None]).squeeze(-1)
+    return torch.log_softmax(scores, 1)[torch.arange(len(answer)), answer]
 
 
 def answer_score(log_probs: Tensor) -> Tensor:
