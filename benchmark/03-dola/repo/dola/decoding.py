@@ -1,6 +1,6 @@
 """Greedy decoding that contrasts a late layer with an early one, fixed beforehand or chosen anew at each step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,7 +64,7 @@ def divergence(mature_logits: Tensor, early_logits: Tensor) -> Tensor:
     return torch.stack([to_mature, to_early]).mean(0)
 
 
-def choose_premature_layer(layer_logits: Mapping[int, Tensor], mature_layer: int, candidates: Sequence[int]) -> int:
+def choose_premature_layer(layer_logits: dict[int, Tensor], mature_layer: int, candidates: Sequence[int]) -> int:
     """The premature layer of one step, the same one for all rows of a batch.
 
     Args:
