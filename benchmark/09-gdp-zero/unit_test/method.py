@@ -79,9 +79,11 @@ def selected(mcts: OpenLoopMCTS) -> tuple[int, float]:
 @goal("OpenLoopMCTS.find_best_action")
 @compare(rtol=1e-9, atol=1e-12)
 def case_greedy_selection(seed):
-    """Without exploration; an action's id is not its position in the list."""
+    """Without exploration; an action's id is not its position in the list. Last, a node that allows nothing."""
     rng = np.random.default_rng([24, seed])
-    return [selected(search_with(rng, size, max(2, size - 3), 0.0)) for size in range(3, 14)]
+    searches = [search_with(rng, size, max(2, size - 3), 0.0) for size in range(3, 14)]
+    searches[-1].valid_moves[NODE] = []
+    return [selected(mcts) for mcts in searches]
 
 
 @goal("OpenLoopMCTS.find_best_action", "upper_bound")
