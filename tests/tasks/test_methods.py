@@ -12,6 +12,7 @@ from lmrbench_data.base.source import SourceError
 from lmrbench_data.tasks.masking import drop_unused_imports, mask_function, remove_definition
 from lmrbench_data.tasks.task import METHOD
 from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate.checks.lint import lint_tasks
 
 FILTERS = '''
 import math
@@ -141,6 +142,15 @@ def test_a_malformed_method_yaml_names_file_key_and_fix(name: str, toy_method: P
     assert str(toy_method / "90-toy" / "method.yaml") in message
     assert [word for word in words if word not in message] == []
     assert "\n" not in message
+
+
+def test_variants_of_a_method_belong_to_its_task(toy_method: Path) -> None:
+    variant = toy_method / "90-toy" / "variants" / "toy-method" / "wrong" / "sum" / "scale.py"
+    variant.parent.mkdir(parents=True)
+    variant.write_text("def scale(values, factor):\n    return values\n")
+    assert not [problem for problem in lint_tasks((), toy_method)[1] if "belongs to no instance" in problem.message]
+    [task] = load_tasks(benchmark=toy_method, config=METHOD)
+    assert task.variants(task.instances[0], "wrong") == [variant.parent]
 
 
 def test_an_instance_id_belongs_to_one_task(toy_method: Path) -> None:
