@@ -425,7 +425,10 @@ def test_loader_alone_needs_nothing_of_the_package(dataset: Path, tmp_path: Path
             print(error)
     """
     printed = python(alone, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(dataset)})
-    assert printed.splitlines() == ["work/repo 2", "dataset 'embedded' needs the package: pip install lmrbench-data"]
+    assert printed.splitlines() == [
+        "work/repo 2",
+        "dataset 'embedded' needs the package: pip install lmrbench-data, then lmrbench_data.load()",
+    ]
     text = (tmp_path / "work" / "repo" / "scale.py").read_text()
     assert "raise NotImplementedError" in text
     assert "value * factor" not in text

@@ -145,8 +145,8 @@ def test_the_task_says_what_git_there_is(toy_row: Any, tmp_path: Path) -> None:
     That the container has neither git nor a repository is seen in test_agents.py.
     """
     page = " ".join((Path(__file__).parents[2] / "docs" / "agents.md").read_text().split())
-    assert "In the container `repo/` is plain files, and there is no git" in page
-    assert "on your disk](#by-hand) it is a git repository with one commit" in page
+    assert "In the container, `repo/` holds plain files and git is not installed" in page
+    assert "on your disk](#by-hand), `repo/` is a git repository with one commit" in page
     folder = write_workspace(toy_row, tmp_path / "w")
     assert "a git repository with one commit" in (folder / "TASK.md").read_text()
     assert git(folder, "rev-list", "--count", "--all") == "1\n"

@@ -285,8 +285,9 @@ def test_the_judge_that_was_chosen_is_the_one_shown(tmp_path: Path, page: Callab
 
 def test_a_dataset_that_is_gone_or_has_changed_is_said(tmp_path: Path, page: Callable[..., str]) -> None:
     page(ANSWERS)
+    path = tmp_path / "run" / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "dataset": str(tmp_path / "elsewhere")}))
     report = make_report([tmp_path / "run"])
-    report.runs[0]["dataset"] = str(tmp_path / "elsewhere")
     text = render_html(report)
     assert "the dataset cannot be loaded" in text
     assert "output[0]: got 1" in text

@@ -21,7 +21,8 @@ from lmrbench_data.loader import dataset_sha256, recordings_sha256
 ROOT = Path(__file__).resolve().parents[2]
 IDENTITY = """
     import json, lmrbench_data.loader as loader, lmrbench_evaluate
-    rows, files = loader.load_rows("embedded"), [loader.__file__, lmrbench_evaluate.__file__]
+    from lmrbench_data.dataset.load import load_rows
+    rows, files = load_rows(), [loader.__file__, lmrbench_evaluate.__file__]
     print(json.dumps([*files, loader.dataset_sha256(rows), loader.recordings_sha256(rows)]))
 """
 #: What a wheel is made of.
