@@ -137,7 +137,7 @@ def vector_penalty(vectors: Tensor) -> Tensor:
     """Share of R that the vectors of one side of an update have: those of P, or those of Q.
 
     Args:
-        vectors: (r, d), one vector in each row, in any floating-point dtype.
+        vectors: (r, d) float32 or float64, one vector in each row.
 
     Returns:
         A scalar of the same dtype, differentiable.
