@@ -1,4 +1,4 @@
-"""Mask a goal function: its body becomes `raise NotImplementedError`; every other byte of the file stays.
+"""Mask goal functions: a body becomes `raise NotImplementedError`; every other byte of the file stays.
 
 Signature, decorators, docstring and a comment on the signature's line stay. Comments in the body are removed, including
 those after its last statement, because they may contain the answer.
@@ -6,6 +6,7 @@ those after its last statement, because they may contain the answer.
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
 
 from ..base.source import (
     FunctionNode,
@@ -19,6 +20,7 @@ from ..base.source import (
     parse,
     split_lines,
 )
+from ..loader import File
 
 #: Rest of the signature's line if the body starts on a later line.
 _REST_OF_LINE = re.compile(r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
@@ -55,30 +57,110 @@ def mask_function(source: str, qualified_name: str) -> str:
     return bom + masked
 
 
+def mask_files(
+    files: Mapping[str, File],
+    goals: Mapping[str, Sequence[str]],
+    removed: Mapping[str, Sequence[str]],
+    *,
+    keep_imports: bool = False,
+) -> dict[str, File]:
+    """Mask functions in several files, and remove the definitions and imports that only they need.
+
+    Args:
+        goals: file → qualified names of the functions to mask.
+        removed: file → names of definitions to remove (`remove_definition`).
+        keep_imports: also keep imports that are no longer used.
+
+    Raises:
+        SourceError: naming the file.
+    """
+    masked = dict(files)
+    for path in dict.fromkeys([*goals, *removed]):
+        before = text = files[path].data.decode("utf-8")
+        try:
+            for name in goals.get(path, ()):
+                text = mask_function(text, name)
+            for name in removed.get(path, ()):
+                text = remove_definition(text, name)
+        except SourceError as error:
+            raise SourceError(f"{path}: {error}") from None
+        text = text if keep_imports else drop_unused_imports(before, text)
+        masked[path] = files[path]._replace(data=text.encode("utf-8"))
+    return masked
+
+
 def remove_definition(source: str, name: str) -> str:
-    """Remove the top-level function, class or constant `name` with the comments above and the blank lines below it.
+    """Remove a function, class or constant (`name` or `Class.name`), its comments and the blank lines below it.
 
     Raises:
         SourceError: it is missing, defined twice, or shares its lines or its statement with another definition; or
             `source` cannot be parsed.
     """
     bom, source = _split_bom(source)
-    body = parse(source).body
-    found = [index for index, node in enumerate(body) if name in _bound_names(node)]
+    tree = parse(source)
+    owner, _, member = name.rpartition(".")
+    holder = _class(tree, owner) if owner else tree
+    body = holder.body
+    found = [index for index, node in enumerate(body) if member in _bound_names(node)]
     if len(found) != 1:
-        raise SourceError(f"{len(found)} top-level definitions of {name!r}; exactly one can be removed")
+        level = f"definitions of {name!r}" if owner else f"top-level definitions of {name!r}"
+        raise SourceError(f"{len(found)} {level}; exactly one can be removed")
     index = found[0]
     lines = split_lines(source)
     start, end = first_line(body[index]) - 1, block_end(lines, body[index])
-    above = body[index - 1].end_lineno or 0 if index else 0
-    below = first_line(body[index + 1]) if index + 1 < len(body) else len(lines) + 1
-    if len(_bound_names(body[index])) > 1 or above > start or below <= end:
+    above = body[index - 1].end_lineno or 0 if index else getattr(holder, "lineno", 0)
+    is_last = index + 1 == len(body)
+    below = len(lines) + 1 if is_last else first_line(body[index + 1])
+    if len(_bound_names(body[index])) > 1 or above > start or below <= end or (owner and len(body) == 1):
         raise SourceError(f"{name!r} shares its statement or line with others; give it a line of its own")
     while start > above and lines[start - 1].lstrip().startswith("#"):
         start -= 1
-    while end < len(lines) and not lines[end].strip():
-        end += 1
+    if owner and is_last:  # the blank lines below separate the class from what follows
+        while start > above and not lines[start - 1].strip():
+            start -= 1
+    else:
+        while end < len(lines) and not lines[end].strip():
+            end += 1
     return bom + "".join(lines[:start] + lines[end:])
+
+
+def drop_unused_imports(before: str, after: str) -> str:
+    """Remove the top-level imports that `before` uses and `after` does not, because they hint at the removed code.
+
+    Raises:
+        SourceError: a source cannot be parsed.
+    """
+    bom, after = _split_bom(after)
+    tree, lines = parse(after), split_lines(after)
+    unused = _used_names(parse(before)) - _used_names(tree)
+    for node in reversed(tree.body):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        kept = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
+        if len(kept) < len(node.names):
+            newline = newline_of(after)
+            node.names = kept
+            lines[node.lineno - 1 : node.end_lineno] = [ast.unparse(node) + newline] if kept else []
+    return bom + "".join(lines)
+
+
+def _used_names(tree: ast.Module) -> set[str]:
+    """Return the names that code reads, including those in strings such as annotations, but not in docstrings."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            names.update(re.findall(r"\w+", node.value))
+    return names
+
+
+def _class(tree: ast.Module, name: str) -> ast.ClassDef:
+    found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    if len(found) != 1:
+        raise SourceError(f"{len(found)} top-level classes {name!r}; exactly one is needed")
+    return found[0]
 
 
 def _bound_names(node: ast.stmt) -> set[str]:

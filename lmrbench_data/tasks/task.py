@@ -1,7 +1,7 @@
 """Tasks: a paper, its reference repository and goal functions; the views of the repository with functions masked."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,10 @@ from ..base.passages import path_of
 from ..base.paths import has_variants
 from ..loader import File
 from .environments import load_environments
-from .masking import mask_function, remove_definition
+from .masking import mask_files
 
+#: Configurations of the dataset: one goal function per row, or all functions of a paper's method.
+FUNCTION, METHOD = CONFIGS = ("function", "method")
 #: Folder of a task that holds the recorded outputs of its references.
 RECORDED = "recorded"
 
@@ -28,28 +30,49 @@ class Tests:
     memory_mb: int
 
 
-@dataclass(frozen=True)
-class Implementation:
-    """One goal function of a task: one row of the dataset."""
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    """Masked functions of a repository, and how an answer is tested: one row of the dataset."""
 
     instance_id: str
     category: str
-    goal_file: str
-    goal_function: str
+    goals: Mapping[str, Sequence[str]]
+    """File → qualified names of the functions to write."""
+    removed: Mapping[str, Sequence[str]]
+    """File → names of the definitions that only the reference needs."""
     context_files: tuple[str, ...]
     instruction: str
     """The request of a paper's author to a colleague; every track shows it."""
-    contract: str
-    """The conventions that paper and repository leave open; the contract track shows them."""
     tests: Tests
     depends_on: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     """Passages of the repository that settle a judge's doubts, as references for `passages.read_passage`."""
-    remove: tuple[str, ...] = ()
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
     """Mutants that behave like the reference (`dataset check --mutants` lists them) → reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Implementation(Instance):
+    """One goal function of a task: a row of the configuration `function`."""
+
+    contract: str
+    """The conventions that paper and repository leave open; the contract track shows them."""
     shown_siblings: Mapping[str, str] = field(default_factory=dict)
     """Instances of the same paper whose goal functions this one calls → reason; all others are masked."""
+
+    @property
+    def goal_file(self) -> str:
+        """The file of the goal function."""
+        return next(iter(self.goals))
+
+    @property
+    def goal_function(self) -> str:
+        """The qualified name of the goal function."""
+        return self.goals[self.goal_file][0]
+
+
+class Method(Instance):
+    """All functions of a paper's contribution: a row of the configuration `method`."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +86,11 @@ class Task:
     license: str
     environment: str
     demo_command: str
-    implementations: tuple[Implementation, ...]
-    """The selected implementations."""
+    instances: tuple[Instance, ...]
+    """The selected instances, all of one configuration."""
     siblings: tuple[Implementation, ...] = field(repr=False)
     """All implementations of the paper."""
+    method: Method | None = field(repr=False)
     paper_text: str = field(repr=False)
     repo: Mapping[str, File] = field(repr=False)
 
@@ -74,6 +98,11 @@ class Task:
     def name(self) -> str:
         """The folder's name, `NN-slug`."""
         return self.folder.name
+
+    @property
+    def implementations(self) -> tuple[Implementation, ...]:
+        """The selected instances that are implementations."""
+        return tuple(item for item in self.instances if isinstance(item, Implementation))
 
     @functools.cached_property
     def image_tag(self) -> str:
@@ -88,52 +117,51 @@ class Task:
             raise InputError(f"{path}: environment: no folder environments/{self.environment}; name one that is there")
         return environment.tag
 
-    def golden_repo(self, implementation: Implementation) -> dict[str, File]:
-        """Return the repository with its goal function; siblings are masked unless `shown_siblings` names them.
+    def golden_repo(self, instance: Instance) -> dict[str, File]:
+        """Return the repository with the goal functions of an instance.
 
-        No instance may show the answer to another.
+        For an implementation, siblings are masked unless `shown_siblings` names them: no instance may show the answer
+        to another. A method is everything that is masked anywhere, so its repository is whole.
         """
         repo = dict(self.repo)
-        for other in self.siblings:
-            if other.instance_id not in {implementation.instance_id, *implementation.shown_siblings}:
-                _mask(repo, other)
+        if isinstance(instance, Implementation):
+            for other in self.siblings:
+                if other.instance_id not in {instance.instance_id, *instance.shown_siblings}:
+                    repo = mask_files(repo, other.goals, other.removed, keep_imports=True)
         return repo
+
+    def golden_files(self, instance: Instance) -> dict[str, str]:
+        """Return the reference's goal files, siblings masked as in `golden_repo`."""
+        repo = self.golden_repo(instance)
+        return {name: repo[name].data.decode("utf-8") for name in instance.goals}
 
     def golden_file(self, implementation: Implementation) -> str:
-        """Return the reference's goal file, siblings masked as in `golden_repo`."""
-        return self.golden_repo(implementation)[implementation.goal_file].data.decode("utf-8")
+        """Return the goal file of an implementation's reference."""
+        return self.golden_files(implementation)[implementation.goal_file]
 
-    def masked_repo(self, implementation: Implementation) -> dict[str, File]:
-        """Return the repository as a model sees it: goal functions masked, helpers in `remove` deleted."""
-        repo = self.golden_repo(implementation)
-        _mask(repo, implementation)
-        return repo
+    def masked_repo(self, instance: Instance) -> dict[str, File]:
+        """Return the repository as a model sees it: goal functions masked, definitions in `removed` deleted."""
+        repo = self.golden_repo(instance)
+        keep_imports = isinstance(instance, Implementation)
+        return mask_files(repo, instance.goals, instance.removed, keep_imports=keep_imports)
 
-    def evidence(self, implementation: Implementation) -> list[str]:
+    def evidence(self, instance: Instance) -> list[str]:
         """Return the references for the judge: `evidence`, and the files in `depends_on` that are not Python."""
-        named = set(map(path_of, implementation.evidence))
-        others = [name for name in implementation.depends_on if not name.endswith(".py") and name not in named]
-        return [*implementation.evidence, *others]
+        named = set(map(path_of, instance.evidence))
+        others = [name for name in instance.depends_on if not name.endswith(".py") and name not in named]
+        return [*instance.evidence, *others]
 
-    def cases(self, implementation: Implementation) -> bytes:
+    def cases(self, instance: Instance) -> bytes:
         """Return the source of the labelled inputs."""
-        return (self.folder / implementation.tests.file).read_bytes()
+        return (self.folder / instance.tests.file).read_bytes()
 
-    def variants(self, implementation: Implementation, kind: str) -> list[Path]:
-        """Return the sorted files of `valid`, `plain`, `careless` or `wrong` variants.
+    def variants(self, instance: Instance, kind: str) -> list[Path]:
+        """Return the sorted `valid`, `plain`, `careless` or `wrong` variants: files, or folders of a method's files.
 
         Raises:
             InputError: the task comes from a wheel, which has no variants.
         """
         if not has_variants(self.folder.parent):
             raise InputError("variants exist only in a checkout: git clone https://github.com/lmr-bench/lmr-bench")
-        return sorted((self.folder / "variants" / implementation.instance_id / kind).glob("*.py"))
-
-
-def _mask(repo: dict[str, File], implementation: Implementation) -> None:
-    """Mask an implementation's goal function in `repo` and remove its helpers."""
-    goal = repo[implementation.goal_file]
-    masked = mask_function(goal.data.decode("utf-8"), implementation.goal_function)
-    for name in implementation.remove:
-        masked = remove_definition(masked, name)
-    repo[implementation.goal_file] = goal._replace(data=masked.encode("utf-8"))
+        folder = self.folder / "variants" / instance.instance_id / kind
+        return sorted(folder.glob("*.py" if isinstance(instance, Implementation) else "*/"))

@@ -10,28 +10,34 @@ from pathlib import Path
 from typing import Any
 
 from ..base.archive import read_tree
-from ..base.errors import InputError
+from ..base.errors import ArgumentError, InputError
 from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
+from ..loader import File
 from .masking import mask_function, remove_definition
-from .task import Implementation, Task, Tests
+from .task import CONFIGS, FUNCTION, METHOD, Implementation, Instance, Method, Task, Tests
 
-#: Name of the schema of task.yaml.
-SCHEMA = "task.schema.json"
+#: Names of the schemas of task.yaml and method.yaml.
+SCHEMA, METHOD_SCHEMA = "task.schema.json", "method.schema.json"
+#: File of a task that describes its instance of the configuration `method`.
+METHOD_FILE = "method.yaml"
 
 
-def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None) -> list[Task]:
+def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config: str = FUNCTION) -> list[Task]:
     """Load tasks in order of their folders.
 
     Args:
-        names: folder names or instance ids; all if empty. An instance id selects one implementation of its task. Errors
-            of other tasks are ignored.
+        names: folder names or instance ids; all if empty. An instance id selects one instance of its task. Errors of
+            other tasks are ignored.
         benchmark: folder of the tasks; the installed one if None.
+        config: configuration of the dataset, one of `CONFIGS`; tasks without an instance of it are left out.
 
     Raises:
-        InputError: a task is malformed, an instance id is a duplicate, or a name is unknown.
+        InputError: a task is malformed, an instance id is a duplicate, or a name or configuration is unknown.
     """
+    if config not in CONFIGS:
+        raise ArgumentError("config", f"{config!r} is unknown; one of: {', '.join(CONFIGS)}")
     benchmark = benchmark or benchmark_folder()
     tasks, broken = read_tasks(benchmark)
     wanted = set(names)
@@ -40,21 +46,23 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None) -> list
             raise error
     owners: dict[str, Task] = {}
     for task in tasks.values():
-        for item in task.implementations:
+        for item in (*task.siblings, *([task.method] if task.method else [])):
             taken = owners.setdefault(item.instance_id, task) is not task
             if taken and (not wanted or wanted & {task.name, item.instance_id}):
                 owner = f"{item.instance_id!r} is taken by {owners[item.instance_id].name}"
                 raise InputError(f"{task.folder / 'task.yaml'}: instance_id: {owner}; choose another")
-    if unknown := wanted - tasks.keys() - owners.keys():
-        raise unknown_names(unknown, benchmark)
-    if not wanted:
-        return list(tasks.values())
-    kept = []
+    chosen = []
     for task in tasks.values():
-        items = tuple(item for item in task.implementations if {task.name, item.instance_id} & wanted)
+        every: tuple[Instance, ...] = task.siblings
+        if config == METHOD:
+            every = (task.method,) if task.method else ()
+        items = tuple(item for item in every if not wanted or {task.name, item.instance_id} & wanted)
         if items:
-            kept.append(dataclasses.replace(task, implementations=items))
-    return kept
+            chosen.append(dataclasses.replace(task, instances=items))
+    known = {name for task in chosen for name in (task.name, *(item.instance_id for item in task.instances))}
+    if unknown := wanted - known:
+        raise unknown_names(unknown, benchmark)
+    return chosen
 
 
 def read_tasks(benchmark: Path) -> tuple[dict[str, Task], dict[str, InputError]]:
@@ -123,8 +131,9 @@ def build_task(folder: Path, data: dict[str, Any]) -> Task:
     implementations = tuple(map(_implementation, data["implementations"]))
     task = Task(
         folder=folder,
-        implementations=implementations,
+        instances=implementations,
         siblings=implementations,
+        method=_method(folder),
         paper_text=_read_paper(folder / "paper.md"),
         repo=read_tree(folder / "repo"),
         **{key: value for key, value in data.items() if key != "implementations"},
@@ -133,21 +142,38 @@ def build_task(folder: Path, data: dict[str, Any]) -> Task:
         if any(item.instance_id == other.instance_id for other in implementations[:index]):
             raise InputError(f"{path}: implementations[{index}].instance_id: duplicate {item.instance_id!r}")
         _check_files(task, item, f"{path}: {item.instance_id}")
-    for item in implementations:
-        files = task.masked_repo(item) if item.evidence else {}
-        for reference in item.evidence:
-            try:
-                read_passage(files, reference)
-            except InputError as error:
-                raise InputError(f"{path}: {item.instance_id}: evidence: {error} (as models see repo/)") from error
+    if task.method:
+        _check_files(task, task.method, f"{folder / METHOD_FILE}: {task.method.instance_id}")
     return task
 
 
 def _implementation(raw: Mapping[str, Any]) -> Implementation:
-    lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "evidence", "remove")}
+    return Implementation(
+        **_facts(raw),
+        goals={raw["goal_file"]: [raw["goal_function"]]},
+        removed={raw["goal_file"]: raw.get("remove", [])},
+        contract=raw["contract"].strip(),
+        shown_siblings=raw.get("shown_siblings", {}),
+    )
+
+
+def _method(folder: Path) -> Method | None:
+    """Read method.yaml; None if the task has none."""
+    path = folder / METHOD_FILE
+    if not path.exists():
+        return None
+    facts = read_yaml(path)
+    check(facts, METHOD_SCHEMA, path)
+    return Method(**_facts(facts), goals=facts["goals"], removed=facts.get("remove", {}))
+
+
+def _facts(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that all instances share."""
+    names = {item.name for item in dataclasses.fields(Instance)} - {"goals", "removed"}
+    lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "evidence")}
     tests = Tests(**{**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])})
-    texts = {key: raw[key].strip() for key in ("instruction", "contract")}
-    return Implementation(**{**raw, **lists, **texts, "tests": tests})
+    own = {key: value for key, value in raw.items() if key in names}
+    return {**own, **lists, "instruction": raw["instruction"].strip(), "tests": tests}
 
 
 def _read_paper(path: Path) -> str:
@@ -162,8 +188,8 @@ def _read_paper(path: Path) -> str:
     return text
 
 
-def _check_files(task: Task, item: Implementation, where: str) -> None:
-    """Check that the files and names of an implementation exist and that its cases are outside `repo/`.
+def _check_files(task: Task, item: Instance, where: str) -> None:
+    """Check that the files, names and passages of an instance exist, and that its cases are outside `repo/`.
 
     Raises:
         InputError: naming file, key and fix.
@@ -171,7 +197,8 @@ def _check_files(task: Task, item: Implementation, where: str) -> None:
     for key, names in {
         "context_files": item.context_files,
         "depends_on": item.depends_on,
-        "goal_file": (item.goal_file,),
+        "goals" if isinstance(item, Method) else "goal_file": item.goals,
+        "remove": item.removed,
     }.items():
         if missing := [name for name in names if name not in task.repo]:
             raise InputError(f"{where}: {key}: no file {missing[0]!r} in repo/")
@@ -180,19 +207,35 @@ def _check_files(task: Task, item: Implementation, where: str) -> None:
         raise InputError(f"{where}: tests.file: no file {item.tests.file!r} in {task.name}/")
     if cases.resolve().is_relative_to((task.folder / "repo").resolve()):
         raise InputError(f"{where}: tests.file: models see repo/; move the cases out of it")
-    others = {other.instance_id for other in task.siblings} - {item.instance_id}
-    if unknown := item.shown_siblings.keys() - others:
-        raise InputError(f"{where}: shown_siblings: {min(unknown)!r} is not another instance of this paper")
+    if isinstance(item, Implementation):
+        others = {other.instance_id for other in task.siblings} - {item.instance_id}
+        if unknown := item.shown_siblings.keys() - others:
+            raise InputError(f"{where}: shown_siblings: {min(unknown)!r} is not another instance of this paper")
+    for path in item.goals:
+        _check_masking(task.repo[path], item, path, where)
+    files = task.masked_repo(item) if item.evidence else {}
+    for reference in item.evidence:
+        try:
+            read_passage(files, reference)
+        except InputError as error:
+            raise InputError(f"{where}: evidence: {error} (as models see repo/)") from error
+
+
+def _check_masking(file: File, item: Instance, path: str, where: str) -> None:
+    key = "goals" if isinstance(item, Method) else "goal_function"
     try:
-        masked = mask_function(task.repo[item.goal_file].data.decode("utf-8"), item.goal_function)
+        masked = file.data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: goal_file: {item.goal_file} is not UTF-8 ({error})") from error
-    except InputError as error:
-        raise InputError(f"{where}: goal_function: {item.goal_file}: {error}") from error
-    for name in item.remove:
-        if name == item.goal_function.partition(".")[0]:
-            raise InputError(f"{where}: remove: {name!r} is or contains the goal function, which stays")
+        raise InputError(f"{where}: goal_file: {path} is not UTF-8 ({error})") from error
+    for name in item.goals[path]:
+        try:
+            masked = mask_function(masked, name)
+        except InputError as error:
+            raise InputError(f"{where}: {key}: {path}: {error}") from error
+    for name in item.removed.get(path, ()):
+        if any(goal == name or goal.startswith(f"{name}.") for goal in item.goals[path]):
+            raise InputError(f"{where}: remove: {name!r} is or contains a goal function, which stays")
         try:
             masked = remove_definition(masked, name)
         except InputError as error:
-            raise InputError(f"{where}: remove: {item.goal_file}: {error}") from error
+            raise InputError(f"{where}: remove: {path}: {error}") from error

@@ -225,7 +225,7 @@ def test_a_pipe_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pyt
     assert "standard input is closed" in said(closed)
     monkeypatch.setattr(standard_input, "MAX_BYTES", 100)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bytes(200))))
-    with pytest.raises(InputError, match="predictions '-': more than 0 GiB"):
+    with pytest.raises(InputError, match="predictions '-': larger than 0 GiB"):
         api.evaluate("-", tmp_path / "run")
 
 

@@ -340,10 +340,10 @@ def test_sources_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
         "absent/absent.jsonl": "no such file",
         "absent": "no such file",
         "nul\0.jsonl": "no such file",
-        str(tmp_path): "is a folder",
+        str(tmp_path): "is a directory",
         "/dev/null": "not a regular file",
-        source("broken.json", b"[1, 2"): "not JSON.*a file of one row a line is named .jsonl",
-        source("lines.json", b"{}\n{}\n"): "a file of one row a line is named .jsonl",
+        source("broken.json", b"[1, 2"): "not JSON.*name a file with one row per line .jsonl",
+        source("lines.json", b"{}\n{}\n"): "name a file with one row per line .jsonl",
         source("deep.json", b"[" * 100_000): "not JSON",
         source("text.json", b'"text"'): "neither a list of rows nor a mapping",
         source("latin.json", b"\xff"): "not UTF-8",
@@ -380,13 +380,13 @@ def test_compressed_files_are_read_and_wrong_names_are_told(tmp_path: Path) -> N
     ):
         assert read(path) == read(source("rows.json", whole)), path
     for path, reason in {
-        source("a.jsonl", gzip.compress(lines)): "is gzip, which its name does not say; name it .jsonl.gz or .json.gz",
+        source("a.jsonl", gzip.compress(lines)): "is gzip, and its name says otherwise; name it .jsonl.gz or .json.gz",
         source("a.parquet", gzip.compress(lines)): "is gzip",
-        source("b.jsonl", parquet): "is Parquet, which its name does not say; name it .parquet",
+        source("b.jsonl", parquet): "is Parquet, and its name says otherwise; name it .parquet",
         source("b.json.gz", parquet): "is Parquet",
         source("c.jsonl", archive.getvalue()): "is a zip archive; unpack it",
         source("c.json", archive.getvalue()): "is a zip archive; unpack it",
-        source("d.jsonl.gz", lines): "is text, which its name does not say; take .gz off its name",
+        source("d.jsonl.gz", lines): "is text, and its name says otherwise; remove .gz from its name",
         source("e.jsonl.gz", gzip.compress(lines)[:-20]): "damaged after line [01]",
         source("f.json.gz", gzip.compress(whole)[:-20]): "damaged",
         source("g.jsonl.gz", gzip.compress(lines)[:30] + bytes(40)): "damaged after line 0",
@@ -418,7 +418,7 @@ def test_a_json_file_that_is_too_large_is_refused_unread(tmp_path: Path) -> None
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(2**40)  # sparse: takes no disk
-    with pytest.raises(InputError, match=r"larger than 256 MiB; give one row a line in a \.jsonl file"):
+    with pytest.raises(InputError, match=r"larger than 256 MiB; write one row per line to a \.jsonl file"):
         read(path)
 
 

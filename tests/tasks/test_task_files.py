@@ -283,5 +283,8 @@ def test_the_real_benchmark_loads_and_masks_only_its_goal_functions() -> None:
             assert {name for name in task.repo if masked[name] != task.repo[name]} == hidden
             text = masked[item.goal_file].data.decode()
             assert mask_function(text, item.goal_function) == text
-            assert not any(re.search(rf"^(def|class) {name}\b|^{name}\b", text, re.MULTILINE) for name in item.remove)
+            assert not any(
+                re.search(rf"^(def|class) {name}\b|^{name}\b", text, re.MULTILINE)
+                for name in item.removed[item.goal_file]
+            )
     assert load_task(tasks[0].folder) == tasks[0]

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from dola.buckets import bucket_scores, layer_buckets
 from dola.decoding import DolaOutput, dola_greedy_decode
 from dola.divergence_plot import divergence_table, format_table
 from dola.filters import LogitsProcessorList, RepetitionPenalty
 from dola.model import EarlyExitLM, GenerationConfig, LMConfig
+from dola.scoring import Question
 from dola.tokenizer import WordTokenizer
-from dola.training import CARELESS, Fact, TrainConfig, all_texts, load_facts, train
+from dola.training import CARELESS, POPULAR, Fact, TrainConfig, all_texts, load_facts, train
 
 DATA = Path(__file__).parent / "data" / "facts.jsonl"
 NEW_TOKENS = 4
@@ -74,11 +76,18 @@ def accuracies(facts: Sequence[Fact], answers: Sequence[str]) -> str:
     return "".join(cells)
 
 
+def multiple_choice(tokenizer: WordTokenizer, fact: Fact) -> Question:
+    """Ask for a fact: its answer is true, all popular answers are false."""
+    true, *false = (torch.tensor(tokenizer.encode(f"{word} .")[1:]) for word in (fact.answer, *POPULAR.values()))
+    return Question(torch.tensor(tokenizer.encode(fact.question)), [true], false)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--relative-top", type=float, default=0.1, help="strength of the plausibility cut")
     parser.add_argument("--repetition-penalty", type=float, default=1.2)
     parser.add_argument("--batch-size", type=int, default=1, help="questions that share one choice of layer")
+    parser.add_argument("--buckets", type=int, default=2, help="number of ranges that the layers are split into")
     parser.add_argument("--steps", type=int, default=TrainConfig.steps, help="training steps of the toy model")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -98,6 +107,14 @@ def main() -> None:
         answers, chosen = contrast_answers(model, tokenizer, facts, arguments, setting)
         counts = ", ".join(f"{layer}: {count}" for layer, count in sorted(chosen.items()))
         print(f"{name:24}{accuracies(facts, answers)}   {counts}".rstrip())
+
+    buckets = [bucket for bucket in layer_buckets(model.config.layers, arguments.buckets) if bucket]
+    questions = [multiple_choice(tokenizer, fact) for fact in facts[::4]]
+    qualities = bucket_scores(model, questions, buckets, model.config.layers, arguments.relative_top)
+    print("\nvalidation scores: " + ", ".join(f"{b} {q:.3f}" for b, q in zip(buckets, qualities.tolist(), strict=True)))
+    best = buckets[int(qualities.argmax())]
+    answers, _ = contrast_answers(model, tokenizer, facts, arguments, {"candidate_premature_layers": best})
+    print(f"{f'best bucket, {best}':24}{accuracies(facts, answers)}")
 
     fact = facts[2]
     text = f"{fact.question} {fact.answer} ."

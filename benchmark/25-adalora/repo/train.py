@@ -22,6 +22,8 @@ from torch import nn
 
 SOURCE_TASK, TARGET_TASK = MajorityTask(seed=1), MajorityTask(seed=2)
 EVALUATION_SEED = 10_000
+#: Steps at the end of a training whose mean loss is reported.
+LAST_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,33 @@ class FitConfig:
 
 def fit(
     model: nn.Module, task: MajorityTask, config: FitConfig, seed: int, allocator: RankAllocator | None = None
-) -> None:
-    """Train all parameters that require gradients, under the allocator's budget if there is one."""
+) -> list[float]:
+    """Train all parameters that require gradients, under the allocator's budget if there is one.
+
+    The model is put into training mode first. Each step draws one batch by `task.sample`, with a generator that is
+    seeded once with `seed`; the task's loss is the cross-entropy of the model's logits, its mean over the batch. The
+    optimiser is Adam at a constant learning rate, with torch's defaults for all else. The allocator sees each step
+    once: `update_scores`, and `allocate` with the number of the step, counted from 1.
+
+    Args:
+        model: takes tokens and returns logits.
+        task: what to train on.
+        config: steps, learning rate, batch size, and the weight of the penalty, which may be 0.
+        seed: of the batches.
+        allocator: of the adapters in `model`.
+
+    Returns:
+        The task's loss on the batch of each step, before the parameters change, without the penalty.
+    """
     generator = torch.Generator().manual_seed(seed)
     trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(trainable, lr=config.learning_rate)
     model.train()
+    losses = []
     for step in range(1, config.steps + 1):
         tokens, labels = task.sample(config.batch_size, generator)
         loss = F.cross_entropy(model(tokens), labels)
+        losses.append(loss.item())
         if config.orthogonality:
             loss = loss + config.orthogonality * orthogonality_penalty(model)
         optimizer.zero_grad()
@@ -54,6 +74,7 @@ def fit(
         optimizer.step()
         if allocator:
             allocator.allocate(step)
+    return losses
 
 
 @torch.no_grad()
@@ -90,7 +111,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200, help="steps of each training")
     parser.add_argument("--mean-rank", type=int, default=1, help="final budget, divided by the number of matrices")
     parser.add_argument("--initial-rank", type=int, default=4, help="rank of each adapter before pruning")
-    parser.add_argument("--lora-alpha", type=float, default=8.0, help="for the initial rank; scaled for other ranks")
+    parser.add_argument("--lora-alpha", type=float, default=8.0, help="alpha of the paper")
     parser.add_argument("--lora-dropout", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -113,21 +134,24 @@ def main() -> None:
         interval=10,
     )
     adaptation = FitConfig(args.steps, learning_rate=5e-3, orthogonality=0.01)
-    print(f"{'adapted':<28} {'trainable':>9} {'triplets':>9} {'accuracy':>9} {'seconds':>8}")
+    print(f"{'adapted':<28} {'trainable':>9} {'triplets':>9} {'loss':>9} {'accuracy':>9} {'seconds':>8}")
     for name, rank in (("classifier", 0), ("equal ranks", args.mean_rank), ("AdaLoRA", args.initial_rank)):
         model = copy.deepcopy(encoder)
         if rank:
+            add_adapters(model, BLOCK_LINEARS, rank, args.lora_alpha, args.lora_dropout)
             # The same scaling for each rank, so that the comparison is one of ranks alone.
-            alpha = args.lora_alpha * rank / args.initial_rank
-            add_adapters(model, BLOCK_LINEARS, rank, alpha, args.lora_dropout)
+            for layer in model.modules():
+                if isinstance(layer, SVDLinear):
+                    layer.ranknum.data.fill_(args.initial_rank)
         train_only(model, prefixes=["classifier"])
         allocator = RankAllocator(model, schedule) if name == "AdaLoRA" else None
         started = time.perf_counter()
-        fit(model, TARGET_TASK, adaptation, args.seed + 2, allocator)
+        losses = fit(model, TARGET_TASK, adaptation, args.seed + 2, allocator)
         seconds = time.perf_counter() - started
         triplets = sum(allocator.ranks().values()) if allocator else matrices * rank
+        last = sum(losses[-LAST_STEPS:]) / len(losses[-LAST_STEPS:])
         score = accuracy(model, TARGET_TASK)
-        print(f"{name:<28} {count_trainable(model):9d} {triplets:9d} {score:9.3f} {seconds:8.1f}")
+        print(f"{name:<28} {count_trainable(model):9d} {triplets:9d} {last:9.4f} {score:9.3f} {seconds:8.1f}")
 
     print("\nRanks that AdaLoRA has chosen")
     print_ranks(allocator.ranks(), config.layers)

@@ -86,7 +86,7 @@ def check_tasks(
             bad.add(instance)
             yield Finding(**vars(problem))
         try:
-            [row] = build_rows([dataclasses.replace(task, implementations=(implementation,))])
+            [row] = build_rows([dataclasses.replace(task, instances=(implementation,))])
             notes = [note_on_seeds(row), note_on_trivial_answers(row)]
         except (InputError, StreamError) as error:
             bad.add(instance)

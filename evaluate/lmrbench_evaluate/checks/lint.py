@@ -163,7 +163,7 @@ def _paper_problems(task: Task) -> Iterator[Problem]:
 def _orphan_problems(task: Task) -> Iterator[Problem]:
     """Yield variants and recordings of instances that do not exist."""
     problem = functools.partial(Problem, task.name)
-    known = {item.instance_id for item in task.siblings}
+    known = {item.instance_id for item in (*task.siblings, *([task.method] if task.method else []))}
     for path in sorted((task.folder / "variants").glob("[!._]*")):
         if path.name not in known:
             names = ", ".join(sorted(known))

@@ -130,7 +130,7 @@ def mutant_trials(task: Task, implementation: Implementation) -> Iterator[Trial]
     """Yield a trial for every mutant of an instance's reference."""
     instance = implementation.instance_id
     golden = task.golden_file(implementation)
-    for mutant in make_mutants(golden, implementation.goal_function, implementation.remove):
+    for mutant in make_mutants(golden, implementation.goal_function, implementation.removed[implementation.goal_file]):
         equivalent = mutant.name in implementation.equivalent_mutants
         name = f"{'equivalent' if equivalent else 'mutant'}/{mutant.name}"
         must = Must.PASS if equivalent else Must.BE_NOTICED

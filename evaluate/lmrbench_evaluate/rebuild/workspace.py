@@ -71,8 +71,7 @@ def workspace_tar(
     runs: Sequence[tuple[str, int]] | None,
     seeds: Sequence[int] = (),
     limit_s: float,
-    answers: Sequence[bytes] = (),
-    goal_file: str = "",
+    answers: Sequence[Mapping[str, File]] = (),
     threads: int = 1,
 ) -> bytes:
     """Return the tar that the sandbox receives on stdin.
@@ -82,17 +81,16 @@ def workspace_tar(
         cases: source code of the cases.
         runs: (case, seed) in running order; None lists all cases and runs each with each of `seeds`.
         limit_s: CPU seconds of the run. The runner has somewhat higher limits of its own, in case the harness is gone.
-        answers: goal files to try one after the other in place of `goal_file`, each within an equal share of the time
-            (`evaluator.evaluate_batch`).
+        answers: files to try one set after the other in place of the repository's, each within an equal share of the
+            time (`evaluator.evaluate_batch`); every set has the same paths.
         threads: threads of numerical libraries; more than one only to see whether a task depends on their number.
     """
     # The harness is always first, however rarely a busy machine lets it check.
     ends = {"limit_s": int(limit_s) + 10, "wall_s": int(10 * wall_limit(limit_s))}
     plan: dict[str, Any] = {"runs": runs, "seeds": list(seeds), **ends, "threads": threads}
-    # The extension matters: the runner imports the libraries of `.py` files before it starts a case.
-    extra = {f"answers/{number}.py": File(content) for number, content in enumerate(answers)}
+    extra = {f"answers/{i}/{name}": file for i, files in enumerate(answers) for name, file in files.items()}
     if answers:
-        plan |= {"goal_file": goal_file, "answers": [(str(i), limit_s / len(answers)) for i in range(len(answers))]}
+        plan["answers"] = [(str(i), limit_s / len(answers)) for i in range(len(answers))]
     harness = {f"harness/{name}": File(content) for name, content in runner_files().items()}
     files = {f"repo/{name}": file for name, file in repo.items()}
     return tar_bytes(

@@ -1,8 +1,8 @@
 """Unpack the workspace from stdin into a folder and start the runner; sent as the `-c` argument of `python -I`.
 
 Arguments: length of the tar in bytes, work folder, and (the `local` sandbox only) rlimits as JSON. The harness makes
-the tar (`rebuild/workspace.py`): plain files only, paths checked. The length is given because not every engine passes
-an end of input on.
+the tar (`rebuild/workspace.py`): plain files only, with checked paths. The length is given because some engines do not
+pass on the end of the input.
 """
 
 import io

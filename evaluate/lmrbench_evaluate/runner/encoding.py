@@ -24,7 +24,7 @@ class UnsupportedOutput(TypeError):
 
 
 def encode(value: Any) -> bytes:
-    """Bytes of a nested value.
+    """Return a nested value as bytes.
 
     Raises:
         UnsupportedOutput: an object of another type, or nesting deeper than MAX_DEPTH.
@@ -40,7 +40,7 @@ def _node(value: Any, arrays: list[bytes], depth: int) -> Any:
         raise UnsupportedOutput(f"output nested deeper than {MAX_DEPTH}")
     if value is None or value is True or value is False:
         return value
-    # Base-class methods throughout: a subclass with methods of its own is stored as the plain value that it holds.
+    # Base-class methods throughout, so that a subclass with overridden methods is stored as its plain value.
     if isinstance(value, str):
         return str.__str__(value)
     numpy, torch, pandas = (sys.modules.get(name) for name in ("numpy", "torch", "pandas"))

@@ -1,6 +1,6 @@
-"""What `unit_test/cases.py` may import inside the sandbox: levels and comparisons of cases, and how errors are told.
+"""Decorators for the cases in `unit_test/`: level, comparison, and the functions of a method that a case tests.
 
-This module is sent into the sandbox beside the runner; it needs nothing but the standard library.
+This module goes into the sandbox beside the runner and needs only the standard library.
 """
 
 from collections.abc import Callable
@@ -8,16 +8,14 @@ from typing import Any, TypeVar
 
 Case = TypeVar("Case", bound=Callable[..., Any])
 
-#: The attribute under which a case carries its comparison; read once, when the reference's outputs are recorded.
-COMPARISON_ATTRIBUTE = "lmrbench_comparison"
-#: The attribute under which a case says that it is a core case; read at the same time.
-CORE_ATTRIBUTE = "lmrbench_core"
+#: Attributes of a case with its comparison, its level and its place in a method; read when outputs are recorded.
+COMPARISON_ATTRIBUTE, CORE_ATTRIBUTE, METHOD_ATTRIBUTE = "lmrbench_comparison", "lmrbench_core", "lmrbench_method"
 
 
 def core(case: Case) -> Case:
-    """Declare that a case follows from the paper and the repository alone; all others test the contract.
+    """Declare that a case follows from the paper and the repository alone; the other cases test the contract.
 
-    An answer that passes every core case has reproduced the method. Where no case is marked, all of them are core.
+    An answer that passes every core case has reproduced the method. If no case is marked, all cases are core.
     """
     setattr(case, CORE_ATTRIBUTE, True)
     return case
@@ -32,16 +30,16 @@ def compare(
     sign_invariant: bool = False,
     checker: str | None = None,
 ) -> Callable[[Case], Case]:
-    """Declare how the outputs of one case are compared with the recorded ones (see `verdict/compare.py`).
-
-    Args:
-        rtol, atol: elementwise tolerances of `numpy.isclose`; the defaults are 1e-4 and 1e-6.
-        exact: floats must be equal bit for bit (NaN equals NaN).
-        unordered: the items of the outermost list or tuple may come in any order.
-        sign_invariant: each float array may differ by one global sign.
-        checker: name of a checker registered in `verdict/compare.py`, in place of the elementwise comparison.
+    """Declare the comparison of a case's outputs with the recorded ones (see `verdict/compare.py`).
 
     The comparison is recorded with the expected outputs and never read from a candidate's run.
+
+    Args:
+        rtol, atol: elementwise tolerances of `numpy.isclose` (default: 1e-4 and 1e-6).
+        exact: floats must be equal bit for bit (NaN equals NaN).
+        unordered: the items of the outermost list or tuple may be in any order.
+        sign_invariant: each float array may differ by one global sign.
+        checker: name of a checker registered in `verdict/compare.py`, in place of the elementwise comparison.
     """
     declared = {
         "rtol": rtol,
@@ -53,12 +51,28 @@ def compare(
     }
 
     def mark(case: Case) -> Case:
-        # Identity, not equality: a tolerance of 0 is a declaration too.
+        # Identity, not equality, because a tolerance of 0 is a declaration too.
         given = {key: value for key, value in declared.items() if value is not None and value is not False}
         setattr(case, COMPARISON_ATTRIBUTE, given)
         return case
 
     return mark
+
+
+def goal(*functions: str) -> Callable[[Case], Case]:
+    """Declare the masked functions of a method that a case tests, by qualified name."""
+
+    def mark(case: Case) -> Case:
+        setattr(case, METHOD_ATTRIBUTE, {"goals": list(functions)})
+        return case
+
+    return mark
+
+
+def experiment(case: Case) -> Case:
+    """Declare that a case is an experiment: a short training, decoding or search with all functions of a method."""
+    setattr(case, METHOD_ATTRIBUTE, {"goals": []})
+    return case
 
 
 def outcome(
@@ -69,8 +83,8 @@ def outcome(
 ) -> tuple[str, Any]:
     """Call `function` and return `("returned", value)`, or `("raised", name)` for one of the expected `errors`.
 
-    The name is that of the expected class, so that a subclass (KeyError for LookupError) counts as what was asked for.
-    Exceptions of other classes propagate: they are the candidate's error.
+    The name is that of the expected class, so that a subclass (KeyError for LookupError) counts as the class.
+    Exceptions of other classes propagate as errors of the candidate.
     """
     expected = errors if isinstance(errors, tuple) else (errors,)
     try:

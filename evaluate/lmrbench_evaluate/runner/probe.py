@@ -1,4 +1,4 @@
-"""Spin for some seconds and print the share of a processor that this got."""
+"""Spin for some seconds and print the share of a processor that this process got."""
 
 import sys
 import time

@@ -1,24 +1,24 @@
 """Run the cases inside the sandbox and stream what they return to stdout.
 
-Nobody believes this program: it shares a machine with tested code. It reports outputs, exceptions and deaths of child
-processes; every verdict is reached outside, where the expected outputs are.
+This program is not trusted, because it shares a machine with tested code. It reports outputs, exceptions and deaths of
+child processes. Verdicts are reached outside, where the expected outputs are.
 
-Tested code can forge its own output: a child has to know its case, its seed and the pipe for its result, and code in it
-finds all three, in the stack or in /proc. So a wrong function that has learned the published outputs by heart passes
-on published seeds, however this program is written. It cannot know the outputs for fresh seeds: those are the defence.
-What a child does not need it does not get: the plan is gone from the disk before any tested code runs, and from the
-child's memory before the case is loaded, so that no child learns which other cases and seeds there are.
+Tested code can forge its own output: a child must know its case, its seed and the pipe for its result, and code in it
+finds all three in the stack or in /proc. A wrong function that has memorised the published outputs therefore passes on
+published seeds, whatever this program does. It cannot know the outputs for fresh seeds; those are the defence. A child
+gets only what it needs: the plan is deleted from the disk before any tested code runs, and from the child's memory
+before the case is loaded, so that no child learns the other cases and seeds.
 
 Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py, and plan.json until it is read),
-`tests/cases.py`, `repo/`. Each case and seed runs in a forked child, so that one cannot disturb the next. The parent
-imports the big libraries once, before forking, and never any code of the repository. To check a task, a plan may hold
-several `answers`: goal files (in `answers/`) that are tried one after the other, with `answer/case` in their frames;
-users' predictions never share a sandbox.
+`tests/cases.py`, `repo/`. Each case and seed runs in a forked child, so that none disturbs the next. The parent imports
+the large libraries once, before forking, and never any code of the repository. To check a task, a plan may have several
+`answers`: folders with goal files (in `answers/`) that are tried one after the other, with `answer/case` in their
+frames. Users' predictions never share a sandbox.
 
-On stdout: first the line `ready` with the CPU seconds so far (from then on, what happens may be the tested code's
-doing), then frames: one line of JSON {"case", "seed", "kind", "size"} and `size` bytes; last the line `used` with the
-CPU seconds since. Kinds: `output` (encoding.py), `raised` and `died` (JSON), `listing` (JSON: the cases and how each is
-compared). What cases print goes to stderr, cut to its first and last 8 KiB.
+Stdout has the line `ready` with the CPU seconds so far (from then on, tested code may be the cause of any event), then
+frames, each one line of JSON {"case", "seed", "kind", "size"} and `size` bytes, and last the line `used` with the CPU
+seconds since. Kinds: `output` (encoding.py), `raised` and `died` (JSON), `listing` (JSON: the cases with their levels
+and comparisons). The output of print goes to stderr, cut to its first and last 8 KiB.
 """
 
 import contextlib
@@ -42,12 +42,12 @@ Data = bytes | bytearray
 
 
 class Limit(NamedTuple):
-    """When a case has to end."""
+    """The end of a case."""
 
     cpu: float
     """In `spent`."""
     wall: float
-    """In `time.monotonic`: for what sleeps, should the harness be gone, which has the rule (`sandbox/meter.py`)."""
+    """In `time.monotonic`: stops a sleeping case if the harness, which has the rule (`sandbox/meter.py`), is gone."""
 
 
 Function = Callable[[str, int], tuple[str, Data]]
@@ -56,8 +56,8 @@ WORK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 REPO = os.path.join(WORK, "repo")
 CASES = os.path.join(WORK, "tests", "cases.py")
 PRELOADED = ("numpy", "torch", "pandas", "scipy", "sklearn")
-#: No import is begun after so many CPU seconds; children do the rest in their own time. Not by the clock: on a busy
-#: machine every child would import torch anew, and a run of seconds would take minutes of CPU time.
+#: No import starts after this many CPU seconds; children import the rest in their own time. Not by the clock: on a busy
+#: machine every child would import torch again, and a run of seconds would take minutes of CPU time.
 PRELOAD_S = 20
 LOG_BYTES = 8192
 RESULT_BYTES = 16 * 1024 * 1024
@@ -71,7 +71,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     threads = plan.get("threads", 1)
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads)))
-    # A sandbox may have fewer cores than threads, also than those that tested code asks for: none of them shall spin.
+    # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.path.join(WORK, "harness"))
@@ -81,8 +81,8 @@ def main() -> None:
     preload(threads)
     begun = spent()
     limit = Limit(begun + plan["limit_s"], time.monotonic() + plan["wall_s"])
-    # Should the harness die, nobody stops this process from outside: it stops itself. Tested code can send signals,
-    # too: an alarm before its time does nothing, and process 1 of a container ignores what it has no handler for.
+    # If the harness dies, this process must stop itself. Tested code can send signals, too: an early alarm does
+    # nothing, and process 1 of a container ignores signals without a handler.
     signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= limit.wall and os._exit(124))
     signal.alarm(plan["wall_s"] + 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -95,27 +95,27 @@ def main() -> None:
         plan["runs"] = [[case["name"], seed] for case in names for seed in plan["seeds"]]
     for answer, limit_s in plan.get("answers", [(None, plan["limit_s"])]):
         if answer is not None:
-            shutil.copyfile(os.path.join(WORK, "answers", f"{answer}.py"), os.path.join(REPO, plan["goal_file"]))
+            shutil.copytree(os.path.join(WORK, "answers", answer), REPO, dirs_exist_ok=True)
         until = limit._replace(cpu=min(limit.cpu, spent() + limit_s))
         for case, seed in plan["runs"]:
             kind, payload = in_child(stream, until, case, seed, run_case, plan)
             send(stream, case if answer is None else f"{answer}/{case}", seed, kind, payload)
-            del payload  # the next child would inherit it
+            del payload  # or the next child inherits it
             if answer is not None and kind != "output":
-                break  # it has failed; the time is better spent on the next
+                break  # the answer has failed
     stream.write(b"used %.3f\n" % (spent() - begun))
     stream.flush()
 
 
 def spent() -> float:
-    """CPU seconds of this process and of all children that have ended."""
-    # Not `os.times`: it counts in hundredths of a second, and a case may take less.
+    """Return the CPU seconds of this process and of all children that have ended."""
+    # Not `os.times`, which counts in hundredths of a second; a case may take less.
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(item.ru_utime + item.ru_stime for item in used)
 
 
 def take_plan() -> dict[str, Any]:
-    """What to run. No tested code has started yet, and none will find the file."""
+    """Read and delete the plan; no tested code has started yet."""
     path = os.path.join(WORK, "harness", "plan.json")
     with open(path, encoding="utf-8") as file:
         plan: dict[str, Any] = json.load(file)
@@ -124,7 +124,7 @@ def take_plan() -> dict[str, Any]:
 
 
 def forget(plan: dict[str, Any]) -> None:
-    """Empty the plan of a child in place: the frames that hold it are still there, below the tested code's."""
+    """Empty the plan of a child in place, because stack frames below the tested code's still refer to it."""
     for value in plan.values():
         if isinstance(value, list):
             value.clear()
@@ -132,17 +132,17 @@ def forget(plan: dict[str, Any]) -> None:
 
 
 def set_dumpable(value: int) -> None:
-    """With 0, no other process of this user can trace this one or open its memory and files under /proc (Linux)."""
+    """Set to 0 to keep other processes of this user from tracing this one or opening its /proc files (Linux)."""
     try:
         import ctypes
 
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
     except (ImportError, OSError, AttributeError):
-        pass  # another system: there the sandbox is `local`, which is no wall
+        pass  # not Linux: the sandbox is `local`, which is not a security boundary
 
 
 def preload(threads: int) -> None:
-    """Import the large libraries that repository or cases mention, once for all children."""
+    """Import the large libraries that the repository or the cases import, once for all children."""
     text = ""
     for folder, _, names in os.walk(WORK):
         for name in names:
@@ -151,7 +151,7 @@ def preload(threads: int) -> None:
                     text += file.read()
     libraries = "|".join(PRELOADED)
     # Submodules too: `from scipy import stats` costs every child most of a second otherwise.
-    # Not `__main__` and other private ones: the text is a candidate's, and here nothing may happen but imports.
+    # Not `__main__` and other private modules: the text is a candidate's, and only imports may happen here.
     pattern = rf"^[ \t]*(?:import|from)[ \t]+((?:{libraries})(?:\.[a-z]\w*)*)\b(?:[ \t]+import[ \t]+([a-zA-Z]\w*))?"
     stop = spent() + PRELOAD_S
     for module, name in sorted(set(re.findall(pattern, text, re.MULTILINE))):
@@ -161,7 +161,7 @@ def preload(threads: int) -> None:
             try:
                 importlib.import_module(wanted)
             except (Exception, SystemExit):
-                break  # no module: a function, say; or the child will say so where it matters
+                break  # not a module but a function, say; the child reports real errors
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
 
@@ -183,7 +183,7 @@ def in_child(
     log_read, log_write = os.pipe()
     try:
         pid = os.fork()
-    except OSError as error:  # earlier cases left so many processes behind that none is free
+    except OSError as error:  # earlier cases left too many processes behind
         for fd in (result_read, result_write, log_read, log_write):
             os.close(fd)
         return "died", json.dumps({"reason": f"no process could be started: {error.strerror}"}).encode("ascii")
@@ -211,7 +211,7 @@ def in_child(
 
 
 def child(cpu_s: int, wall: float, case: str, seed: int, function: Function, result_fd: int, log_fd: int) -> NoReturn:
-    """The child's whole life: never returns."""
+    """Run the function, send its result and exit."""
     try:
         os.setsid()
         set_dumpable(1)
@@ -221,7 +221,7 @@ def child(cpu_s: int, wall: float, case: str, seed: int, function: Function, res
         os.dup2(log_fd, 2)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(max(1, int(wall - time.monotonic()) + 1))  # should the parent be gone by then
+        signal.alarm(max(1, int(wall - time.monotonic()) + 1))  # in case the parent is gone
         limit_cpu(cpu_s)
         os.chdir(REPO)
         sys.path.insert(0, REPO)
@@ -240,14 +240,14 @@ def child(cpu_s: int, wall: float, case: str, seed: int, function: Function, res
 
 
 def limit_cpu(seconds: int) -> None:
-    """Let the kernel end this process after so many CPU seconds; a second later even if it ignores the signal."""
+    """Let the kernel end this process after this many CPU seconds, and a second later even if it ignores the signal."""
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     most = seconds + 1 if hard == resource.RLIM_INFINITY else min(seconds + 1, hard)
     resource.setrlimit(resource.RLIMIT_CPU, (min(seconds, most), most))
 
 
 def prefer_for_oom() -> None:
-    """When memory runs out, let the kernel end this process before the parent, which has to tell what happened."""
+    """When memory runs out, let the kernel end this process before the parent, which reports the event."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
@@ -274,12 +274,13 @@ def listing(_case: str, _seed: int) -> tuple[str, Data]:
         {
             "name": name.removeprefix("case_"),
             "core": getattr(function, lmrbench_cases.CORE_ATTRIBUTE, False),
+            **getattr(function, lmrbench_cases.METHOD_ATTRIBUTE, {}),
             **getattr(function, lmrbench_cases.COMPARISON_ATTRIBUTE, {}),
         }
         for name, function in vars(load_cases()).items()
         if name.startswith("case_") and callable(function)
     ]
-    # Core cases run first: what a case of the contract does to time and memory cannot reach them.
+    # Core cases run first, so that contract cases cannot use up their time and memory.
     cases.sort(key=lambda case: not case["core"])
     return "listing", json.dumps(cases).encode("ascii")
 
@@ -297,7 +298,7 @@ def run_case(case: str, seed: int) -> tuple[str, Data]:
 
 
 def describe(error: BaseException) -> bytes:
-    """An exception as JSON; frames of the tests are named without their source, so that logs do not publish it."""
+    """Return an exception as JSON; frames of the tests come without their source, which logs must not publish."""
     frames = []
     for frame in traceback.extract_tb(error.__traceback__)[-30:]:
         path = os.path.abspath(frame.filename)
@@ -314,13 +315,13 @@ def describe(error: BaseException) -> bytes:
 
 
 def collect(pid: int, result_fd: int, log_fd: int, stream_fd: int) -> tuple[bytearray, bytearray]:
-    """Read both pipes until the result ends or the child is gone; a grandchild with a pipe open is not waited for."""
+    """Read both pipes until the result ends or the child is gone, without waiting for grandchildren."""
     result, log = bytearray(), bytearray()
     poll = select.poll()
     for fd in (result_fd, log_fd):
         os.set_blocking(fd, False)
         poll.register(fd, select.POLLIN)
-    poll.register(stream_fd, 0)  # tells only that nobody reads it any more
+    poll.register(stream_fd, 0)  # reports only that its reader is gone
     open_fds = {result_fd, log_fd}
     gone = False
     while result_fd in open_fds:
@@ -344,7 +345,7 @@ def collect(pid: int, result_fd: int, log_fd: int, stream_fd: int) -> tuple[byte
         if gone and not any(fd == result_fd for fd, _ in ready):
             break
         gone = gone or exited(pid)
-    for _ in range(64):  # what the child printed last; not more, a grandchild may print for ever
+    for _ in range(64):  # read the child's last output, but not for ever: a grandchild may keep printing
         if log_fd not in open_fds or not poll.poll(0):
             break
         try:
@@ -364,12 +365,12 @@ def exited(pid: int) -> bool:
 
 
 def end(pid: int) -> int:
-    """Kill the child and whatever it left running; return the child's exit code, negative for a signal."""
-    alone = os.getpid() == 1  # in a container: then this also reaches what left the case's session, and waits for it
+    """Kill the child and the processes that it left; return the child's exit code, negative for a signal."""
+    alone = os.getpid() == 1  # in a container, this also reaches processes that left the case's session
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(-1 if alone else -pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
-    with contextlib.suppress(ChildProcessError):  # until there are no more
+    with contextlib.suppress(ChildProcessError):  # none are left
         while os.waitpid(-1, 0 if alone else os.WNOHANG)[0]:
             pass
     return os.waitstatus_to_exitcode(status)
@@ -384,7 +385,7 @@ def write_log(case: str, seed: int, log: bytearray) -> None:
 
 
 def oom_kills() -> int:
-    """How many processes of this container the kernel killed for want of memory (cgroup v1 or v2), 0 if not told."""
+    """Count the processes of this container that the kernel killed for lack of memory; 0 if the cgroup does not say."""
     for path in ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"):
         try:
             with open(path, encoding="ascii") as file:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from lmrbench_data.base.errors import InfraError, OverloadError
 from lmrbench_data.base.source import SourceError
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import read_archive
+from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
 from ..rebuild.patch import left_out_of
@@ -96,12 +96,13 @@ def evaluate_batch(
         InfraError: the machinery failed.
     """
     frames = [frame for frame in read_expected(row) if frame.seed in seeds]
-    goal_file, tests = row["goal_file"], row["tests"]
+    tests = row["tests"]
     verdicts: dict[int, Verdict] = {}
-    answers: dict[int, bytes] = {}
+    answers: dict[int, dict[str, File]] = {}
     for number, prediction in enumerate(predictions):
         try:
-            answers[number] = rebuild(row, prediction)[goal_file].data
+            rebuilt = rebuild(row, prediction)
+            answers[number] = {row["goal_file"]: rebuilt[row["goal_file"]]}
         except SourceError as error:
             verdicts[number] = _not_applicable(error)
     if answers:
@@ -112,7 +113,6 @@ def evaluate_batch(
             runs=[(frame.case, frame.seed) for frame in frames],
             limit_s=limits.time_s,
             answers=list(answers.values()),
-            goal_file=goal_file,
         )
         outcome = run_fairly(sandbox, image, workspace, limits)
         streams = _split_answers(outcome.stdout)

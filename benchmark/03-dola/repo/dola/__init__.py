@@ -1,1 +1,1 @@
-"""Decoding by contrasting layers: next tokens from the log-ratio of a late and an early layer of one model."""
+"""Decoding by contrasting layers: next tokens from the contrast of a late and an early layer of one model."""

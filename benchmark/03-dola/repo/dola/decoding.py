@@ -46,6 +46,56 @@ class DolaOutput:
     premature_layer_dist: dict[int, int]
 
 
+def divergence(mature_logits: Tensor, early_logits: Tensor) -> Tensor:
+    """How far apart the next-token distributions of two layers are: d of the paper, as decoding uses it.
+
+    Args:
+        mature_logits: (..., vocab), not normalised.
+        early_logits: (..., vocab), not normalised.
+
+    Returns:
+        (...), one number for each pair of distributions; finite for all finite logits.
+    """
+    log_mature = torch.log_softmax(mature_logits, -1)
+    log_early = torch.log_softmax(early_logits, -1)
+    mixture = torch.stack([log_mature, log_early]).exp().mean(0)
+    to_mature = F.kl_div(log_mature, mixture, reduction="none").sum(-1)
+    to_early = F.kl_div(log_early, mixture, reduction="none").sum(-1)
+    return torch.stack([to_mature, to_early]).mean(0)
+
+
+def choose_premature_layer(layer_logits: dict[int, Tensor], mature_layer: int, candidates: Sequence[int]) -> int:
+    """The premature layer of one step, the same one for all rows of a batch.
+
+    Args:
+        layer_logits: layer -> logits (batch, vocab) of the next token, at least of the mature layer and all candidates.
+        mature_layer: N of the paper.
+        candidates: J of the paper, not empty, in any order; the one that stands first wins a tie.
+
+    Returns:
+        One of `candidates`.
+    """
+    distances = {layer: divergence(layer_logits[mature_layer], layer_logits[layer]).mean() for layer in candidates}
+    return max(distances, key=distances.__getitem__)  # the first one of a tie
+
+
+def contrast_scores(mature_logits: Tensor, premature_logits: Tensor, relative_top: float) -> Tensor:
+    """F of the paper, before any processor.
+
+    Args:
+        mature_logits: (batch, vocab), not normalised.
+        premature_logits: (batch, vocab), not normalised.
+        relative_top: alpha of the paper. With 0 or less nothing is cut, and the unnormalised logits themselves take the
+            place of both log-probabilities.
+
+    Returns:
+        (batch, vocab), -inf for implausible tokens.
+    """
+    if relative_top > 0:
+        return relative_top_filter(mature_logits, relative_top) - torch.log_softmax(premature_logits, 1)
+    return mature_logits - premature_logits
+
+
 @torch.no_grad()
 def dola_greedy_decode(
     model: EarlyExitModel,
@@ -118,26 +168,11 @@ def dola_greedy_decode(
         layers = [mature_layer, *(candidates or [base_layer])]
         layer_logits, outputs = model(**inputs, early_exit_layers=layers)
         model_kwargs = model.update_model_kwargs_for_generation(outputs, model_kwargs)
-        mature_logits = layer_logits[mature_layer][:, -1]
-
+        latest = {layer: logits[:, -1] for layer, logits in layer_logits.items()}
         if candidates:
-            log_mature = torch.log_softmax(mature_logits, 1)
-            divergences = {}
-            for layer in candidates:
-                log_early = torch.log_softmax(layer_logits[layer][:, -1], 1)
-                mixture = torch.stack([log_mature, log_early]).exp().mean(0)
-                to_mature = F.kl_div(log_mature, mixture, reduction="batchmean")
-                to_early = F.kl_div(log_early, mixture, reduction="batchmean")
-                divergences[layer] = to_mature + to_early
-            premature_layer = max(divergences, key=divergences.__getitem__)  # the first one of a tie
+            premature_layer = choose_premature_layer(latest, mature_layer, candidates)
             premature_layer_dist[premature_layer] += 1
-
-        premature_logits = layer_logits[premature_layer][:, -1]
-        if relative_top > 0:
-            log_premature = torch.log_softmax(premature_logits, 1)
-            scores = relative_top_filter(mature_logits, relative_top) - log_premature
-        else:
-            scores = mature_logits - premature_logits
+        scores = contrast_scores(latest[mature_layer], latest[premature_layer], relative_top)
         if logits_processor is not None:
             scores = logits_processor(input_ids, scores)
         if step_scores is not None:

@@ -1,6 +1,7 @@
 """How far each layer still is from the last one, token by token: the heat map of Figure 2, as text.
 
-The map uses the Jensen-Shannon divergence of the textbooks, computed from entropies, in nats times 100,000.
+The map has a divergence of its own, that of the figure, which need not be the one that decoding uses. It is printed in
+nats times 100,000.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ def entropy(probabilities: Tensor) -> Tensor:
 
 @torch.no_grad()
 def divergence_table(model: EarlyExitLM, input_ids: Tensor, layers: Sequence[int]) -> Tensor:
-    """Divergence of each layer from the last layer before each token of one text.
+    """Divergence of each layer from the last layer before each token of one text, as the figure defines it.
 
     Args:
         model: the model.

@@ -1,7 +1,7 @@
 """Changes to next-token scores: the plausibility filter, and processors that a caller can add."""
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 from torch import Tensor
@@ -11,11 +11,11 @@ LogitsProcessor = Callable[[Tensor, Tensor], Tensor]
 
 
 def relative_top_filter(logits: Tensor, relative_top: float) -> Tensor:
-    """Log-probabilities with all implausible tokens cut.
+    """Log-probabilities of the mature layer with all implausible tokens cut.
 
     Args:
         logits: (batch, vocab), not normalised.
-        relative_top: above 0; a token is cut if its probability is below this share of the largest one of its row.
+        relative_top: alpha of the paper, above 0.
 
     Returns:
         Log-softmax of `logits`, -inf where a token is cut. The most probable token of a row is never cut.
@@ -27,7 +27,11 @@ def relative_top_filter(logits: Tensor, relative_top: float) -> Tensor:
 
 
 class RepetitionPenalty:
-    """Makes tokens less likely that the sequence, prompt included, already holds."""
+    """Makes tokens less likely that the sequence, prompt included, already holds.
+
+    Args:
+        penalty: theta of the paper, above 0; 1 changes nothing.
+    """
 
     def __init__(self, penalty: float) -> None:
         if penalty <= 0:
@@ -35,7 +39,7 @@ class RepetitionPenalty:
         self.penalty = penalty
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Divide positive scores of earlier tokens by the penalty, and multiply negative ones by it."""
+        """Penalise scores (batch, vocab), given the ids so far (batch, length); neither argument is changed."""
         seen = scores.gather(-1, input_ids)
         seen = torch.where(seen < 0, seen * self.penalty, seen / self.penalty)
         return scores.scatter(-1, input_ids, seen)
@@ -51,6 +55,25 @@ class BanTokens:
         scores = scores.clone()
         scores[:, self.token_ids] = -math.inf
         return scores
+
+
+class ForceTokens:
+    """Makes a batch of one continue with given tokens, one a step, and keeps the scores that it was called with.
+
+    Attributes:
+        seen: the scores (1, vocab) of each step so far.
+    """
+
+    def __init__(self, token_ids: Sequence[int]) -> None:
+        self.token_ids = list(token_ids)
+        self.seen: list[Tensor] = []
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        token = self.token_ids[len(self.seen)]
+        self.seen.append(scores)
+        forced = torch.full_like(scores, -math.inf)
+        forced[:, token] = 0.0
+        return forced
 
 
 class LogitsProcessorList(list[LogitsProcessor]):

@@ -1,7 +1,7 @@
 """The persuasion game: the system asks a user, who was not going to, to donate to a charity."""
 
 from core.gen_models import TableGenerator
-from core.helpers import DialogSession
+from core.helpers import USER_ACTS, DialogSession
 from core.players import UserSimulator
 
 #: Acts of the system; an action is a position in this list.
@@ -15,8 +15,6 @@ SYSTEM_ACTS = [
     "proposition of donation",
     "other",
 ]
-#: Acts of the user, from the most to the least reluctant.
-USER_ACTS = ["no donation", "negative reaction", "neutral", "positive reaction", "donate"]
 
 
 class PersuasionGame:
@@ -52,6 +50,6 @@ class PersuasionGame:
 
     def get_dialog_ended(self, state: DialogSession) -> float:
         """1 after a donation, -1 when the turns are used up, 0 while the dialogue goes on."""
-        if state.last_act(DialogSession.USR) == "donate":
+        if state.last_act(DialogSession.USR) == USER_ACTS[-1]:
             return 1.0
         return -1.0 if len(state) >= 2 * self.max_turns else 0.0

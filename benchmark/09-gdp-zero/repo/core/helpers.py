@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 #: Between the acts in the key of a dialogue.
 KEY_SEPARATOR = "__"
+#: Acts of the user, from the most to the least reluctant.
+USER_ACTS = ["no donation", "negative reaction", "neutral", "positive reaction", "donate"]
 
 
 class Turn(NamedTuple):

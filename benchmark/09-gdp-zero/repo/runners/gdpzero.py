@@ -30,8 +30,8 @@ def plan(
     """Search from a state.
 
     Returns:
-        The act that was visited most (of equals the first), the share of visits of each act (actions,), and how to
-        word the act.
+        The act that is taken (of equals the first), the share of each act in the weights of the search (actions,), and
+        how to word the act.
     """
     mcts = OpenLoopMCTS(make_game(seed), planner, configs, seed)
     for _ in range(configs.num_MCTS_sims + 1):  # the first one opens the root
@@ -57,8 +57,8 @@ def play(seed: int, planner: DialogPlanner, configs: dotdict, verbose: bool = Fa
             state.history[-2] = state.history[-2]._replace(utterance=utterance)
         if verbose:
             reply = state.last_act(DialogSession.USR)
-            visits = "  ".join(f"{share * configs.num_MCTS_sims:3.0f}" for share in shares)
-            print(f"{visits}   {SYSTEM_ACTS[action]:<24} {reply:<18} {state.history[-2].utterance}")
+            percent = "  ".join(f"{100 * share:3.0f}" for share in shares)
+            print(f"{percent}   {SYSTEM_ACTS[action]:<24} {reply:<18} {state.history[-2].utterance}")
     return state.last_act(DialogSession.USR) == USER_ACTS[-1]
 
 
@@ -76,7 +76,7 @@ def main() -> None:
     settings = [
         default_configs(cpuct=arguments.cpuct, Q_0=arguments.q0, num_MCTS_sims=count) for count in arguments.sims
     ]
-    print("visits of each act, the act that is taken, the user's reply\n")
+    print("percent of the weight of each act, the act that is taken, the user's reply\n")
     print("  ".join(act[:3] for act in SYSTEM_ACTS))
     play(arguments.seed, planner, settings[-1], verbose=True)
 

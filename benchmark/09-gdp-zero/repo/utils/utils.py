@@ -24,10 +24,10 @@ def default_configs(**changes: Any) -> dotdict:
 
     cpuct: weight of exploration in the selection of actions.
     num_MCTS_sims: searches from the root before an act is chosen.
-    max_realizations: different continuations that are kept for one sequence of system acts.
+    realizations: constant of the limit on the realisations of a node.
     Q_0: value of an action that was never tried.
     """
-    configs = dotdict(cpuct=1.0, num_MCTS_sims=10, max_realizations=3, Q_0=0.25)
+    configs = dotdict(cpuct=1.0, num_MCTS_sims=10, realizations=3, Q_0=0.25)
     if unknown := changes.keys() - configs.keys():
         raise ValueError(f"unknown options: {', '.join(sorted(unknown))}")
     configs.update(changes)

@@ -1,4 +1,4 @@
-"""Linear layer whose update is a singular value decomposition, and the penalty that keeps its factors orthogonal."""
+"""Linear layer with an update in the form of a singular value decomposition, and the penalty on its vectors."""
 
 from typing import Any
 
@@ -11,6 +11,24 @@ from .layers import LoRALayer, oriented
 INITIAL_STD = 0.02
 
 
+def nonzero_rank(ranknum: Tensor) -> Tensor:
+    """(1,), r in the paper's scaling of the update, from a layer's `ranknum`; a small number keeps it off zero."""
+    return ranknum + 1e-5
+
+
+def update_factor(alpha: float, rank: Tensor) -> Tensor:
+    """Factor by which the update's share of a layer's output is scaled.
+
+    Args:
+        alpha: alpha of the paper; a layer passes its `scaling`.
+        rank: (1,), r of the paper, positive; a layer passes `nonzero_rank` of its `ranknum`.
+
+    Returns:
+        (1,), in the dtype of `rank`.
+    """
+    return alpha / rank
+
+
 class SVDLinear(nn.Linear, LoRALayer):
     """Linear layer with a frozen weight W0 and a trainable update P Lambda Q of rank r.
 
@@ -20,7 +38,7 @@ class SVDLinear(nn.Linear, LoRALayer):
     Args:
         in_features, out_features: sizes of input and output.
         r: number of triplets (singular value, left and right singular vector).
-        lora_alpha: numerator of the update's scaling; see `scaling`.
+        lora_alpha: alpha of the paper; see `scaling`.
         lora_dropout: probability of the dropout on the adapter's input.
         fan_in_fan_out: store the weight as (in_features, out_features).
         merge_weights: add the update to the weight in evaluation mode.
@@ -32,8 +50,8 @@ class SVDLinear(nn.Linear, LoRALayer):
         lora_A: (r, in_features), Q: its rows are the right singular vectors.
         lora_E: (r, 1), the diagonal of Lambda.
         lora_B: (out_features, r), P: its columns are the left singular vectors.
-        ranknum: (1,), the rank that the update is divided by: r at first, and not trainable. It is a parameter so that
-            checkpoints carry it.
+        ranknum: (1,), r in the paper's scaling of the update: `r` at first, and not trainable. It is a parameter so
+            that checkpoints carry it.
         scaling: alpha of the paper: `lora_alpha`, or r if `lora_alpha` is not positive.
     """
 
@@ -112,15 +130,30 @@ class SVDLinear(nn.Linear, LoRALayer):
             return base
         coordinates = F.linear(self.lora_dropout(x), self.lora_A) * self.lora_E.squeeze(1)
         update = F.linear(coordinates, self.lora_B)
-        return base + update * (self.scaling / (self.ranknum + 1e-5))
+        return base + update * update_factor(self.scaling, nonzero_rank(self.ranknum))
+
+
+def vector_penalty(vectors: Tensor) -> Tensor:
+    """Share of R that the vectors of one side of an update have: those of P, or those of Q.
+
+    Args:
+        vectors: (r, d), one vector in each row, in any floating-point dtype.
+
+    Returns:
+        A scalar of the same dtype, differentiable.
+    """
+    gram = vectors @ vectors.T
+    identity = torch.eye(len(vectors), dtype=vectors.dtype, device=vectors.device)
+    return (gram - identity).square().sum()
 
 
 def orthogonality_penalty(model: nn.Module) -> Tensor:
-    """Sum over all adapters of the squared Frobenius norms of P'P - I and QQ' - I."""
+    """R of the paper, summed over all adapters in a model: a scalar, differentiable.
+
+    Layers with r = 0 have no adapter. Without any adapter the result is a tensor that holds zero.
+    """
     penalty = torch.zeros(())
     for module in model.modules():
         if isinstance(module, SVDLinear) and module.r > 0:
-            identity = torch.eye(module.r, dtype=module.lora_A.dtype, device=module.lora_A.device)
-            for gram in (module.lora_B.T @ module.lora_B, module.lora_A @ module.lora_A.T):
-                penalty = penalty + (gram - identity).square().sum()
+            penalty = penalty + vector_penalty(module.lora_B.T) + vector_penalty(module.lora_A)
     return penalty
