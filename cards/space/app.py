@@ -42,8 +42,8 @@ ABOUT = """### How to read this
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
   and the page shows the verdicts of that run. An answer that passes on the published seeds only is *memorised* and does
   not count at that level. Unverified runs are not ranked.
-- **Rank**: equal scores share a rank. A model is ranked by its best run, with its other runs folded behind it. Equal
-  predictions are ranked once, under the name that was verified first.
+- **Rank**: equal scores share a rank. A model is ranked by its best run, and its other runs are collapsed under it.
+  Equal predictions are ranked once, under the name that was verified first.
 - **Cost**: the cost of one answer to each instance, as the submitter states it.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic, as shares of the judged
   answers. They are the submitter's *claims* and never change a rank.

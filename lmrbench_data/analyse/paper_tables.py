@@ -76,7 +76,7 @@ class Tables(Analysis):
             ("Table 2: the judge's categories", self._shares(JUDGE, BEST_FIRST)),
             ("Table 2: people's categories", self._shares(PEOPLE, BEST_FIRST)),
             ("CC against the rest", _pairings([p for p in self.binary if p.first == JUDGE], self.cell)),
-            ("Agreement of judge and people", self._agreement()),
+            ("Agreement between the judge and people", self._agreement()),
             ("People against the judge", self._confusion()),
             ("Tests against judge and people", _pairings([p for p in self.binary if p.first != JUDGE], None)),
         ]

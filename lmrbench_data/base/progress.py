@@ -2,7 +2,7 @@
 
 
 class Progress:
-    """Receives the steps of one piece of work and shows nothing; subclasses show them."""
+    """Receives progress steps and shows nothing; subclasses display them."""
 
     def start(self, total: int) -> None:
         """Begin work of `total` steps."""

@@ -2,7 +2,7 @@
 
 One rule holds for answers, judgements, diagnoses, probes and agents: a request starts if the limit covers the amount
 spent plus the most that it and all requests in flight can cost. A single request starts as long as anything is left.
-Thus the limit is exceeded by less than the cost of one request, however many run in parallel.
+Thus the limit can be exceeded by at most the cost of one request, however many run in parallel.
 """
 
 import asyncio

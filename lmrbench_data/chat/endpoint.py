@@ -20,7 +20,7 @@ class Endpoint(Settings):
         None, "Token limit of one reply, reasoning included (default: the server's).", min=1
     )
     requests_per_minute: float | None = setting(
-        None, "Requests started per minute, retries aside (default: no limit).", flags=("--rpm",), min=0.1
+        None, "Requests started per minute, excluding retries (default: no limit).", flags=("--rpm",), min=0.1
     )
 
 
@@ -34,8 +34,8 @@ class JobSettings(Settings):
     )
     max_cost: float | None = setting(
         None,
-        "Cost limit in US dollars, including what earlier runs spent on the same output; needs `prices`. It is "
-        "exceeded by less than the cost of one request: near the limit, requests go one at a time.",
+        "Cost limit in US dollars, including what earlier runs spent on the same output; needs `prices`. It "
+        "can be exceeded by at most the cost of one request: near the limit, requests are sent one at a time.",
         min=0,
     )
     instances: Sequence[str] = setting((), "Instances to include (default: all).", flags=("--instance", "-i"))

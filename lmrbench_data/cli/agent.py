@@ -82,7 +82,7 @@ def image(
 ) -> None:
     """Build the image of an agent that runs in the container.
 
-    Installs the agent on the image of the tasks.
+    Adds the agent to the tasks' image.
 
     Example: lmrbench agent image openhands
     """

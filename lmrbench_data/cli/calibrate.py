@@ -67,15 +67,17 @@ def variants(
         str, typer.Option("--track", help="Track in which to judge the variants: paper or contract.")
     ] = "paper",
     runs: RunsOfJudge = None,
-    each: Annotated[int | None, typer.Option("--each", min=1, help="Limit of variants per kind and instance.")] = None,
+    each: Annotated[
+        int | None, typer.Option("--each", min=1, help="Maximum number of variants per kind and instance.")
+    ] = None,
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
     """Compare a judge with variants whose quality is known.
 
-    Valid variants count as CC, wrong ones as LC or LI. Plain and careless variants implement the method and may have
-    errors of detail, so they count as CC or LC. In the contract track, careless variants count as LC or LI, and plain
-    ones are left out. Re-run the command to resume.
+    Valid variants should be judged CC, wrong ones LC or LI. Plain and careless variants implement the method but may
+    have minor errors, so CC and LC are both accepted. In the contract track, careless variants should be judged LC or
+    LI, and plain ones are left out. Re-run the command to resume.
 
     Example: lmrbench calibrate variants --model gpt-5 --each 2 --run runs/mine
     """

@@ -122,7 +122,7 @@ def check(
         bool,
         typer.Option("--quick", help="Only check golden, masked and one variant of each kind; proves nothing."),
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show all findings, good ones included.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show all findings, including passes.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Also check unchanged tasks that have passed before.")] = False,
     demos: Annotated[
         bool, typer.Option("--demos", help="Only run each repository's demo command and smoke tests.")
@@ -137,8 +137,8 @@ def check(
     Golden files must pass, masked files must fail, and variants must get the verdicts of their kind.
 
     Valid variants must pass every case, plain ones every core case; careless ones must break only the contract, and
-    wrong ones must fail a core case. No trivial answer may pass a core case (constants, means, the expected values in
-    another order, the output of another seed). The demo command and the smoke tests of each repository must succeed.
+    wrong ones must fail a core case. No trivial answer (constants, means, the expected values in another order, the
+    output of another seed) may pass a core case. The demo command and the smoke tests of each repository must succeed.
     Re-run the command to resume: unchanged tasks that passed are skipped. --quick is for use while you edit a task: it
     lists what it skipped and records no proof.
 

@@ -31,7 +31,7 @@ def original(
 
     Results become run folders for `lmrbench report`; they are marked as imported, are never official, and never share a
     table with runs on our tasks. Answers of agents are rebuilt from the edits in their sessions, so that judges and
-    analyses can read them. Answers whose function has our interface are also written to OUT/evaluable.jsonl, which
+    analyses can read them. Answers whose function matches our interface are also written to OUT/evaluable.jsonl, which
     `lmrbench evaluate` accepts. Problems in the clone are listed by task, here and in import.json.
 
     Example: lmrbench import lmr-bench-original LMR-Bench --out original

@@ -113,9 +113,7 @@ BenchmarkFolder = Annotated[
 ]
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, local, or package.module:name.")]
 TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
-JudgeModel = Annotated[
-    str | None, typer.Option("--judge-model", help="Judge to show (default: the last one that judged).")
-]
+JudgeModel = Annotated[str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")]
 BuildNetwork = Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")]
 Labels = Annotated[Path | None, typer.Option("--labels", help="Human labels of the answers (.csv, .jsonl).")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]

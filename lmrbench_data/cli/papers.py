@@ -19,7 +19,7 @@ app = typer.Typer(help="Fetch, add and print the papers' PDFs.", no_args_is_help
 
 @app.command("list")
 def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> None:
-    """List the papers with the state and the URL of their PDFs.
+    """List the papers with the status and URL of their PDFs.
 
     Example: lmrbench papers list
     """

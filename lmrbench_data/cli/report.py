@@ -39,7 +39,8 @@ def report(
 
     Recomputes the shares of reproduced and robust answers from the result rows.
 
-    Several runs or models add McNemar's test for each pair; --labels adds the agreement of people and judge.
+    McNemar's test compares each pair of models, within a run or across runs. --labels adds the agreement between the
+    judge and human labels.
 
     Example: lmrbench report runs/a runs/b --html report.html
     """

@@ -21,7 +21,7 @@ def submit(
         typer.Option("--model-repo", help="Model repository that gets the scores of the verified run."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Model of the run that --model-repo holds.")
+        str | None, typer.Option("--model", "-m", help="Model whose scores go to --model-repo, as the run names it.")
     ] = None,
     dataset: Annotated[str, typer.Option("--dataset", help="Published dataset of the benchmark, org/name.")] = DATASET,
     dry_run: Annotated[
@@ -86,7 +86,13 @@ def verify(
     ] = "embedded",
     workers: Workers = 2,
     fresh_seeds: Annotated[
-        int, typer.Option("--fresh-seeds", min=1, max=100, help="Number of secret seeds to test on as well.")
+        int,
+        typer.Option(
+            "--fresh-seeds",
+            min=1,
+            max=100,
+            help="Number of secret seeds to test on, in addition to the published ones.",
+        ),
     ] = 2,
     publish: Annotated[
         bool, typer.Option("--publish/--no-publish", help="Publish the repeated run, and close the pull request.")

@@ -40,7 +40,7 @@ def page(
 ) -> None:
     """Write README.md, the page about all tasks.
 
-    Also draws its figure.
+    Also draws the figure on that page.
 
     Example: lmrbench tasks page --check
     """
@@ -62,7 +62,7 @@ def show(
 ) -> None:
     """Show an instance as a model sees it.
 
-    Prints the instruction, the paper and the masked goal file; in the contract track also the contract.
+    Prints the instruction, the paper and the masked goal file, and in the contract track also prints the contract.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
@@ -89,7 +89,7 @@ def show(
 def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """Check task folders without running anything.
 
-    Reports problems of form, length, leaks, cases and variants.
+    Reports malformed or overlong files, leaked solutions, and problems with cases and variants.
 
     Finds in a second what `dataset build` and `dataset check` report later. Only `dataset check` proves that a task is
     sound.

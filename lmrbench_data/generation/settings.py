@@ -22,7 +22,9 @@ class PromptSettings(Settings):
         "text", "Form of the paper: text (our summary), pdf-json or pdf-markdown (of a PDF in the cache), or none."
     )
     paper_pages: str = option("", "Pages of the PDF, such as 1-9 (default: all).")
-    max_prompt_tokens: int | None = option(None, "Estimated length in tokens to which prompts are cut.", min=100)
+    max_prompt_tokens: int | None = option(
+        None, "Token limit of a prompt (an estimate); longer prompts are cut.", min=100
+    )
     dataset: str = option("embedded", "embedded, a folder, or org/name[@revision].")
 
 

@@ -296,7 +296,7 @@ def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: 
     with urllib.request.urlopen(logs.get_attribute("href"), timeout=60) as answer:
         assert answer.read() == b"logs of run-good"
 
-    # The other setting of `good` is folded behind its best run.
+    # The other setting of `good` is collapsed under its best run.
     [unfold] = board.find("#ranking-paper .unfold")
     assert (unfold.text, board.find("#ranking-paper tr.other")[0].is_displayed()) == ("1 more run", False)
     unfold.click()

@@ -32,7 +32,7 @@ def notes(found: ErrorAnalysis) -> Iterator[str]:
     whole = len(found.answers)
     yield (
         f"{whole:,} of {counted(sum(found.answered.values()), 'answer')} failed (by core cases in the paper track, by "
-        f"all cases elsewhere), {len(found.classified)} of them classified; shares are of these."
+        f"all cases elsewhere), {len(found.classified)} of them classified; shares refer to these."
     )
     if found.left_out:
         yield "Without a class: " + ", ".join(f"{n} ({reason})" for reason, n in sorted(found.left_out.items())) + "."

@@ -25,8 +25,8 @@ def actions(
     """Count the actions of agents by kind.
 
     The kinds are edit, finish, message, read and run. Shows shares by model and by outcome, as in Figures 5 and 6 of
-    the LMR-BENCH paper, for its own sessions or for your runs. Give run folders evaluated from an agent's predictions,
-    or folders of `agent run`, which have no outcomes. Reads sessions of mini-swe-agent and OpenHands.
+    the LMR-BENCH paper, for its own sessions or for your runs. Pass run folders of `lmrbench evaluate` for an agent's
+    predictions, or folders of `agent run`, which have no outcomes. Reads sessions of mini-swe-agent and OpenHands.
 
     Example: lmrbench analyse actions runs/mini --figure actions.png
     """

@@ -24,9 +24,9 @@ def dependencies(
 
     Dependency recall is the share of the names used by the reference that the answer uses as well.
 
-    Names are defined in the function's own file, in other files of the repository or in libraries. Results are shown by
-    outcome, model and category, and by error class where there are diagnoses or labels. No code is run. Intervals are
-    95 % percentile bootstrap over instances; fewer than five instances have none.
+    Recall is given separately for names from the function's own file, other files of the repository and libraries.
+    Results are shown by outcome, model and category, and by error class where there are diagnoses or labels. No code is
+    run. Intervals are 95 % percentile bootstrap intervals over instances, omitted for fewer than five instances.
 
     Example: lmrbench analyse dependencies runs/mine
     """

@@ -16,8 +16,9 @@ def tables(
 ) -> None:
     """Reproduce the paper's Table 2, agreement and conflicts.
 
-    Shows accuracy, the categories of judge and people, and the agreement of tests, judge and people. Uses the data of
-    the LMR-BENCH paper, and notes which of its numbers follow from them, or your runs.
+    Shows accuracy, the judge's and people's categories, and the agreement between tests, judge and people. Without
+    runs, the tables use the published data of the LMR-BENCH paper, and notes say which of the paper's numbers follow
+    from it.
 
     Example: lmrbench analyse tables runs/mine --labels labels.csv
     """
