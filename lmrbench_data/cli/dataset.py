@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import BenchmarkFolder, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
+from .options import BenchmarkFolder, Config, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
 from .output import Json, print_json, print_table, progress_bar, put, say
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
@@ -81,6 +81,7 @@ def build(
 @app.command()
 def record(
     names: TaskNames = None,
+    config: Config = "function",
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
@@ -96,10 +97,10 @@ def record(
     from lmrbench_evaluate.checks.record import record_tasks
     from lmrbench_evaluate.sandbox import open_sandbox
 
-    tasks, _ = tasks_and_drafts(names, benchmark)
+    tasks, _ = tasks_and_drafts(names, benchmark, config)
     done = []
     with open_sandbox(sandbox, benchmark) as place, progress_bar("recording", shown=not as_json) as progress:
-        progress.start(sum(len(task.implementations) for task in tasks))
+        progress.start(sum(len(task.instances) for task in tasks))
         for recorded in record_tasks(tasks, place, workers=workers, force=force):
             done.append(recorded)
             progress.step(str(recorded.state))
@@ -114,6 +115,7 @@ def record(
 @app.command()
 def check(
     names: TaskNames = None,
+    config: Config = "function",
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
@@ -153,7 +155,7 @@ def check(
     from ..base.paths import benchmark_folder
     from ..base.problems import problem_lines
 
-    tasks, _ = tasks_and_drafts(names, benchmark)
+    tasks, _ = tasks_and_drafts(names, benchmark, config)
     if lock and sandbox != "docker":
         raise ArgumentError("lock", "only a check in Docker proves a task; add --sandbox docker")
     if lock and demos:
@@ -161,7 +163,7 @@ def check(
     if quick and (lock or demos or mutants):
         other = "lock" if lock else "demos" if demos else "mutants"
         raise ArgumentError("quick", f"a quick check proves nothing; leave out --quick or --{other}")
-    total, done = sum(len(task.implementations) for task in tasks), itertools.count(1)
+    total, done = sum(len(task.instances) for task in tasks), itertools.count(1)
 
     def tell(instance: str, line: str) -> None:
         say(f"[{next(done)}/{total}] {instance}: {line}")

@@ -112,6 +112,7 @@ BenchmarkFolder = Annotated[
     typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
 ]
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, local, or package.module:name.")]
+Config = Annotated[str, typer.Option("--config", help="Configuration of the dataset: function or method.")]
 TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
 JudgeModel = Annotated[str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")]
 BuildNetwork = Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")]
@@ -119,7 +120,9 @@ Labels = Annotated[Path | None, typer.Option("--labels", help="Human labels of t
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[list[Task], list[Problem]]":
+def tasks_and_drafts(
+    names: list[str] | None, benchmark: Path | None, config: str = "function"
+) -> "tuple[list[Task], list[Problem]]":
     """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out.
 
     Raises:
@@ -129,8 +132,8 @@ def tasks_and_drafts(names: list[str] | None, benchmark: Path | None) -> "tuple[
     from ..tasks.task_folders import load_tasks
 
     if names:
-        return load_tasks(names, benchmark), []
-    tasks, drafts = load_finished(benchmark)
+        return load_tasks(names, benchmark, config), []
+    tasks, drafts = load_finished(benchmark, config)
     for draft in drafts:
         say(str(draft))
     return tasks, drafts

@@ -26,7 +26,7 @@ from ..loader import (
 )
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
-from ..tasks.task import Implementation, Task
+from ..tasks.task import Implementation, Instance, Task
 from ..tasks.task_folders import load_tasks
 from .card import render_card, render_eval_yaml
 from .rows import DatasetRow, DeclaredCase, schema
@@ -46,13 +46,13 @@ def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[
         InputError: a task's environment is unknown, or its recording is missing or older than the task.
     """
     tasks, progress = list(tasks), progress or Progress()
-    progress.start(sum(len(task.implementations) for task in tasks))
+    progress.start(sum(len(task.instances) for task in tasks))
     rows = []
     for task in tasks:
         benchmark, tag = load_benchmark(task.folder.parent), task.image_tag
-        for implementation in task.implementations:
-            rows.append(_row(task, implementation, benchmark, tag, read_recording(task, implementation)))
-            progress.step(implementation.instance_id)
+        for item in task.instances:
+            rows.append(_row(task, item, benchmark, tag, read_recording(task, item)))
+            progress.step(item.instance_id)
     return sorted(rows, key=lambda row: row["instance_id"])
 
 
@@ -70,33 +70,26 @@ def build_table(benchmark: Path | None = None) -> "pyarrow.Table":
     return pa.Table.from_pylist(build_rows(load_tasks(benchmark=benchmark)), schema=schema())
 
 
-def _row(
-    task: Task, implementation: Implementation, benchmark: Benchmark, docker_image: str, recording: Recording
-) -> DatasetRow:
-    archive = pack(task.masked_repo(implementation))
-    tests = implementation.tests
+def _row(task: Task, instance: Instance, benchmark: Benchmark, docker_image: str, recording: Recording) -> DatasetRow:
+    archive = pack(task.masked_repo(instance))
+    tests = instance.tests
     row: DatasetRow = {
-        "instance_id": implementation.instance_id,
-        "category": implementation.category,
+        "instance_id": instance.instance_id,
+        "category": instance.category,
         "paper_title": task.paper["title"],
         "paper_url": task.paper["url"],
         "arxiv_id": task.paper["arxiv_id"] or "",
         "venue": task.paper["venue"],
         "year": task.paper["year"],
         "upstream_repo": task.upstream_repo,
-        "instruction": implementation.instruction,
-        "contract": implementation.contract,
+        "instruction": instance.instruction,
         "paper_text": task.paper_text,
         "repo_name": task.repo_name,
         "repo_archive": archive,
         "repo_sha256": archive_sha256(archive),
-        "goal_file": implementation.goal_file,
-        "goal_function": implementation.goal_function,
-        "class_name": implementation.goal_function.rpartition(".")[0],
-        "context_files": list(implementation.context_files),
-        "evidence": task.evidence(implementation),
-        "golden_file": task.golden_file(implementation),
-        "tests_archive": pack({"cases.py": File(task.cases(implementation))}),
+        "context_files": list(instance.context_files),
+        "evidence": task.evidence(instance),
+        "tests_archive": pack({"cases.py": File(task.cases(instance))}),
         "expected": recording.outputs,
         "recording": {
             "sha256": recording.sha256,
@@ -117,6 +110,20 @@ def _row(
         "canary": benchmark.canary,
         "row_sha256": "",
     }
+    if isinstance(instance, Implementation):
+        row |= {
+            "contract": instance.contract,
+            "goal_file": instance.goal_file,
+            "goal_function": instance.goal_function,
+            "class_name": instance.goal_function.rpartition(".")[0],
+            "golden_file": task.golden_file(instance),
+        }
+    else:
+        golden = task.golden_files(instance)
+        row |= {
+            "goals": [{"file": name, "functions": list(functions)} for name, functions in instance.goals.items()],
+            "golden_files": [{"path": name, "text": text} for name, text in golden.items()],
+        }
     return {**row, "row_sha256": row_sha256(row)}
 
 

@@ -27,6 +27,8 @@ class DeclaredCase(TypedDict):
     unordered: bool
     sign_invariant: bool
     checker: str
+    goals: NotRequired[list[str]]
+    """The functions of a method that the case tests; empty for an experiment."""
 
 
 class Tests(TypedDict):
@@ -47,8 +49,26 @@ class RecordingFacts(TypedDict):
     cpu: str
 
 
+class Goals(TypedDict):
+    """Functions to write in one file."""
+
+    file: str
+    functions: list[str]
+
+
+class SourceFile(TypedDict):
+    """A file and its text."""
+
+    path: str
+    text: str
+
+
 class DatasetRow(TypedDict):
-    """One instance of the benchmark (`column_descriptions.py` describes the columns)."""
+    """One instance of the benchmark (`column_descriptions.py` describes the columns).
+
+    A row of the configuration `method` has `goals` and `golden_files`; one of `function` has the columns of its single
+    goal function and a contract.
+    """
 
     instance_id: str
     category: str
@@ -59,18 +79,20 @@ class DatasetRow(TypedDict):
     year: int
     upstream_repo: str
     instruction: str
-    contract: str
+    contract: NotRequired[str]
     paper_text: str
     repo_name: str
     repo_archive: bytes
     repo_sha256: str
-    goal_file: str
-    goal_function: str
-    class_name: str
+    goal_file: NotRequired[str]
+    goal_function: NotRequired[str]
+    class_name: NotRequired[str]
+    goals: NotRequired[list[Goals]]
     context_files: list[str]
     evidence: list[str]
     """Passages of the masked repository for judges (`passages.read_passage`)."""
-    golden_file: str
+    golden_file: NotRequired[str]
+    golden_files: NotRequired[list[SourceFile]]
     tests_archive: bytes
     expected: bytes
     recording: RecordingFacts
@@ -140,6 +162,20 @@ class ResultRow(TypedDict):
     recordings_sha256: str
     harness_version: str
     started_at: str
+
+
+def goals_of(row: DatasetRow) -> dict[str, list[str]]:
+    """Return file → qualified names of the functions to write."""
+    if "goals" in row:
+        return {item["file"]: item["functions"] for item in row["goals"]}
+    return {row["goal_file"]: [row["goal_function"]]}
+
+
+def golden_files_of(row: DatasetRow) -> dict[str, str]:
+    """Return file → text of the reference."""
+    if "golden_files" in row:
+        return {item["path"]: item["text"] for item in row["golden_files"]}
+    return {row["goal_file"]: row["golden_file"]}
 
 
 def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> list[DatasetRow]:

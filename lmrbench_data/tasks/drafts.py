@@ -9,13 +9,13 @@ from ..base.paths import benchmark_folder, benchmark_option
 from ..base.problems import Problem, Severity
 from ..base.strict_yaml import read_yaml, violations
 from ..base.text import cut
-from .task import RECORDED, Task
+from .task import FUNCTION, RECORDED, Task
 from .task_folders import SCHEMA, build_task, load_tasks, task_folders
 
 _TODO = re.compile(r"\bTODO\b")
 
 
-def load_finished(benchmark: Path | None = None) -> tuple[list[Task], list[Problem]]:
+def load_finished(benchmark: Path | None = None, config: str = FUNCTION) -> tuple[list[Task], list[Problem]]:
     """Load the finished tasks; return them with a warning for each draft.
 
     Raises:
@@ -29,7 +29,7 @@ def load_finished(benchmark: Path | None = None) -> tuple[list[Task], list[Probl
     if not finished:
         raise InputError(f"{benchmark}: contains only drafts ({', '.join(drafts)}); {lint}, or name the task you mean")
     warnings = [Problem(name, "", f"draft, left out; {lint}", Severity.WARNING) for name in drafts]
-    return load_tasks(finished, benchmark), warnings
+    return load_tasks(finished, benchmark, config), warnings
 
 
 def is_draft(folder: Path) -> bool:

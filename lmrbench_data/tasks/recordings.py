@@ -17,7 +17,7 @@ from ..base.errors import InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_option
 from ..loader import File
-from .task import RECORDED, Implementation, Task
+from .task import RECORDED, Instance, Task
 
 #: Version of the format: 2 has levels, and constant outputs once.
 FORM = b"2"
@@ -42,44 +42,44 @@ class Recording:
         return hashlib.sha256(self.outputs).hexdigest()
 
 
-def inputs_sha256(task: Task, implementation: Implementation) -> str:
+def inputs_sha256(task: Task, instance: Instance) -> str:
     """Hash the inputs of a recording: reference, cases, seeds, image."""
     inputs = {
-        **{f"repo/{name}": file for name, file in task.golden_repo(implementation).items()},
-        "cases.py": File(task.cases(implementation)),
-        "seeds": File(json.dumps(implementation.tests.seeds).encode("ascii")),
+        **{f"repo/{name}": file for name, file in task.golden_repo(instance).items()},
+        "cases.py": File(task.cases(instance)),
+        "seeds": File(json.dumps(instance.tests.seeds).encode("ascii")),
         "image": File(task.image_tag.encode("ascii")),
         "form": File(FORM),
     }
     return hashlib.sha256(tar_bytes(inputs)).hexdigest()
 
 
-def read_recording(task: Task, implementation: Implementation) -> Recording:
+def read_recording(task: Task, instance: Instance) -> Recording:
     """Read the recording of an instance.
 
     Raises:
         InputError: it is missing, damaged or older than the task.
     """
-    recording, inputs = _read(task, implementation)
-    if inputs != inputs_sha256(task, implementation):
-        path = _paths(task, implementation)[0]
-        raise InputError(f"{path}: was recorded before the task changed; {_command(task, implementation)}")
+    recording, inputs = _read(task, instance)
+    if inputs != inputs_sha256(task, instance):
+        path = _paths(task, instance)[0]
+        raise InputError(f"{path}: was recorded before the task changed; {_command(task, instance)}")
     return recording
 
 
-def last_recording(task: Task, implementation: Implementation) -> Recording | None:
+def last_recording(task: Task, instance: Instance) -> Recording | None:
     """Read the recording of an instance even if it is out of date; None if it is missing or damaged."""
     try:
-        return _read(task, implementation)[0]
+        return _read(task, instance)[0]
     except InputError:
         return None
 
 
-def write_recording(task: Task, implementation: Implementation, recording: Recording) -> None:
+def write_recording(task: Task, instance: Instance, recording: Recording) -> None:
     """Write a recording beside its task, as one of the task's present inputs."""
-    facts, outputs = _paths(task, implementation)
+    facts, outputs = _paths(task, instance)
     stated = {
-        "inputs_sha256": inputs_sha256(task, implementation),
+        "inputs_sha256": inputs_sha256(task, instance),
         "outputs_sha256": recording.sha256,
         "image": recording.image,
         "sandbox": recording.sandbox,
@@ -90,29 +90,29 @@ def write_recording(task: Task, implementation: Implementation, recording: Recor
     write_atomically(facts, json.dumps(stated, indent=1) + "\n")
 
 
-def _read(task: Task, implementation: Implementation) -> tuple[Recording, str]:
+def _read(task: Task, instance: Instance) -> tuple[Recording, str]:
     """Read a recording and the hash of its inputs."""
-    path, outputs = _paths(task, implementation)
+    path, outputs = _paths(task, instance)
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         place = {name: str(facts[name]) for name in ("image", "sandbox", "cpu")}
         recording = Recording(facts["cases"], outputs.read_bytes(), **place)
         inputs, sha256 = str(facts["inputs_sha256"]), facts["outputs_sha256"]
     except FileNotFoundError:
-        raise InputError(f"{path}: missing; {_command(task, implementation)}") from None
+        raise InputError(f"{path}: missing; {_command(task, instance)}") from None
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise InputError(f"{path}: damaged ({type(error).__name__}); {_command(task, implementation)}") from error
+        raise InputError(f"{path}: damaged ({type(error).__name__}); {_command(task, instance)}") from error
     if recording.sha256 != sha256:
-        raise InputError(f"{outputs}: does not match {path.name}; {_command(task, implementation)}")
+        raise InputError(f"{outputs}: does not match {path.name}; {_command(task, instance)}")
     return recording, inputs
 
 
-def _paths(task: Task, implementation: Implementation) -> tuple[Path, Path]:
+def _paths(task: Task, instance: Instance) -> tuple[Path, Path]:
     """Return the file of facts and the file of outputs."""
     folder = task.folder / RECORDED
-    return folder / f"{implementation.instance_id}.json", folder / f"{implementation.instance_id}.frames.gz"
+    return folder / f"{instance.instance_id}.json", folder / f"{instance.instance_id}.frames.gz"
 
 
-def _command(task: Task, implementation: Implementation) -> str:
+def _command(task: Task, instance: Instance) -> str:
     option = benchmark_option(task.folder.parent)
-    return f"run `lmrbench dataset record {implementation.instance_id}{option}`"
+    return f"run `lmrbench dataset record {instance.instance_id}{option}`"

@@ -59,8 +59,8 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
         items = tuple(item for item in every if not wanted or {task.name, item.instance_id} & wanted)
         if items:
             chosen.append(dataclasses.replace(task, instances=items))
-    known = {name for task in chosen for name in (task.name, *(item.instance_id for item in task.instances))}
-    if unknown := wanted - known:
+    known = {item.instance_id for task in chosen for item in task.instances}
+    if unknown := wanted - tasks.keys() - known:
         raise unknown_names(unknown, benchmark)
     return chosen
 

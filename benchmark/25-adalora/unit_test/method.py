@@ -121,7 +121,7 @@ def case_vector_penalty(seed):
 @goal("orthogonality_penalty")
 @compare(rtol=1e-3, atol=1e-4)
 def case_orthogonality_penalty(seed):
-    """The penalty of models, and its gradients, relative to what the vectors of their adapters have by themselves."""
+    """The penalty of models, and its value and gradients relative to those of the vectors of their adapters."""
     results = {}
     for r in (1, 2, 4):
         layers = [make_layer(seed, 5, 6, r=r, fan_in_fan_out=True), make_layer(seed + 1, 6, 3, r=3)]
@@ -133,7 +133,8 @@ def case_orthogonality_penalty(seed):
         found = torch.autograd.grad(orthogonality_penalty(model), leaves)
         ratios = [(a * b).sum() / (b * b).sum() for a, b in zip(found, expected, strict=True)]
         cosines = [F.cosine_similarity(a.flatten(), b.flatten(), dim=0) for a, b in zip(found, expected, strict=True)]
-        results[f"r={r}"] = [orthogonality_penalty(model) / own, ratios, cosines]
+        penalty = orthogonality_penalty(model)
+        results[f"r={r}"] = [penalty, penalty / own, ratios, cosines]
     return results | {"no adapter": [orthogonality_penalty(nn.Linear(2, 2)), orthogonality_penalty(make_layer(seed))]}
 
 

@@ -76,7 +76,7 @@ def check_tasks(
     golden: dict[str, Mapping[str, File]] = {}
     trials: list[Trial] = []
     bad: set[str] = set()
-    pairs = [(task, item) for task in tasks for item in task.implementations]
+    pairs = [(task, item) for task in tasks for item in task.instances]
     proofs: dict[str, str] = {}
     tell = finished or (lambda instance, line: None)
     references = {folder: ReferenceLines.of(folder) for folder in {task.folder.parent for task in tasks}}
@@ -113,7 +113,7 @@ def check_tasks(
                 bad.add(instance)
                 yield finding
     repeated = [] if quick else list(rows)
-    own = {task.name: [item.instance_id for item in task.implementations if item.instance_id in rows] for task in tasks}
+    own = {task.name: [item.instance_id for item in task.instances if item.instance_id in rows] for task in tasks}
     repositories = [] if quick else [task.name for task in tasks if own[task.name]]
     progress = progress or Progress()
     progress.start(len(trials) + 2 * len(repeated) + 2 * len(repositories))

@@ -16,7 +16,7 @@ from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.check_records import content_sha256, unchecked
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.tasks.task import Implementation, Task
+from lmrbench_data.tasks.task import Instance, Task
 
 from ..runner import runner_sha256
 from .trials import Finding
@@ -33,7 +33,7 @@ def proofs(task: Task) -> Iterator[tuple[DatasetRow, str]]:
         InputError: a recording is missing or older than the task.
     """
     rows = {row["instance_id"]: row for row in build_rows([task])}
-    for item in task.implementations:
+    for item in task.instances:
         yield rows[item.instance_id], proof_of(task, item, rows[item.instance_id])
 
 
@@ -45,7 +45,7 @@ def unproved(tasks: Sequence[Task]) -> list[str]:
         try:
             found += [row["instance_id"] for row, proof in proofs(task) if known.get(row["instance_id"]) != proof]
         except InputError:  # `dataset check` reports faulty recordings
-            found += [item.instance_id for item in task.implementations]
+            found += [item.instance_id for item in task.instances]
     return found
 
 
@@ -64,9 +64,7 @@ def sound_tasks(tasks: Sequence[Task], findings: Sequence[Finding]) -> list[Task
     """Return the tasks without an error in any instance or in the repository."""
     bad = {finding.subject for finding in findings if finding.is_error}
     return [
-        task
-        for task in tasks
-        if bad.isdisjoint({f"{task.name}/repo", *(item.instance_id for item in task.implementations)})
+        task for task in tasks if bad.isdisjoint({f"{task.name}/repo", *(item.instance_id for item in task.instances)})
     ]
 
 
@@ -91,7 +89,7 @@ def write_proofs(tasks: Sequence[Task], benchmark: Path) -> Path:
     return benchmark / FILE
 
 
-def proof_of(task: Task, item: Implementation, row: DatasetRow) -> str:
+def proof_of(task: Task, item: Instance, row: DatasetRow) -> str:
     """Return the hash of everything that a check of one instance reads: row, recording, variants, the runner's code.
 
     The benchmark's version is not part of it. The demo command is, through README.md in the row (`tasks lint`
@@ -99,12 +97,15 @@ def proof_of(task: Task, item: Implementation, row: DatasetRow) -> str:
     """
     digest = hashlib.sha256(f"{content_sha256(row)} {runner_sha256()}\n".encode())
     for path in _variants(task, item):
-        digest.update(f"{path.parent.name}/{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        name = f"{path.parent.name}/{path.name}"
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            inner = f"/{file.relative_to(path).as_posix()}" if file != path else ""
+            digest.update(f"{name}{inner} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
-def _variants(task: Task, implementation: Implementation) -> list[Path]:
-    return [path for kind in KINDS for path in task.variants(implementation, kind)]
+def _variants(task: Task, instance: Instance) -> list[Path]:
+    return [path for kind in KINDS for path in task.variants(instance, kind)]
 
 
 def _read(benchmark: Path) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ from lmrbench_data.base.archive import gzip_bytes
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.rows import DeclaredCase
 from lmrbench_data.tasks.recordings import Recording, last_recording, read_recording, write_recording
-from lmrbench_data.tasks.task import Implementation, Task
+from lmrbench_data.tasks.task import Instance, Task
 
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Ended, Limits, Sandbox
@@ -59,51 +59,51 @@ def record_tasks(
         InfraError: the machinery failed.
     """
 
-    def work(task: Task, implementation: Implementation) -> Recorded:
-        recording = None if force else _up_to_date(task, implementation, sandbox)
+    def work(task: Task, instance: Instance) -> Recorded:
+        recording = None if force else _up_to_date(task, instance, sandbox)
         state = State.UP_TO_DATE
         if recording is None:
-            state, recording = _refresh(task, implementation, sandbox, force)
-        return Recorded(implementation.instance_id, state, len(recording.outputs))
+            state, recording = _refresh(task, instance, sandbox, force)
+        return Recorded(instance.instance_id, state, len(recording.outputs))
 
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:
-        jobs = [pool.submit(work, task, item) for task in tasks for item in task.implementations]
+        jobs = [pool.submit(work, task, item) for task in tasks for item in task.instances]
         for job in concurrent.futures.as_completed(jobs):
             yield job.result()
     finally:  # after an error the caller closes the sandbox, which stops running references
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _refresh(task: Task, implementation: Implementation, sandbox: Sandbox, force: bool) -> tuple[State, Recording]:
-    new = record(task, implementation, sandbox)
-    old = last_recording(task, implementation)
+def _refresh(task: Task, instance: Instance, sandbox: Sandbox, force: bool) -> tuple[State, Recording]:
+    new = record(task, instance, sandbox)
+    old = last_recording(task, instance)
     agrees = old is not None and not force and _agree(old, new)
     kept = old if old is not None and agrees else new
-    write_recording(task, implementation, kept)
+    write_recording(task, instance, kept)
     return State.AGREES if agrees else State.RECORDED, kept
 
 
-def _up_to_date(task: Task, implementation: Implementation, sandbox: Sandbox) -> Recording | None:
+def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording | None:
     try:
-        recording = read_recording(task, implementation)
+        recording = read_recording(task, instance)
     except InputError:  # missing, damaged or older than the task
         return None
     return None if recording.sandbox == "local" != sandbox.name else recording
 
 
-def record(task: Task, implementation: Implementation, sandbox: Sandbox) -> Recording:
+def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
     """Run the reference of one instance and return its recording.
 
     Raises:
         InputError: it raised, timed out or returned something that cannot be recorded.
         InfraError: the machinery failed.
     """
-    where = f"{task.folder / implementation.tests.file}: {implementation.instance_id}"
-    tests, tag = implementation.tests, task.image_tag
+    where = f"{task.folder / instance.tests.file}: {instance.instance_id}"
+    tests, tag = instance.tests, task.image_tag
     workspace = workspace_tar(
-        task.golden_repo(implementation),
-        task.cases(implementation),
+        task.golden_repo(instance),
+        task.cases(instance),
         runs=None,
         seeds=tests.seeds,
         limit_s=tests.timeout_s,
@@ -213,7 +213,7 @@ def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
     if checker is not None and checker not in CHECKERS:
         raise InputError(f"{where}: case_{declared['name']}: unknown checker {checker!r}; known: {', '.join(CHECKERS)}")
     exact = bool(declared.get("exact"))
-    return {
+    case: DeclaredCase = {
         "name": declared["name"],
         "core": bool(declared.get("core")),
         "varies": True,
@@ -224,3 +224,6 @@ def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
         "sign_invariant": bool(declared.get("sign_invariant")),
         "checker": checker or "",
     }
+    if "goals" in declared:
+        case["goals"] = list(declared["goals"])
+    return case

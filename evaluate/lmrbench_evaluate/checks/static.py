@@ -10,7 +10,7 @@ from typing import Self
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import block_end, find_function, first_line, split_lines
 from lmrbench_data.base.text import counted
-from lmrbench_data.tasks.task import Implementation, Task
+from lmrbench_data.tasks.task import Implementation, Instance, Method, Task
 from lmrbench_data.tasks.task_folders import read_tasks
 
 #: Minimum number of variants of each kind.
@@ -37,9 +37,14 @@ class ReferenceLines:
         """Read them from loaded tasks."""
         return cls(
             {
-                item.instance_id: _distinctive_lines(task.golden_file(item), item.goal_function)
+                item.instance_id: [
+                    line
+                    for path, text in task.golden_files(item).items()
+                    for name in item.goals[path]
+                    for line in _distinctive_lines(text, name)
+                ]
                 for task in tasks
-                for item in task.implementations
+                for item in task.instances
             }
         )
 
@@ -53,33 +58,38 @@ class ReferenceLines:
         return None
 
 
-def static_problems(task: Task, implementation: Implementation, references: ReferenceLines) -> Iterator[Problem]:
+def static_problems(task: Task, instance: Instance, references: ReferenceLines) -> Iterator[Problem]:
     """Yield too few or unreadable variants, a long instruction, and lines of a reference that models see."""
-    problem = functools.partial(Problem, implementation.instance_id)
-    words = len(implementation.instruction.split())
+    problem = functools.partial(Problem, instance.instance_id)
+    words = len(instance.instruction.split())
+    is_method = isinstance(instance, Method)
     if words > MAX_INSTRUCTION:
         yield problem("instruction", f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract")
     for kind, least in LEAST.items():
-        paths = task.variants(implementation, kind)
+        if kind == "careless" and is_method:  # a method has no contract to break
+            continue
+        paths = task.variants(instance, kind)
         if len(paths) < least:
-            folder = f"variants/{implementation.instance_id}/{kind}"
-            yield problem(kind, f"{counted(len(paths), 'variant')}, at least {least} needed; add some to {folder}")
-        for path in paths:
+            place = f"variants/{instance.instance_id}/{kind}"
+            yield problem(kind, f"{counted(len(paths), 'variant')}, at least {least} needed; add some to {place}")
+        for path in paths if not is_method else [file for folder in paths for file in sorted(folder.rglob("*.py"))]:
             text = read_variant(path)
             if text is None:
                 yield problem(f"{kind}/{path.name}", "not UTF-8; save it as UTF-8")
             elif kind in ("careless", "wrong") and not text.startswith("# "):
                 yield problem(f"{kind}/{path.name}", "the mistake is not named; begin the first line with `# ...`")
     visible = {
-        **{f"repo/{name}": file.data for name, file in task.masked_repo(implementation).items()},
+        **{f"repo/{name}": file.data for name, file in task.masked_repo(instance).items()},
         "paper.md": task.paper_text.encode(),
-        "instruction": implementation.instruction.encode(),
-        "contract": implementation.contract.encode(),
+        "instruction": instance.instruction.encode(),
     }
+    siblings: Mapping[str, str] = {}
+    if isinstance(instance, Implementation):
+        visible["contract"], siblings = instance.contract.encode(), instance.shown_siblings
     for name, content in visible.items():
-        if found := references.leak(content, implementation.shown_siblings):
-            instance, line = found
-            owner = "" if instance == implementation.instance_id else f" of {instance}"
+        if found := references.leak(content, siblings):
+            name_of, line = found
+            owner = "" if name_of == instance.instance_id else f" of {name_of}"
             yield problem(name, f"shows a line of the reference{owner}; remove it: {line}")
 
 

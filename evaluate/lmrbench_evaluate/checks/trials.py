@@ -1,5 +1,6 @@
 """Trials: answers with a known outcome that a sound task must confirm, and the findings of a check."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -7,10 +8,11 @@ from typing import Any, Self
 
 from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.base.text import counted
-from lmrbench_data.tasks.task import Implementation, Task
+from lmrbench_data.tasks.task import Instance, Method, Task
 
 from ..predictions.prediction import Prediction
 from ..verdict.verdict import Status, Verdict
+from .method_variants import variant_files
 from .mutants import make_mutants
 from .static import read_variant
 
@@ -100,20 +102,23 @@ class Finding(Problem):
         return ": ".join(filter(None, (self.severity, self.subject, self.where, status, self.message)))
 
 
-def make_trials(task: Task, implementation: Implementation) -> Iterator[Trial]:
+def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     """Yield the trials of an instance: golden, masked and variants."""
-    instance = implementation.instance_id
-
-    def trial(name: str, form: str, content: str, must: Must) -> Trial:
-        return Trial(instance, name, Prediction(instance, "check", form, content), must)
-
-    yield trial("golden", "goal_file", task.golden_file(implementation), Must.PASS)
-    masked = task.masked_repo(implementation)[implementation.goal_file].data.decode("utf-8")
-    yield trial("masked", "goal_file", masked, Must.MISREAD)
+    masked = task.masked_repo(instance)
+    yield _trial(instance, "golden", "files", json.dumps(task.golden_files(instance)), Must.PASS)
+    texts = {path: masked[path].data.decode("utf-8") for path in instance.goals}
+    yield _trial(instance, "masked", "files", json.dumps(texts), Must.MISREAD)
     for kind, must in VARIANTS.items():
-        for path in task.variants(implementation, kind):
-            if text := read_variant(path):
-                yield trial(f"{kind}/{path.name}", "function", text, must)
+        for path in task.variants(instance, kind):
+            if isinstance(instance, Method):
+                files = variant_files(task, instance, path)
+                yield _trial(instance, f"{kind}/{path.name}", "files", json.dumps(files), must)
+            elif text := read_variant(path):
+                yield _trial(instance, f"{kind}/{path.name}", "function", text, must)
+
+
+def _trial(instance: Instance, name: str, form: str, content: str, must: Must) -> Trial:
+    return Trial(instance.instance_id, name, Prediction(instance.instance_id, "check", form, content), must)
 
 
 def first_of_each_kind(trials: Sequence[Trial]) -> tuple[list[Trial], Finding]:
@@ -126,21 +131,25 @@ def first_of_each_kind(trials: Sequence[Trial]) -> tuple[list[Trial], Finding]:
     return chosen, Finding.of(trials[0].instance_id, UNTRIED, "", text, facts={"untried": skipped})
 
 
-def mutant_trials(task: Task, implementation: Implementation) -> Iterator[Trial]:
+def mutant_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     """Yield a trial for every mutant of an instance's reference."""
-    instance = implementation.instance_id
-    golden = task.golden_file(implementation)
-    for mutant in make_mutants(golden, implementation.goal_function, implementation.removed[implementation.goal_file]):
-        equivalent = mutant.name in implementation.equivalent_mutants
-        name = f"{'equivalent' if equivalent else 'mutant'}/{mutant.name}"
-        must = Must.PASS if equivalent else Must.BE_NOTICED
-        yield Trial(instance, name, Prediction(instance, "check", "goal_file", mutant.source), must)
+    golden = task.golden_files(instance)
+    for path, names in instance.goals.items():
+        for number, name in enumerate(names):
+            helpers = instance.removed.get(path, ()) if number == 0 else ()
+            for mutant in make_mutants(golden[path], name, helpers):
+                equivalent = mutant.name in instance.equivalent_mutants
+                must = Must.PASS if equivalent else Must.BE_NOTICED
+                kind = "equivalent" if equivalent else "mutant"
+                yield _trial(
+                    instance, f"{kind}/{mutant.name}", "files", json.dumps({**golden, path: mutant.source}), must
+                )
 
 
-def unknown_equivalents(implementation: Implementation, trials: Sequence[Trial]) -> Iterator[Finding]:
+def unknown_equivalents(instance: Instance, trials: Sequence[Trial]) -> Iterator[Finding]:
     """Yield entries of `equivalent_mutants` that name no mutant of the present reference."""
     known = {trial.name for trial in trials}
-    for name in implementation.equivalent_mutants:
+    for name in instance.equivalent_mutants:
         if f"equivalent/{name}" not in known:
             message = "the reference has no such mutant; remove it from equivalent_mutants"
-            yield Finding(implementation.instance_id, f"equivalent/{name}", message)
+            yield Finding(instance.instance_id, f"equivalent/{name}", message)

@@ -5,14 +5,14 @@ file, the expected outputs or the variants: a sandbox cannot leak files that it 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
-from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import File, read_archive
+from lmrbench_data.dataset.rows import DatasetRow, goals_of
+from lmrbench_data.loader import File, LoadError, check_path, read_archive
 
 from ..predictions.prediction import Prediction
 from ..runner import runner_files
@@ -29,31 +29,76 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
         MalformedAnswerError: it cannot be applied, or leaves no goal function that can be parsed.
         InfraError: this machine cannot do it now.
     """
-    masked = read_archive(row["repo_archive"])
-    files, goal = dict(masked), row["goal_file"]
+    masked, goals = read_archive(row["repo_archive"]), goals_of(row)
+    files, form = dict(masked), prediction.form
     if prediction.problem:
         raise MalformedAnswerError(prediction.problem)
     try:
         size = len(prediction.content.encode("utf-8"))
     except UnicodeEncodeError as error:
-        raise MalformedAnswerError(f"{prediction.form} is not valid Unicode: {error.reason}") from error
-    if prediction.form == "model_patch":
+        raise MalformedAnswerError(f"{form} is not valid Unicode: {error.reason}") from error
+    if form == "model_patch":
         files = apply_patch(files, prediction.content)
     elif size > MAX_ANSWER_BYTES:
-        raise MalformedAnswerError(f"{prediction.form} is larger than {MAX_ANSWER_BYTES} bytes")
-    elif prediction.form == "function":
-        masked_file = files[goal].data.decode("utf-8")
-        new = call_on_answer(splice_function, masked_file, row["goal_function"], prediction.content)
-        files[goal] = files[goal]._replace(data=new.encode("utf-8"))
+        raise MalformedAnswerError(f"{form} is larger than {MAX_ANSWER_BYTES} bytes")
+    elif form == "function":
+        _splice(files, row["goal_file"], row["goal_function"], prediction.content)
+    elif form == "functions":
+        for (path, name), source in _functions(prediction.content, goals):
+            _splice(files, path, name, source)
+    elif form == "files":
+        files |= _files(prediction.content, masked)
     else:
-        files[goal] = files[goal]._replace(data=prediction.content.encode("utf-8"))
-    if goal not in files:
-        raise MalformedAnswerError(f"the answer removes the goal file {goal}")
+        files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
+    if gone := [path for path in goals if path not in files]:
+        raise MalformedAnswerError(f"the answer removes the goal file {gone[0]}")
     changed = [name for name in files if name.endswith(".py") and files[name] != masked.get(name)]
-    sources = {name: _source(name, files[name]) for name in sorted({goal, *changed})}
-    if prediction.form != "function":  # a spliced file has been checked already
-        call_on_answer(check_goal_file, goal, sources[goal], row["goal_function"])
+    sources = {name: _source(name, files[name]) for name in sorted({*goals, *changed})}
+    if form not in ("function", "functions"):  # a spliced file has been checked already
+        for path, names in goals.items():
+            for name in names:
+                call_on_answer(check_goal_file, path, sources[path], name)
     return files
+
+
+def _splice(files: dict[str, File], path: str, name: str, source: str) -> None:
+    """Put an answer for one function into its file."""
+    new = call_on_answer(splice_function, files[path].data.decode("utf-8"), name, source)
+    files[path] = files[path]._replace(data=new.encode("utf-8"))
+
+
+def _functions(content: str, goals: Mapping[str, Sequence[str]]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield (file, name) and source of each function of an answer in the form `functions`."""
+    given = _texts("functions", content)
+    known = {f"{path}::{name}": (path, name) for path, names in goals.items() for name in names}
+    if unknown := given.keys() - known.keys():
+        raise MalformedAnswerError(f"functions: {min(unknown)!r} is not masked; known are {', '.join(known)}")
+    for key, place in known.items():
+        if key in given:
+            yield place, given[key]
+
+
+def _files(content: str, masked: Mapping[str, File]) -> dict[str, File]:
+    """Return the files of an answer in the form `files`."""
+    given = _texts("files", content)
+    for path in given:
+        try:
+            check_path(path)
+        except LoadError as error:
+            raise MalformedAnswerError(f"files: {error}") from None
+    old = File(b"")
+    return {path: masked.get(path, old)._replace(data=text.encode("utf-8")) for path, text in given.items()}
+
+
+def _texts(form: str, content: str) -> dict[str, str]:
+    """Return the texts of an answer that is a JSON object."""
+    try:
+        given = json.loads(content)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
+        raise MalformedAnswerError(f"{form} must be an object of texts")
+    return given
 
 
 def _source(name: str, file: File) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from lmrbench_data.base.errors import InfraError, OverloadError
 from lmrbench_data.base.source import SourceError
-from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
@@ -102,7 +102,7 @@ def evaluate_batch(
     for number, prediction in enumerate(predictions):
         try:
             rebuilt = rebuild(row, prediction)
-            answers[number] = {row["goal_file"]: rebuilt[row["goal_file"]]}
+            answers[number] = {path: rebuilt[path] for path in goals_of(row)}
         except SourceError as error:
             verdicts[number] = _not_applicable(error)
     if answers:
