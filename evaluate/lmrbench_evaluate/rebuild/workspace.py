@@ -45,7 +45,10 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
         _splice(files, row["goal_file"], row["goal_function"], prediction.content)
     elif form == "functions":
         for (path, name), source in _functions(prediction.content, goals):
-            _splice(files, path, name, source)
+            try:
+                _splice(files, path, name, source)
+            except MalformedAnswerError as error:
+                raise MalformedAnswerError(f"{path}::{name}: {error}") from None
     elif form == "files":
         files |= _files(prediction.content, masked)
     else:

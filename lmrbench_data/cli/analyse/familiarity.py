@@ -124,7 +124,7 @@ def canary(
     dataset: DatasetSpec = "embedded",
     as_json: Json = False,
 ) -> None:
-    """Test whether a model knows the canary, or search a folder of text for it.
+    """Test a model, or search a folder of text, for the canary.
 
     Example: lmrbench analyse familiarity canary --corpus crawl/ --model my-model --base-url http://localhost:8000/v1
     """
