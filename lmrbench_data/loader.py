@@ -9,6 +9,7 @@ the package it is `lmrbench_data.loader`; `lmrbench_data.load` also loads the pa
     unpack(rows[0], "work/dpo")             # the masked repository, ready to edit
     rows[0]["instruction"]                  # the request; the paper track shows it with `paper_text`
     rows[0]["contract"]                     # every convention; only the contract track shows it
+    load("org/lmr-bench", "method")         # whole methods in place of single functions
 """
 
 from __future__ import annotations
@@ -27,10 +28,14 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 SPLIT = "test"
-#: Path of the rows, in a folder and on the Hub.
+#: The default configuration: one goal function per row.
+FUNCTION = "function"
+#: Path of the rows of the default configuration, in a folder and on the Hub.
 DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
-#: Key in the card's front matter for the identity of the dataset: {"version": ..., "sha256": ...}.
+#: Key in the card's front matter for the identity of the dataset: {"version": ..., "sha256": ..., "recordings": ...,
+#: "configs": {"method": {"sha256": ..., "recordings": ...}}}, with the hashes of the default configuration on top.
 CARD_KEY = "lmrbench"
+_HASHES = ("sha256", "recordings")
 
 MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
@@ -47,8 +52,8 @@ _FORMS = {
     "arxiv_id": (re.compile(r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(\.[A-Z]{2})?/[0-9]{7})?"), "an arXiv id, or empty"),
     "docker_image": (re.compile(r"(lmrbench/[\w.-]{1,100}:[\w.-]{1,100})?", re.ASCII), "lmrbench/NAME:TAG, or empty"),
     "benchmark_version": (re.compile(r"[\w.+-]{1,100}", re.ASCII), "a version"),
-    "goal_function": (re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*"), "the name of a function, or Class.method"),
 }
+_QUALIFIED_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 #: Invisible characters that Unicode calls printable.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 #: Columns that row_sha256 leaves out: itself and the recorded outputs.
@@ -66,6 +71,10 @@ class LoadError(LMRBenchError, ValueError):
     """A dataset or an archive is missing, damaged or hostile."""
 
 
+class NoConfigError(LoadError):
+    """A dataset lacks a configuration."""
+
+
 class HubUnavailableError(LoadError):
     """The Hub does not answer; the same call may succeed later."""
 
@@ -75,11 +84,13 @@ class HubUnavailableError(LoadError):
 # --- datasets -----------------------------------------------------------------------------------------------------
 
 
-def load(spec: str | Path) -> Dataset:
+def load(spec: str | Path, config: str = FUNCTION) -> Dataset:
     """Load and verify a dataset.
 
     Args:
         spec: a folder written by `lmrbench dataset build`, or `org/name[@revision]` on the Hub.
+        config: configuration of the dataset: `function` (one goal function per row) or `method` (all functions of a
+            paper's method).
 
     Returns:
         The split as a `datasets.Dataset`, one row per task instance.
@@ -89,13 +100,18 @@ def load(spec: str | Path) -> Dataset:
     """
     from datasets import Dataset
 
-    return Dataset(_read_verified(spec))
+    return Dataset(_read_verified(spec, config))
 
 
-def load_rows(spec: str | Path) -> list[dict[str, Any]]:
+def load_rows(spec: str | Path, config: str = FUNCTION) -> list[dict[str, Any]]:
     """Load a dataset as `load` does, as dictionaries and without importing `datasets`."""
-    rows: list[dict[str, Any]] = _read_verified(spec).to_pylist()
+    rows: list[dict[str, Any]] = _read_verified(spec, config).to_pylist()
     return rows
+
+
+def data_file(config: str) -> str:
+    """Return the path of the rows of a configuration, in a folder and on the Hub."""
+    return DATA_FILE if config == FUNCTION else f"{config}/{SPLIT}-00000-of-00001.parquet"
 
 
 def dataset_sha256(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -141,11 +157,11 @@ def _hash_lines(lines: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in sorted(lines)).encode()).hexdigest()
 
 
-def read_card_stamp(card: Path, where: str) -> dict[str, str]:
+def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str, str]:
     """Read the `lmrbench` entry of a card's front matter: benchmark version, hashes of content and recordings.
 
     Raises:
-        LoadError: the card cannot be read or lacks the entry.
+        LoadError: the card cannot be read, lacks the entry, or has no such configuration.
     """
     import yaml
 
@@ -154,28 +170,38 @@ def read_card_stamp(card: Path, where: str) -> dict[str, str]:
             header = re.match(r"---\n(.*?)\n---\n", file.read(MAX_CARD), re.DOTALL)
         stamp = yaml.safe_load(header.group(1))[CARD_KEY] if header else {}
         # Only text, because lists with references to one another would expand to gigabytes.
-        return {name: "" + stamp[name] for name in ("version", "sha256", "recordings")}
+        found = {"version": "" + stamp["version"], **{name: "" + stamp[name] for name in _HASHES}}
+        if config != FUNCTION:
+            own = dict(stamp.get("configs") or {}).get(config)
+            if own is None:
+                raise NoConfigError(f"{where}: has no configuration {config!r}")
+            found |= {name: "" + own[name] for name in _HASHES}
+        return found
+    except LoadError:
+        raise
     except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, RecursionError) as error:
         raise LoadError(
             f"{where}: README.md has no `{CARD_KEY}` entry in its header: not an LMR-Bench dataset"
         ) from error
 
 
-def _read_verified(spec: str | Path) -> pyarrow.Table:
-    """Read the table of a spec from its Parquet file.
+def _read_verified(spec: str | Path, config: str) -> pyarrow.Table:
+    """Read the table of a configuration from its Parquet file.
 
     The cache of `load_dataset` has served wrong rows: old ones for a rebuilt folder, those of `main` for another
     revision.
     """
-    card, data, where = _locate(str(spec))
-    stamp = read_card_stamp(card, where)
+    if not re.fullmatch("[a-z]{1,40}", config):
+        raise LoadError(f"{spec}: configuration {config!r} is unknown")
+    card, data, where = _locate(str(spec), config)
+    stamp = read_card_stamp(card, where, config)
     try:
         table = _read_bounded(data)
         _verify(table, stamp, where)
     except LoadError:
         raise
     except Exception as error:  # an untrusted file may raise anything
-        raise LoadError(f"{where}: {DATA_FILE} cannot be read ({_reason(error)}); {_AGAIN}") from error
+        raise LoadError(f"{where}: {data_file(config)} cannot be read ({_reason(error)}); {_AGAIN}") from error
     return table
 
 
@@ -256,22 +282,25 @@ def _thrift_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
     return found, at + 1
 
 
-def _locate(spec: str) -> tuple[Path, Path, str]:
-    """Return the card, the Parquet file and the name in messages of a spec."""
+def _locate(spec: str, config: str) -> tuple[Path, Path, str]:
+    """Return the card, the Parquet file and the name in messages of a configuration."""
     folder = Path(spec)
     if spec and folder.is_dir():
-        for name in ("README.md", DATA_FILE):
+        card = folder / "README.md"
+        if config != FUNCTION and card.is_file():
+            read_card_stamp(card, spec, config)  # names a configuration that the dataset lacks
+        for name in ("README.md", data_file(config)):
             if not (folder / name).is_file():
                 raise LoadError(f"{folder}: no {name}; `lmrbench dataset build` makes a dataset folder")
-        return folder / "README.md", folder / DATA_FILE, spec
+        return card, folder / data_file(config), spec
     if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
-        return _download(*spec.partition("@")[::2])
+        return _download(*spec.partition("@")[::2], config)
     if spec == "embedded":
         raise LoadError("dataset 'embedded' needs the package: pip install lmrbench-data, then lmrbench_data.load()")
     raise LoadError(f"dataset {spec!r}: no such folder; give a folder, org/name[@revision] or 'embedded'")
 
 
-def _download(name: str, revision: str) -> tuple[Path, Path, str]:
+def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
     from huggingface_hub import HfApi, constants, errors, hf_hub_download
 
     where = f"{name}@{revision}" if revision else name
@@ -281,10 +310,12 @@ def _download(name: str, revision: str) -> tuple[Path, Path, str]:
         if not re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision):
             # Resolve a branch first, so that card and rows come from the same, newest commit.
             revision = HfApi().dataset_info(name, revision=revision or None).sha or "main"
-        card, data = (
-            Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
-            for file in ("README.md", DATA_FILE)
-        )
+        card = Path(hf_hub_download(name, "README.md", repo_type="dataset", revision=revision))
+        if config != FUNCTION:
+            read_card_stamp(card, where, config)  # names a configuration that the dataset lacks
+        data = Path(hf_hub_download(name, data_file(config), repo_type="dataset", revision=revision))
+    except LoadError:
+        raise
     except (http_error, OSError, ValueError) as error:
         reason = f"not a folder here, and cannot be downloaded ({_reason(error)})"
         status = getattr(getattr(error, "response", None), "status_code", None)
@@ -332,11 +363,18 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
     for name, (form, needed) in _FORMS.items():
         if not isinstance(row.get(name), str) or not form.fullmatch(row[name]):
             raise LoadError(f"{where}: {name} {ascii(row.get(name))[:100]} is not {needed}")
-    for path in (row["repo_name"], row["goal_file"], *row["context_files"]):
+    goals = {item["file"]: item["functions"] for item in row["goals"]} if "goals" in row else {}
+    goals = goals or {row["goal_file"]: [row["goal_function"]]}
+    references = [item["path"] for item in row.get("golden_files") or ()]
+    for path in (row["repo_name"], *goals, *references, *row["context_files"]):
         try:
             check_path(path)
         except LoadError as error:
             raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
+    for name in (name for names in goals.values() for name in names):
+        if not isinstance(name, str) or not _QUALIFIED_NAME.fullmatch(name):
+            needed = "the name of a function, or Class.method"
+            raise LoadError(f"{where}: goal_function {ascii(name)[:100]} is not {needed}")
 
 
 def _reason(error: Exception) -> str:

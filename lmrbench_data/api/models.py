@@ -31,7 +31,7 @@ def generate(settings: SamplingSettings, *, progress: Progress | None = None) ->
         InputError: An unknown choice, or a key or model that the server does not know.
         InfraError: The account has no credit left.
     """
-    return sample(settings, load_rows(settings.dataset), progress)
+    return sample(settings, load_rows(settings.dataset, settings.config), progress)
 
 
 @accepts(AgentSettings, "agent", "model", "out")
@@ -52,7 +52,7 @@ def run_agent(
             agent.
         InfraError: There is no Docker, or no image of the tasks.
     """
-    return run_agent_on(settings, load_rows(settings.dataset), progress, tell or _log.info)
+    return run_agent_on(settings, load_rows(settings.dataset, settings.config), progress, tell or _log.info)
 
 
 @accepts(JudgeSettings, "run", "model")

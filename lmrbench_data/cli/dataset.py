@@ -2,7 +2,7 @@
 
 import itertools
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,22 +57,35 @@ def build(
     from ..base.problems import problem_lines
     from ..base.text import counted
     from ..dataset.build import build_rows, write_dataset
-    from ..loader import recordings_sha256
+    from ..loader import FUNCTION, dataset_sha256, recordings_sha256
     from ..tasks.manifest import load_benchmark
+    from ..tasks.task import CONFIGS
+    from ..tasks.task_folders import load_tasks
 
-    (tasks, drafts), facts = tasks_and_drafts(None, benchmark), load_benchmark(benchmark)
+    (finished, drafts), facts = tasks_and_drafts(None, benchmark), load_benchmark(benchmark)
+    names = [task.name for task in finished]
+    tasks = {config: load_tasks(names, benchmark, config) for config in CONFIGS}
     out = out or Path(facts.name)
     with progress_bar("building", shown=not as_json) as progress:
-        rows = build_rows(tasks, progress)
-    sha256, recordings = write_dataset(rows, out, facts), recordings_sha256(rows)
-    option = benchmark_option(benchmark or benchmark_folder())
-    not_proved = unproved_rows(rows, tasks, f"lmrbench dataset check{option} --sandbox docker")
+        rows = {config: build_rows(chosen, progress) for config, chosen in tasks.items()}
+    write_dataset(rows[FUNCTION], out, facts, others=rows)
+    option, not_proved = benchmark_option(benchmark or benchmark_folder()), []
+    for config, chosen in tasks.items():
+        which = "" if config == FUNCTION else f" --config {config}"
+        fix = f"lmrbench dataset check{option}{which} --sandbox docker"
+        not_proved += unproved_rows(rows[config], chosen, fix)
+    built: list[dict[str, Any]] = [
+        {"config": config, "rows": len(found), "sha256": dataset_sha256(found), "recordings": recordings_sha256(found)}
+        for config, found in rows.items()
+        if found
+    ]
     if as_json:
         problems = [problem.as_dict() for problem in (*drafts, *not_proved)]
-        hashes = {"sha256": sha256, "recordings": recordings}
-        print_json({"folder": str(out), "rows": len(rows), **hashes, "problems": problems})
+        print_json({"folder": str(out), **built[0], "configs": built, "problems": problems})
     else:
-        put(f"{out}: {counted(len(rows), 'row')}, content {sha256[:12]}, recordings {recordings[:12]}")
+        for item in built:
+            hashes = f"content {item['sha256'][:12]}, recordings {item['recordings'][:12]}"
+            put(f"{out}: {item['config']}: {counted(item['rows'], 'row')}, {hashes}")
         put(f"load it with load_dataset({str(out)!r}, split='test')")
     for line in problem_lines(not_proved, limit=3):
         say(line)
@@ -202,6 +215,7 @@ def check(
 def diff(
     old: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
     new: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
+    config: Config = "function",
     as_json: Json = False,
 ) -> None:
     """Show the differences between two builds, row by row.
@@ -212,7 +226,7 @@ def diff(
     from ..dataset.diff import diff_rows
     from ..dataset.load import load_rows
 
-    changes = list(diff_rows(load_rows(old), load_rows(new)))
+    changes = list(diff_rows(load_rows(old, config), load_rows(new, config)))
     if as_json:
         print_json([vars(change) for change in changes])
         return
@@ -253,6 +267,7 @@ def push(
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out
     from ..tasks.manifest import load_benchmark
+    from ..tasks.task import CONFIGS
 
     api, facts_of = open_hub(), load_benchmark(benchmark)
     plan = plan_push(
@@ -260,7 +275,9 @@ def push(
         repo,
         folder or Path(facts_of.name),
         facts_of,
-        lambda: proved_contents(tasks_and_drafts(None, benchmark)[0]),
+        lambda: set().union(
+            *(proved_contents(tasks_and_drafts(None, benchmark, config)[0]) for config in CONFIGS)
+        ),
     )
     facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": plan.rows, "removed": plan.removed}
     facts["changes"] = [

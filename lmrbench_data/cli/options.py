@@ -5,7 +5,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
@@ -112,7 +112,7 @@ BenchmarkFolder = Annotated[
     typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
 ]
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, local, or package.module:name.")]
-Config = Annotated[str, typer.Option("--config", help="Configuration of the dataset: function or method.")]
+Config = Annotated[str, option_of(PromptSettings, "config")]
 TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
 JudgeModel = Annotated[str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")]
 BuildNetwork = Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")]
@@ -140,7 +140,7 @@ def tasks_and_drafts(
 
 
 def chosen_row(instance: str, dataset: str) -> "DatasetRow":
-    """Load the row of an instance.
+    """Load the row of an instance, whichever configuration has it.
 
     Raises:
         InputError: the dataset has no such instance.
@@ -148,9 +148,15 @@ def chosen_row(instance: str, dataset: str) -> "DatasetRow":
     """
     from ..dataset.load import load_rows
     from ..dataset.rows import choose_rows
+    from ..loader import NoConfigError
+    from ..tasks.task import CONFIGS
 
+    rows: list[DatasetRow] = []
+    for config in CONFIGS:
+        with suppress(NoConfigError):
+            rows += load_rows(dataset, config)
     with positional():
-        [row] = choose_rows(load_rows(dataset), [instance])
+        [row] = choose_rows(rows, [instance])
     return row
 
 

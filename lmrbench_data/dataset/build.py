@@ -7,7 +7,7 @@ the `datasets` cache, so `datasets` never serves a changed build from a stale ca
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,10 +15,10 @@ from ..base.archive import pack
 from ..base.errors import InputError, LoadError
 from ..base.progress import Progress
 from ..loader import (
-    DATA_FILE,
-    SPLIT,
+    FUNCTION,
     File,
     archive_sha256,
+    data_file,
     dataset_sha256,
     read_card_stamp,
     recordings_sha256,
@@ -26,16 +26,16 @@ from ..loader import (
 )
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
-from ..tasks.task import Implementation, Instance, Task
+from ..tasks.task import CONFIGS, Implementation, Instance, Task
 from ..tasks.task_folders import load_tasks
-from .card import render_card, render_eval_yaml
+from .card import Table, render_card, render_eval_yaml
 from .rows import DatasetRow, DeclaredCase, schema
 
 if TYPE_CHECKING:
     import pyarrow
 
-#: Files of a dataset folder.
-FILES = ("README.md", "eval.yaml", "loader.py", DATA_FILE)
+#: Files of a dataset folder; a build may lack the rows of a configuration.
+FILES = ("README.md", "eval.yaml", "loader.py", *map(data_file, CONFIGS))
 _LOADER = Path(__file__).resolve().parents[1] / "loader.py"
 
 
@@ -56,8 +56,8 @@ def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[
     return sorted(rows, key=lambda row: row["instance_id"])
 
 
-def build_table(benchmark: Path | None = None) -> "pyarrow.Table":
-    """Build the dataset as a table in memory.
+def build_table(benchmark: Path | None = None, config: str = FUNCTION) -> "pyarrow.Table":
+    """Build a configuration of the dataset as a table in memory.
 
     Args:
         benchmark: folder of tasks; the installed one if None.
@@ -67,7 +67,8 @@ def build_table(benchmark: Path | None = None) -> "pyarrow.Table":
     """
     import pyarrow as pa
 
-    return pa.Table.from_pylist(build_rows(load_tasks(benchmark=benchmark)), schema=schema())
+    rows = build_rows(load_tasks(benchmark=benchmark, config=config))
+    return pa.Table.from_pylist(rows, schema=schema(config))
 
 
 def _row(task: Task, instance: Instance, benchmark: Benchmark, docker_image: str, recording: Recording) -> DatasetRow:
@@ -128,50 +129,46 @@ def _row(task: Task, instance: Instance, benchmark: Benchmark, docker_image: str
 
 
 def write_dataset(
-    rows: Sequence[DatasetRow], folder: Path, benchmark: Benchmark, *, imported_card: str | None = None
+    rows: Sequence[DatasetRow],
+    folder: Path,
+    benchmark: Benchmark,
+    *,
+    others: Mapping[str, Sequence[DatasetRow]] | None = None,
+    imported_card: str | None = None,
 ) -> str:
     """Write the dataset folder (FILES), which replaces an older build.
 
     Args:
+        rows: the default configuration, `function`.
+        others: configuration → rows, for the other ones; those without rows are left out.
         imported_card: template of the card for imported tasks; eval.yaml, which registers the dataset as a benchmark,
             is then left out.
 
     Returns:
-        The dataset's content hash.
+        The content hash of the default configuration.
 
     Raises:
         InputError: `folder` contains something other than an earlier build.
     """
-    from datasets import Features
-
     folder = folder.resolve()
     _refuse_foreign(folder)
-    identity = dataset_sha256(rows)
+    configs = {**{name: found for name, found in (others or {}).items() if found}, FUNCTION: rows}
+    configs = {name: configs[name] for name in CONFIGS if name in configs}
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Built in a temporary folder and moved, so that an interrupted build does not damage the old one.
     staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
-        parquet_bytes, memory_bytes = _write_parquet(rows, staging / DATA_FILE)
-        card = render_card(
-            rows,
-            benchmark,
-            sha256=identity,
-            recordings=recordings_sha256(rows),
-            features=Features.from_arrow_schema(schema()),
-            data_files=f"data/{SPLIT}-*.parquet",
-            num_bytes=memory_bytes,
-            download_bytes=parquet_bytes,
-            **({"template": imported_card} if imported_card else {}),
-        )
+        tables = {name: _write_table(name, found, staging / data_file(name)) for name, found in configs.items()}
+        card = render_card(tables, benchmark, **({"template": imported_card} if imported_card else {}))
         (staging / "README.md").write_text(card, encoding="utf-8")
         (staging / "loader.py").write_bytes(_LOADER.read_bytes())
         if not imported_card:
-            (staging / "eval.yaml").write_text(render_eval_yaml(benchmark), encoding="utf-8")
+            (staging / "eval.yaml").write_text(render_eval_yaml(benchmark, tables), encoding="utf-8")
         staging.chmod(0o755)
         _put_in_place(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return identity
+    return tables[FUNCTION].sha256
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -207,13 +204,13 @@ def _put_in_place(staging: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _write_parquet(rows: Sequence[DatasetRow], path: Path) -> tuple[int, int]:
-    """Write the rows; return the sizes of the file and of the table in memory."""
+def _write_table(config: str, rows: Sequence[DatasetRow], path: Path) -> Table:
+    """Write the rows of a configuration as Parquet."""
     import pyarrow as pa
-    from datasets import Dataset, are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from datasets import Dataset, Features, are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     path.parent.mkdir(parents=True)
-    dataset = Dataset(pa.Table.from_pylist(list(rows), schema=schema()))
+    dataset = Dataset(pa.Table.from_pylist(list(rows), schema=schema(config)))
     shown = not are_progress_bars_disabled()
     disable_progress_bars()
     try:
@@ -221,4 +218,12 @@ def _write_parquet(rows: Sequence[DatasetRow], path: Path) -> tuple[int, int]:
     finally:
         if shown:
             enable_progress_bars()
-    return path.stat().st_size, dataset.data.nbytes
+    return Table(
+        rows=rows,
+        sha256=dataset_sha256(rows),
+        recordings=recordings_sha256(rows),
+        features=Features.from_arrow_schema(schema(config)),
+        path=data_file(config),
+        num_bytes=dataset.data.nbytes,
+        download_bytes=path.stat().st_size,
+    )

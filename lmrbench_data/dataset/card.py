@@ -4,40 +4,57 @@ Every number and table in a card is computed from the rows.
 """
 
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..base.paths import cards_folder
-from ..loader import CARD_KEY, SPLIT
+from ..loader import CARD_KEY, FUNCTION, SPLIT
 from ..tasks.manifest import Benchmark
 from .rows import DatasetRow
 
+_TASK = re.compile(r"  - id: .*\n    config: (?P<config>.*)\n    split: .*\n")
 
-def render_card(
-    rows: Sequence[DatasetRow],
-    benchmark: Benchmark,
-    *,
-    sha256: str,
-    recordings: str,
-    features: Any,
-    data_files: str,
-    num_bytes: int,
-    download_bytes: int,
-    template: str = "dataset_card.md",
-) -> str:
-    """Render the dataset's README.md: header (configuration, features, content hash) and prose.
+@dataclass(frozen=True)
+class Table:
+    """A configuration of the dataset, as it is written."""
+
+    rows: Sequence[DatasetRow]
+    sha256: str
+    recordings: str
+    """Hash of the recorded outputs; like `sha256` in `dataset_info`, which is part of the key of the `datasets` cache,
+    so that a changed build is never served from a stale cache."""
+    features: Any
+    path: str
+    num_bytes: int
+    """Size in memory."""
+    download_bytes: int
+    """Size of the Parquet file."""
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The hashes of content and recorded outputs."""
+        return {"sha256": self.sha256, "recordings": self.recordings}
+
+
+def render_card(tables: Mapping[str, Table], benchmark: Benchmark, template: str = "dataset_card.md") -> str:
+    """Render the dataset's README.md: header (configurations, features, content hashes) and prose.
 
     Args:
-        sha256, recordings: hashes of the content and of the recorded outputs. Both are in `dataset_info`, which is part
-            of the key of the `datasets` cache, so that a changed build is never served from a stale cache.
-        num_bytes, download_bytes: sizes of the table in memory and of its Parquet file.
+        tables: configuration → its rows, the default one among them.
         template: file name in `cards/`.
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 
+    default = tables[FUNCTION]
+    rows = default.rows
     licences = sorted({str(row["license"]) for row in rows})
-    stamp: Any = {CARD_KEY: {"version": benchmark.version, "sha256": sha256, "recordings": recordings}}
+    others = {name: table.hashes for name, table in tables.items() if name != FUNCTION}
+    stamp: Any = {
+        CARD_KEY: {"version": benchmark.version, **default.hashes, **({"configs": others} if others else {})}
+    }
     header = DatasetCardData(
         pretty_name=benchmark.title,
         license=licences[0] if len(licences) == 1 else licences,
@@ -47,27 +64,24 @@ def render_card(
         size_categories=["n<1K"],
         configs=[
             {
-                "config_name": "default",
+                "config_name": name,
+                **({"default": True} if name == FUNCTION else {}),
                 "version": benchmark.version,
-                "data_files": [{"split": SPLIT, "path": data_files}],
+                "data_files": [{"split": SPLIT, "path": table.path}],
             }
+            for name, table in tables.items()
         ],
-        dataset_info={
-            "description": f"{benchmark.title} {benchmark.version}, content sha256 {sha256}, recordings {recordings}",
-            "features": features._to_yaml_list(),
-            "splits": [{"name": SPLIT, "num_bytes": num_bytes, "num_examples": len(rows)}],
-            "download_size": download_bytes,
-            "dataset_size": num_bytes,
-        },
+        dataset_info=[_info(name, table, benchmark) for name, table in tables.items()],
         **stamp,
     )
     card = DatasetCard.from_template(
         header,
         template_path=str(cards_folder() / template),
         benchmark=benchmark,
-        sha256=sha256,
-        recordings=recordings,
+        sha256=default.sha256,
+        recordings=default.recordings,
         rows=rows,
+        methods=tables["method"].rows if "method" in tables else [],
         categories=sorted(Counter(str(row["category"]) for row in rows).items()),
         papers=len({str(row["paper_url"]) for row in rows}),
         images=sorted({str(row["docker_image"]) for row in rows}),
@@ -75,7 +89,21 @@ def render_card(
     return str(card).rstrip() + "\n"
 
 
-def render_eval_yaml(benchmark: Benchmark) -> str:
-    """Render the Hub's benchmark registration."""
+def _info(name: str, table: Table, benchmark: Benchmark) -> dict[str, Any]:
+    """Return the `dataset_info` of a configuration."""
+    title = f"{benchmark.title} {benchmark.version}"
+    return {
+        "config_name": name,
+        "description": f"{title}, content sha256 {table.sha256}, recordings {table.recordings}",
+        "features": table.features._to_yaml_list(),
+        "splits": [{"name": SPLIT, "num_bytes": table.num_bytes, "num_examples": len(table.rows)}],
+        "download_size": table.download_bytes,
+        "dataset_size": table.num_bytes,
+    }
+
+
+def render_eval_yaml(benchmark: Benchmark, configs: Container[str]) -> str:
+    """Render the Hub's benchmark registration; tasks on configurations that the dataset lacks are left out."""
     template = (cards_folder() / "eval.yaml").read_text(encoding="utf-8")
-    return template.replace("{{ title }}", json.dumps(benchmark.title)).replace("{{ split }}", SPLIT)
+    text = template.replace("{{ title }}", json.dumps(benchmark.title)).replace("{{ split }}", SPLIT)
+    return _TASK.sub(lambda task: task[0] if task["config"] in configs else "", text)

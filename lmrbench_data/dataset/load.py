@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from .. import loader
+from ..loader import FUNCTION
 from .rows import DatasetRow
 
 if TYPE_CHECKING:
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 
 
-def load(spec: str | Path = EMBEDDED) -> "Dataset":
+def load(spec: str | Path = EMBEDDED, config: str = FUNCTION) -> "Dataset":
     """Load and verify a dataset.
 
     Args:
         spec: `embedded` (the installed package's own tasks), a folder made by `lmrbench dataset build`, or
             `org/name[@revision]` on the Hub.
+        config: `function` (one goal function per row) or `method` (all functions of a paper's method).
 
     Returns:
         The split as a `datasets.Dataset`, one row per instance.
@@ -28,18 +30,18 @@ def load(spec: str | Path = EMBEDDED) -> "Dataset":
         InputError: a task of the installed package is malformed (`embedded` only).
     """
     if str(spec) != EMBEDDED:
-        return loader.load(spec)
+        return loader.load(spec, config)
     from datasets import Dataset
 
     from .build import build_table
 
-    return Dataset(build_table())
+    return Dataset(build_table(config=config))
 
 
-def load_rows(spec: str | Path = EMBEDDED) -> list[DatasetRow]:
+def load_rows(spec: str | Path = EMBEDDED, config: str = FUNCTION) -> list[DatasetRow]:
     """Load a dataset as `load` does, as dictionaries, without importing `datasets`."""
     if str(spec) != EMBEDDED:
-        return cast(list[DatasetRow], loader.load_rows(spec))
+        return cast(list[DatasetRow], loader.load_rows(spec, config))
     from .build import build_table
 
-    return cast(list[DatasetRow], build_table().to_pylist())
+    return cast(list[DatasetRow], build_table(config=config).to_pylist())

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit_once, ensure_repo, hub_errors, tag_once, tags
-from ..loader import DATA_FILE, LoadError, dataset_sha256
+from ..loader import DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
+from ..tasks.task import CONFIGS
 from .build import FILES, write_dataset
 from .check_records import content_sha256, unchecked
 from .diff import Change, diff_rows
@@ -67,7 +68,8 @@ def plan_push(
             published one, or its tag has other content.
         LostAnswerError: the Hub does not answer.
     """
-    rows = _clean_rows(folder, benchmark)
+    configs = _clean_rows(folder, benchmark)
+    rows = [row for found in configs.values() for row in found]
     missing = unchecked(rows)
     if missing:
         known = proved()
@@ -100,7 +102,7 @@ def plan_push(
     if newest is not None and _numbers(newest) > _numbers(own):
         raise InputError(f"{repo_id}: {newest.group()} is newer than {plan.tag}; raise `version` in benchmark.yaml")
     there = {item.rfilename for item in info.siblings or ()}
-    plan.removed = sorted(there - {*FILES, *KEPT})
+    plan.removed = sorted(there - {*_files(folder), *KEPT})
     plan.changes = list(diff_rows(_remote_rows(repo_id, info.sha) if DATA_FILE in there else [], rows))
     return plan
 
@@ -124,7 +126,7 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
     def operations() -> "Sequence[CommitOperation]":
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-        added = [CommitOperationAdd(name, str(plan.folder / name)) for name in FILES]
+        added = [CommitOperationAdd(name, str(plan.folder / name)) for name in _files(plan.folder)]
         return [*added, *(CommitOperationDelete(name) for name in plan.removed)]
 
     title = f"{plan.title} {plan.tag} ({plan.sha256[:12]})"
@@ -139,35 +141,48 @@ def _option(benchmark: Benchmark) -> str:
     return "" if benchmark.is_lmr_bench else " --benchmark DIR"
 
 
-def _clean_rows(folder: Path, benchmark: Benchmark) -> list[DatasetRow]:
+def _files(folder: Path) -> list[str]:
+    """Return the files of a build."""
+    return [name for name in FILES if (folder / name).is_file()]
+
+
+def _clean_rows(folder: Path, benchmark: Benchmark) -> dict[str, list[DatasetRow]]:
     """Load the rows of a folder that equals, byte for byte, what this version of the package writes for them."""
     build = f"run `lmrbench dataset build{_option(benchmark)}`"
     try:
-        rows = load_rows(folder)
+        present = [config for config in CONFIGS if config == FUNCTION or (folder / data_file(config)).is_file()]
+        configs = {config: load_rows(folder, config) for config in present}
     except LoadError as error:
         raise InputError(f"{error}; {build}") from error
+    rows = [row for found in configs.values() for row in found]
     if versions := {str(row["benchmark_version"]) for row in rows} - {benchmark.version}:
         raise InputError(
             f"{folder}: is version {', '.join(versions)}, benchmark.yaml says {benchmark.version}; {build}"
         )
-    present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
-    stray = sorted(name for name in present - set(FILES) if "__pycache__" not in name)
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    stray = sorted(name for name in found - set(FILES) if "__pycache__" not in name)
     if stray:
         raise InputError(f"{folder}: dirty, contains {stray[0]}; remove it, or {build} into a new folder")
     with tempfile.TemporaryDirectory() as name:
         fresh = Path(name) / "lmr-bench"
-        write_dataset(rows, fresh, benchmark)
-        for file in FILES:
+        write_dataset(configs[FUNCTION], fresh, benchmark, others=configs)
+        for file in _files(fresh):
             if not (folder / file).is_file() or (folder / file).read_bytes() != (fresh / file).read_bytes():
                 raise InputError(f"{folder}: dirty, {file} differs from what this version writes; {build}")
-    return rows
+    return configs
 
 
 def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
-    try:
-        return load_rows(f"{repo_id}@{revision}")
-    except LoadError as error:
-        raise InputError(f"{error}; fix or move the published rows first") from error
+    """Load the rows of all configurations."""
+    rows = []
+    for config in CONFIGS:
+        try:
+            rows += load_rows(f"{repo_id}@{revision}", config)
+        except NoConfigError:
+            continue
+        except LoadError as error:
+            raise InputError(f"{error}; fix or move the published rows first") from error
+    return rows
 
 
 def _remote_sha256(repo_id: str, revision: str) -> str:

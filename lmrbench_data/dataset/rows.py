@@ -3,8 +3,10 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from ..base.errors import ArgumentError
+from ..base.errors import ArgumentError, InputError
 from ..base.ranking import RANKED_BY
+from ..loader import FUNCTION
+from ..tasks.task import METHOD
 
 if TYPE_CHECKING:
     import pyarrow
@@ -107,13 +109,17 @@ class DatasetRow(TypedDict):
 
 
 class PredictionRow(TypedDict):
-    """One answer of one model: it has exactly one of `function`, `goal_file` and `model_patch`."""
+    """One answer of one model: it has exactly one of `function`, `goal_file`, `model_patch`, `files`, `functions`."""
 
     instance_id: str
     model_name_or_path: str
     function: NotRequired[str]
     goal_file: NotRequired[str]
     model_patch: NotRequired[str]
+    files: NotRequired[Mapping[str, str]]
+    """Path → text."""
+    functions: NotRequired[Mapping[str, str]]
+    """`path::name` → source."""
     sample: NotRequired[int]
     setting: NotRequired[str]
     track: NotRequired[str]
@@ -128,6 +134,15 @@ class CaseRow(TypedDict):
     core: bool
     status: str
     detail: str
+
+
+class FunctionRow(TypedDict):
+    """The verdict on one function of a method."""
+
+    name: str
+    """`path::name`."""
+    status: str
+    """The worst of the cases that test it."""
 
 
 class ResultRow(TypedDict):
@@ -151,6 +166,8 @@ class ResultRow(TypedDict):
     core_memorised: NotRequired[bool]
     """The same for the core cases alone."""
     cases: list[CaseRow]
+    functions: NotRequired[list[FunctionRow]]
+    """The functions of a method, experiments left out; missing for a single goal function."""
     duration_s: float
     """Wall time in the sandbox in seconds."""
     cpu_s: NotRequired[float | None]
@@ -169,6 +186,27 @@ def goals_of(row: DatasetRow) -> dict[str, list[str]]:
     if "goals" in row:
         return {item["file"]: item["functions"] for item in row["goals"]}
     return {row["goal_file"]: [row["goal_function"]]}
+
+
+def is_method(row: DatasetRow) -> bool:
+    """Whether a row asks for several functions."""
+    return "goals" in row
+
+
+def config_of(row: DatasetRow) -> str:
+    """Return the configuration that a row belongs to."""
+    return METHOD if is_method(row) else FUNCTION
+
+
+def contract_of(row: DatasetRow) -> str:
+    """Return the contract of a row.
+
+    Raises:
+        InputError: methods have none.
+    """
+    if "contract" not in row:
+        raise InputError(f"{row['instance_id']}: a method has no contract; use the track paper")
+    return row["contract"].strip()
 
 
 def golden_files_of(row: DatasetRow) -> dict[str, str]:
@@ -203,8 +241,8 @@ def check_instances(instances: Iterable[str], known: Container[str], command: st
             raise ArgumentError("instances", f"{name!r} is unknown; see `lmrbench {command}`")
 
 
-def schema() -> "pyarrow.Schema":
-    """Return the Arrow schema of the dataset, equivalent to `DatasetRow`."""
+def schema(config: str = FUNCTION) -> "pyarrow.Schema":
+    """Return the Arrow schema of a configuration, equivalent to `DatasetRow`."""
     import pyarrow as pa
 
     text, number, binary = pa.string(), pa.int64(), pa.binary()
@@ -218,6 +256,7 @@ def schema() -> "pyarrow.Schema":
         "unordered": pa.bool_(),
         "sign_invariant": pa.bool_(),
         "checker": text,
+        **({} if config == FUNCTION else {"goals": pa.list_(text)}),
     }
     tests = {
         "seeds": pa.list_(number),
@@ -225,14 +264,22 @@ def schema() -> "pyarrow.Schema":
         "memory_mb": number,
         "cases": pa.list_(pa.struct(list(case.items()))),
     }
+    goals: dict[str, pa.DataType] = dict.fromkeys(("goal_file", "goal_function", "class_name"), text)
+    golden: dict[str, pa.DataType] = {"golden_file": text}
+    if config != FUNCTION:
+        goals = {"goals": pa.list_(pa.struct([("file", text), ("functions", pa.list_(text))]))}
+        golden = {"golden_files": pa.list_(pa.struct([("path", text), ("text", text)]))}
     columns = {
         **dict.fromkeys(("instance_id", "category", "paper_title", "paper_url", "arxiv_id", "venue"), text),
         "year": number,
-        **dict.fromkeys(("upstream_repo", "instruction", "contract", "paper_text", "repo_name"), text),
+        **dict.fromkeys(("upstream_repo", "instruction"), text),
+        **({"contract": text} if config == FUNCTION else {}),
+        **dict.fromkeys(("paper_text", "repo_name"), text),
         "repo_archive": binary,
-        **dict.fromkeys(("repo_sha256", "goal_file", "goal_function", "class_name"), text),
+        "repo_sha256": text,
+        **goals,
         **dict.fromkeys(("context_files", "evidence"), pa.list_(text)),
-        "golden_file": text,
+        **golden,
         "tests_archive": binary,
         "expected": binary,
         "recording": pa.struct([(name, text) for name in ("sha256", "image", "sandbox", "cpu")]),

@@ -1,4 +1,4 @@
-"""Build the prompt for one instance: messages from the template `prompt_v1.md`, in one of the paper's settings.
+"""Build the prompt for one instance: messages from a template, in one of the paper's settings.
 
 Order and content follow the LMR-Bench paper (Section 4.1, Appendix D): the goal file, the paper, the instruction, and
 related code with its paths. The ablations of Section 5.2 leave parts out. The words are ours.
@@ -11,17 +11,19 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..base.errors import ArgumentError, InputError
 from ..chat.client import Message
-from ..dataset.rows import DatasetRow
-from ..loader import File, read_archive
+from ..dataset.rows import DatasetRow, config_of, contract_of, goals_of
+from ..loader import FUNCTION, File, read_archive
+from ..tasks.task import METHOD
 
-TEMPLATE = "prompt_v1.md"
+#: Configuration of the dataset → template of its prompts.
+TEMPLATES = {FUNCTION: "prompt_v1.md", METHOD: "method_prompt_v1.md"}
 #: Setting → (is the goal file shown, which other code is shown).
 SETTINGS: dict[str, tuple[bool, str]] = {
     "standard": (True, "related"),
@@ -39,7 +41,8 @@ _PAPER_STEPS = 10
 class Parts:
     """The parts of a prompt; empty ones are left out."""
 
-    goal_file: str
+    goals: tuple[tuple[str, str], ...]
+    """Path and text of each goal file."""
     paper: str
     code: tuple[tuple[str, str], ...]
     cut: tuple[str, ...] = ()
@@ -65,10 +68,15 @@ class Prompt:
 
 
 @functools.cache
-def prompt_version() -> str:
-    """`v1-` and a hash of all that a model is told beside the material."""
-    text = (Path(__file__).resolve().parent / TEMPLATE).read_text(encoding="utf-8")
-    return f"{TEMPLATE.removeprefix('prompt_').removesuffix('.md')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+def prompt_version(config: str = FUNCTION) -> str:
+    """Return the version of a configuration's prompt: `v1-`, and a hash of all that a model is told beside the material."""
+    template = TEMPLATES[config]
+    version = template.rpartition("_")[2].removesuffix(".md")
+    return f"{version}-{hashlib.sha256(_read(template).encode()).hexdigest()[:8]}"
+
+
+def _read(template: str) -> str:
+    return (Path(__file__).resolve().parent / template).read_text(encoding="utf-8")
 
 
 def build_prompt(
@@ -84,7 +92,7 @@ def build_prompt(
 
     Raises:
         ArgumentError: no such setting.
-        InputError: it does not fit, however much is cut.
+        InputError: it does not fit, however much is cut; or a method is to be shown with a contract.
     """
     if setting not in SETTINGS:
         raise ArgumentError("setting", f"{setting!r} is unknown; one of: {', '.join(SETTINGS)}")
@@ -108,16 +116,16 @@ def shorter(row: DatasetRow, *, setting: str, track: str, paper: str, than: Prom
 def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
     shows_goal, which = SETTINGS[setting]
     files = read_archive(row["repo_archive"])
-    goal = _text(files[row["goal_file"]]) if shows_goal else ""
+    goals = goals_of(row)
     names: Sequence[str] = []
     if which == "related":
         names = row["context_files"]
     elif which == "all":
-        names = sorted(name for name in files if name != row["goal_file"])
-    return Parts(goal or "", paper, tuple(_readable(files, names)))
+        names = sorted(name for name in files if name not in goals)
+    return Parts(tuple(_readable(files, goals)) if shows_goal else (), paper, tuple(_readable(files, names)))
 
 
-def _readable(files: Mapping[str, File], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _readable(files: Mapping[str, File], names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """(path, content) of those files that are text."""
     for name in names:
         if (text := _text(files[name])) is not None:
@@ -148,15 +156,15 @@ def _ever_shorter(parts: Parts) -> Iterator[Parts]:
 
 
 def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
-    sections = _sections()
+    sections = _sections(TEMPLATES[config_of(row)])
+    goals = goals_of(row)
     user = sections["user"].render(
-        goal_name=row["goal_file"],
-        goal_function=row["goal_function"],
-        goal_file=_fenced(parts.goal_file, row["goal_file"]) if parts.goal_file else "",
+        goals=[(name, names, _fenced(dict(parts.goals).get(name, ""), name)) for name, names in goals.items()],
+        shows_goals=bool(parts.goals),
         paper_title=row["paper_title"],
         paper=parts.paper,
         instruction=row["instruction"].strip(),
-        contract=row["contract"].strip() if track == "contract" else "",
+        contract=contract_of(row) if track == "contract" else "",
         heading=HEADINGS[SETTINGS[setting][1]],
         code=[(f"`{name}`", _fenced(text, name)) for name, text in parts.code],
     )
@@ -174,11 +182,11 @@ def _fenced(text: str, name: str) -> str:
 
 
 @functools.cache
-def _sections() -> dict[str, Any]:
-    """The template's parts by name: system, user."""
+def _sections(template: str) -> dict[str, Any]:
+    """The parts of a template by name: system, user."""
     import jinja2
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
-    text = (Path(__file__).resolve().parent / TEMPLATE).read_text(encoding="utf-8")
+    text = _read(template)
     pieces = re.split(r"^# (\w+)\n", text, flags=re.MULTILINE)[1:]
     return {name: environment.from_string(part.strip()) for name, part in zip(pieces[::2], pieces[1::2], strict=True)}

@@ -19,12 +19,12 @@ from ..chat.client import ChatClient, RequestFailed
 from ..chat.completion import Completion
 from ..chat.jobs import JobPass
 from ..chat.prices import Price
-from ..dataset.rows import DatasetRow, choose_rows
+from ..dataset.rows import DatasetRow, choose_rows, config_of, goals_of, is_method
 from .answer_log import AnswerLog, AnswerSummary, model_name
 from .paper_texts import paper_text
 from .prompt import Prompt, build_prompt, prompt_version, shorter
 from .settings import SamplingSettings
-from .tolerance import tolerated
+from .tolerance import missing_functions, tolerated
 
 
 @dataclass
@@ -145,7 +145,7 @@ class _Sampling(JobPass[_Job]):
     async def _write(self, job: _Job, answer: _Answer) -> str:
         """Check an answer and write it down; return `answered` or `unusable`."""
         async with self._checking:
-            usable, notes = await asyncio.to_thread(_check, answer.completion, job.row["goal_function"])
+            usable, notes = await asyncio.to_thread(_check, answer.completion, job.row)
         self.log.write(self._row(job, answer, notes))
         self.summary.unusable += not usable
         return "answered" if usable else "unusable"
@@ -156,7 +156,7 @@ class _Sampling(JobPass[_Job]):
         self.summary.input_tokens += tokens[0] if tokens else 0
         self.summary.output_tokens += tokens[1] if tokens else 0
         metadata = {
-            "prompt_version": prompt_version(),
+            "prompt_version": prompt_version(config_of(job.row)),
             "prompt_sha256": prompt.sha256,
             "paper": self.settings.paper,
             "paper_pages": self.settings.paper_pages,
@@ -204,11 +204,14 @@ class _Sampling(JobPass[_Job]):
         return found
 
 
-def _check(completion: Completion, goal_function: str) -> tuple[bool, dict[str, Any]]:
-    """Return whether an answer holds a function, and notes about it."""
+def _check(completion: Completion, row: DatasetRow) -> tuple[bool, dict[str, Any]]:
+    """Return whether an answer defines the function, or any function of a method, and notes about it."""
     if completion.problem:
         return False, {"problem": completion.problem}
     try:
-        return True, {"tolerated": call_on_answer(tolerated, completion.text, goal_function)}
+        if is_method(row):
+            missing = call_on_answer(missing_functions, completion.text, goals_of(row))
+            return True, {"missing": missing} if missing else {}
+        return True, {"tolerated": call_on_answer(tolerated, completion.text, row["goal_function"])}
     except MalformedAnswerError as error:
         return False, {"problem": one_line(error)[:300]}

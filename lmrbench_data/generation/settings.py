@@ -7,6 +7,7 @@ from ..base.ranking import RANKED_BY
 from ..base.settings import Settings, copied, nested
 from ..base.settings import setting as option  # one of the options has the name `setting`
 from ..chat.endpoint import Endpoint, JobSettings, RequestSettings
+from ..loader import FUNCTION
 
 #: Amounts of context in a prompt; `prompt.SETTINGS` lists the contents of each.
 SETTINGS = ("standard", "paper-only", "paper+goal-file", "full-repo")
@@ -26,6 +27,9 @@ class PromptSettings(Settings):
         None, "Token limit of a prompt (an estimate); longer prompts are cut.", min=100
     )
     dataset: str = option("embedded", "embedded, a folder, or org/name[@revision].")
+    config: str = option(
+        FUNCTION, "Configuration of the dataset: function (one function per instance) or method (a whole method)."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,3 +66,4 @@ class AgentSettings(JobSettings):
         Endpoint, "max_tokens", help="Token limit of one reply, reasoning included (default: the agent's)."
     )
     dataset: str = copied(PromptSettings, "dataset")
+    config: str = copied(PromptSettings, "config")

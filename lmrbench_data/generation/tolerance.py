@@ -1,10 +1,22 @@
 """Note the extra text in an answer that evaluation ignores, so rows show whether a model kept to the form."""
 
 import ast
+from collections.abc import Mapping, Sequence
 
 from lmrbench_evaluate.rebuild.extract import extract_code
+from lmrbench_evaluate.rebuild.method_answer import defined_functions
 
 from ..base.source import parse
+
+
+def missing_functions(answer: str, goals: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the functions of a method, as `path::name`, that an answer does not define; for `call_on_answer`.
+
+    Raises:
+        SourceError: the answer cannot be used at all.
+    """
+    found = set(defined_functions(answer, goals))
+    return [f"{path}::{name}" for path, names in goals.items() for name in names if (path, name) not in found]
 
 
 def tolerated(answer: str, goal_function: str) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Any
 from ..base.errors import InputError
 from ..base.files import read_regular, write_atomically
 from ..base.git import run_git
-from ..dataset.rows import DatasetRow
+from ..dataset.rows import DatasetRow, contract_of, goals_of, is_method
 from ..loader import File, read_archive, unpack
 
 MARKER = ".lmrbench.json"
@@ -31,6 +31,13 @@ Write that function. Paper and repository say what it has to compute and how it 
 needs; keep names, signatures and everything else as it is. There is no network. Hidden tests call the function and
 compare what it returns; the tests in the repository only look whether it runs, and some may need another function of
 the paper that is masked as well. You are done when it is written: the state of the files in `repo/` is your answer"""
+_METHOD_TO_DO = """## What to do
+
+Write these functions: together they are the method of the paper. Paper and repository say what each has to compute and
+how it is used. Change whatever the functions need; keep names, signatures and everything else as it is. There is no
+network. Hidden tests call the functions, run short experiments with them, and compare the results; the tests in the
+repository only look whether the code runs. You are done when all are written: the state of the files in `repo/` is your
+answer"""
 _GIT = ", a git repository with one commit"
 _STATE = {True: ", committed or not.", False: ". There is no git here, and nothing has to be committed."}
 
@@ -69,7 +76,8 @@ def write_workspace(
     repo = unpack(row, folder / REPO)
     run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
     run_git(repo, "add", "--all", "--force")
-    run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, one function masked")
+    what = "a method" if is_method(row) else "one function"
+    run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, {what} masked")
     for name, file in files.items():
         if not name.startswith(f"{REPO}/"):
             (folder / name).write_bytes(file.data)
@@ -83,15 +91,23 @@ def task_text(row: DatasetRow, track: str, papers: list[str], *, has_git: bool) 
     parts = [
         f"# Task\n\n{row['instruction'].strip()}",
         f"## What is here\n\n- `repo/`: the repository that belongs to the paper *{row['paper_title']}*"
-        f"{_GIT if has_git else ''}. The body of `{row['goal_function']}` in `repo/{row['goal_file']}` was replaced by "
-        "`raise NotImplementedError`.",
+        f"{_GIT if has_git else ''}. {_masked(row)}",
     ]
     if papers:
         parts[1] += f"\n- {', '.join(f'`{name}`' for name in papers)}: the paper."
     if track == "contract":
-        parts.append(f"## Contract\n\n{row['contract'].strip()}")
-    parts.append(_TO_DO + _STATE[has_git])
+        parts.append(f"## Contract\n\n{contract_of(row)}")
+    parts.append((_METHOD_TO_DO if is_method(row) else _TO_DO) + _STATE[has_git])
     return "\n\n".join(parts) + "\n"
+
+
+def _masked(row: DatasetRow) -> str:
+    """Say which functions are masked."""
+    by = "replaced by `raise NotImplementedError`"
+    if not is_method(row):
+        return f"The body of `{row['goal_function']}` in `repo/{row['goal_file']}` was {by}."
+    lines = [f"  - `repo/{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals_of(row).items()]
+    return f"The bodies of these functions were {by}:\n" + "\n".join(lines)
 
 
 def read_marker(folder: Path) -> tuple[str, str]:

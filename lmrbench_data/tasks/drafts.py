@@ -9,7 +9,8 @@ from ..base.paths import benchmark_folder, benchmark_option
 from ..base.problems import Problem, Severity
 from ..base.strict_yaml import read_yaml, violations
 from ..base.text import cut
-from .task import FUNCTION, RECORDED, Task
+from ..loader import FUNCTION
+from .task import RECORDED, Task
 from .task_folders import SCHEMA, build_task, load_tasks, task_folders
 
 _TODO = re.compile(r"\bTODO\b")

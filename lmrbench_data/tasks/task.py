@@ -9,12 +9,13 @@ from typing import Any
 from ..base.errors import InputError
 from ..base.passages import path_of
 from ..base.paths import has_variants
-from ..loader import File
+from ..loader import FUNCTION, File
 from .environments import load_environments
 from .masking import mask_files
 
 #: Configurations of the dataset: one goal function per row, or all functions of a paper's method.
-FUNCTION, METHOD = CONFIGS = ("function", "method")
+METHOD = "method"
+CONFIGS = (FUNCTION, METHOD)
 #: Folder of a task that holds the recorded outputs of its references.
 RECORDED = "recorded"
 

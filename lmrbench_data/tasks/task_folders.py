@@ -14,9 +14,9 @@ from ..base.errors import ArgumentError, InputError
 from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
-from ..loader import File
+from ..loader import FUNCTION, File
 from .masking import mask_function, remove_definition
-from .task import CONFIGS, FUNCTION, METHOD, Implementation, Instance, Method, Task, Tests
+from .task import CONFIGS, METHOD, Implementation, Instance, Method, Task, Tests
 
 #: Names of the schemas of task.yaml and method.yaml.
 SCHEMA, METHOD_SCHEMA = "task.schema.json", "method.schema.json"

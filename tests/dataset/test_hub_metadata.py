@@ -31,7 +31,7 @@ def test_the_card_and_the_parquet_file_have_what_the_hub_derives_metadata_from(
     assert card["pretty_name"]
     [config] = card["configs"]
     [split] = config["data_files"]
-    assert (config["config_name"], split["split"]) == ("default", "test")
+    assert (config["config_name"], split["split"]) == ("function", "test")
     [file] = folder.glob(split["path"])
     # Parquet without extensions of our own: plain pyarrow reads it, and its types are those that the card declares.
     table = pq.read_table(file)

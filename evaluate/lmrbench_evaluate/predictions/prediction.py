@@ -7,6 +7,7 @@ row is an answer; an unusable one is a `Prediction` with a `problem`, and malfor
 import difflib
 import hashlib
 import itertools
+import json
 import logging
 import reprlib
 from collections import Counter
@@ -17,7 +18,7 @@ from typing import Any
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
 from lmrbench_data.base.text import counted
-from lmrbench_data.dataset.rows import TRACKS, DatasetRow
+from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_method
 from lmrbench_data.loader import read_archive
 
 from .column_mapping import check_columns, rename_columns
@@ -25,11 +26,15 @@ from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_row
 
 _log = logging.getLogger(__name__)
 
-FORMS = ("function", "goal_file", "model_patch")
+FORMS = ("function", "goal_file", "model_patch", "files", "functions")
+#: The forms that are objects of texts; a prediction holds them as JSON.
+OBJECTS = ("files", "functions")
+#: Words for the benchmark's own files as predictions.
+GOLD, MASKED = WORDS
 #: The track of a row without one.
 UNSTATED = "unstated"
 #: The problem of an answer without content.
-EMPTY = {"function": "function is empty", "goal_file": "goal_file is empty", "model_patch": "the patch is empty"}
+EMPTY = {form: f"{form} is empty" for form in FORMS} | {"model_patch": "the patch is empty"}
 MAX_SAMPLE = 1_000_000
 #: Identity of a prediction row: instance, model, setting, track, sample.
 PredictionKey = tuple[str, str, str, str, int]
@@ -44,8 +49,9 @@ class Prediction:
     instance_id: str
     model: str
     form: str
-    """`function`, `goal_file` or `model_patch`."""
+    """One of `FORMS`."""
     content: str
+    """The answer as text; an object as JSON."""
     sample: int = 0
     setting: str = ""
     track: str = UNSTATED
@@ -76,7 +82,7 @@ class Prediction:
         row = {
             "instance_id": self.instance_id,
             "model_name_or_path": self.model,
-            self.form: self.content,
+            self.form: json.loads(self.content) if self.form in OBJECTS and self.content else self.content,
             "sample": self.sample,
             "setting": self.setting,
             "track": self.track,
@@ -118,7 +124,7 @@ def read_predictions(
     check_columns(columns, source)
     if isinstance(source, str) and source in WORDS:
         for instance_id, row in rows.items():
-            yield Prediction(instance_id, source, "goal_file", _own_file(row, source))
+            yield own_answer(row, source)
         return
     seen: dict[PredictionKey, str] = {}
     free: Counter[tuple[str, str, str, str]] = Counter()
@@ -139,10 +145,20 @@ def read_predictions(
         _log.warning("predictions %r: %s", source_name(source), told)
 
 
-def _own_file(row: DatasetRow, word: str) -> str:
-    if word == "gold":
-        return row["golden_file"]
-    return read_archive(row["repo_archive"])[row["goal_file"]].data.decode("utf-8")
+def own_answer(row: DatasetRow, word: str) -> Prediction:
+    """Return the benchmark's own files as an answer: the reference (`gold`) or the masked files (`masked`)."""
+    files = golden_files_of(row)
+    if word == MASKED:
+        given = read_archive(row["repo_archive"])
+        files = {name: given[name].data.decode("utf-8") for name in files}
+    if is_method(row):
+        return Prediction(row["instance_id"], word, "files", object_text(files))
+    return Prediction(row["instance_id"], word, "goal_file", files[row["goal_file"]])
+
+
+def object_text(texts: Mapping[str, str]) -> str:
+    """Return an object of texts as the content of a prediction."""
+    return json.dumps(texts, ensure_ascii=False)
 
 
 def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
@@ -192,6 +208,10 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {found}"
     [form], content = forms, raw[forms[0]]
     problem = ""
+    if form in OBJECTS:
+        content, problem = _object(form, content)
+        if problem:
+            return form, "", problem
     if not isinstance(content, str):
         problem = f"{form} must be text, not {_kind(content)}"
     elif not content.strip():
@@ -206,6 +226,24 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         except UnicodeEncodeError:
             problem = f"{form} holds half a surrogate pair: not valid Unicode"
     return form, "" if problem else content, problem
+
+
+def _object(form: str, value: Any) -> tuple[str, str]:
+    """Return the content of a form that is an object of texts, given as an object or as JSON, and its problem."""
+    if isinstance(value, str):
+        if not value.strip() or len(value) > MAX_ROW_BYTES:
+            return value, ""
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return "", f"{form} must be an object of texts"
+    if isinstance(value, dict):  # a row of Parquet has the keys of all rows
+        value = {key: text for key, text in value.items() if text is not None}
+        if not value:
+            return "", ""
+    if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+        return "", f"{form} must be an object of texts, not {_kind(value)}"
+    return object_text(value), ""
 
 
 def _kind(value: Any) -> str:

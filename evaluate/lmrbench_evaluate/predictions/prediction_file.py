@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from lmrbench_data.base.errors import InputError
 
-from .prediction import FORMS, UNSTATED, Prediction
+from .prediction import FORMS, UNSTATED, Prediction, object_text
 
 
 class Entry(NamedTuple):
@@ -96,4 +96,5 @@ def _parse(line: bytes) -> Prediction:
     if not isinstance(problem, str):
         raise ValueError("problem: not text")
     place = raw["sample"], raw["setting"], raw.get("track", UNSTATED)
-    return Prediction(*names, form, raw[form], *place, raw.get("metadata"), problem)
+    content = object_text(raw[form]) if isinstance(raw[form], dict) else raw[form]
+    return Prediction(*names, form, content, *place, raw.get("metadata"), problem)

@@ -53,7 +53,7 @@ def extract_code(answer: str, goal_function: str) -> str:
             return parser.parsable(text)
         except SourceError as error:
             reason = error
-    defining = [block for block in _fenced_blocks(text) if definition.search(block)]
+    defining = [block for _, block in _fenced_blocks(text) if definition.search(block)]
     if defining:
         # Answers quote the task first; the solution comes last.
         return parser.parsable(defining[-1])
@@ -86,21 +86,49 @@ def _without_reasoning(text: str) -> str:
     return text if opened else "".join([*pieces, text[done:]])
 
 
-def _fenced_blocks(text: str) -> Iterator[str]:
-    """Yield the contents of fenced blocks, as CommonMark reads them: an unclosed block extends to the end."""
-    fence, indent, block = "", 0, list[str]()
+def parsable_blocks(answer: str) -> Iterator[tuple[str, str]]:
+    """Yield the code of each fenced block that parses, and the line above its fence; or all of an answer without any.
+
+    Raises:
+        MalformedAnswerError: the answer is larger than MAX_ANSWER_BYTES, or has no fences and does not parse.
+    """
+    if len(answer.encode("utf-8", "surrogatepass")) > MAX_ANSWER_BYTES:
+        raise MalformedAnswerError(f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
+    text = _without_reasoning(re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff")))
+    parser, blocks = _Parser(text), list(_fenced_blocks(text))
+    if not blocks:
+        try:
+            yield parser.parsable(text), ""
+        except MalformedAnswerError:
+            raise
+        except SourceError as error:
+            raise MalformedAnswerError(f"no fenced code in the answer, and it does not parse: {error}") from None
+    for above, block in blocks:
+        try:
+            yield parser.parsable(block), above
+        except MalformedAnswerError:
+            raise
+        except SourceError:
+            continue
+
+
+def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (line of prose above, content) of fenced blocks as CommonMark reads them; an unclosed one ends the text."""
+    fence, indent, block, above = "", 0, list[str](), ""
     for line in split_lines(text):
         found = _FENCE.match(line)
         if not fence:
             if found:
                 indent, fence, block = len(found[1]), found[2], []
+            elif line.strip():
+                above = line.strip()
         elif found and found[2].startswith(fence) and not line[found.end() :].strip() and len(found[1]) <= indent + 3:
-            yield "".join(block)
-            fence = ""
+            yield above, "".join(block)
+            fence, above = "", ""
         else:
             block.append(line)
     if fence:
-        yield "".join(block)
+        yield above, "".join(block)
 
 
 class _Parser:

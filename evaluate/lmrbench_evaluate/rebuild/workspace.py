@@ -11,7 +11,7 @@ from typing import Any
 from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
-from lmrbench_data.dataset.rows import DatasetRow, goals_of
+from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
 from lmrbench_data.loader import File, LoadError, check_path, read_archive
 
 from ..predictions.prediction import Prediction
@@ -19,6 +19,7 @@ from ..runner import runner_files
 from ..sandbox.meter import wall_limit
 from .answer import check_goal_file, splice_function
 from .extract import MAX_ANSWER_BYTES
+from .method_answer import splice_functions
 from .patch import apply_patch
 
 
@@ -41,6 +42,10 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
         files = apply_patch(files, prediction.content)
     elif size > MAX_ANSWER_BYTES:
         raise MalformedAnswerError(f"{form} is larger than {MAX_ANSWER_BYTES} bytes")
+    elif form == "function" and is_method(row):
+        given = {path: masked[path].data.decode("utf-8") for path in goals}
+        for path, text in call_on_answer(splice_functions, given, goals, prediction.content).items():
+            files[path] = files[path]._replace(data=text.encode("utf-8"))
     elif form == "function":
         _splice(files, row["goal_file"], row["goal_function"], prediction.content)
     elif form == "functions":
@@ -51,6 +56,8 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
                 raise MalformedAnswerError(f"{path}::{name}: {error}") from None
     elif form == "files":
         files |= _files(prediction.content, masked)
+    elif is_method(row):
+        raise MalformedAnswerError("a method has several goal files; give `files`, an object of path and text")
     else:
         files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
     if gone := [path for path in goals if path not in files]:

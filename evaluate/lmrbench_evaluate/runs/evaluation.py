@@ -23,7 +23,7 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import LoadError, check_row, dataset_sha256, recordings_sha256
 
-from ..predictions.prediction import Prediction, read_predictions
+from ..predictions.prediction import GOLD, Prediction, own_answer, read_predictions
 from ..predictions.prediction_file import Entry
 from ..predictions.sources import BadRow, Source, source_name
 from ..rebuild.workspace import rebuild
@@ -125,6 +125,7 @@ def _identity(
     """Return the facts that a run begins with."""
     return {
         "dataset": settings.dataset,
+        "config": settings.config,
         BENCHMARK: benchmark_of(rows[0]["canary"]),
         "dataset_sha256": dataset_sha256(rows),
         "recordings_sha256": recordings_sha256(rows),
@@ -247,7 +248,7 @@ class _Evaluator:
             if instance_id not in self._expected:
                 frames = read_expected(row)
                 if seeds := self.writer.facts["fresh_seeds"]:
-                    golden = Prediction(instance_id, "gold", "goal_file", row["golden_file"])
+                    golden = own_answer(row, GOLD)
                     image = self.images[row["docker_image"]]
                     frames += record_seeds(
                         row, rebuild(row, golden), self.sandbox, image, seeds, timeout_scale=self.settings.timeout_scale

@@ -13,7 +13,7 @@ from lmrbench_data.base.jsonl import read_log, wrong_key
 from lmrbench_data.base.names import PLAIN, child_path
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow
-from lmrbench_data.loader import dataset_sha256
+from lmrbench_data.loader import FUNCTION, dataset_sha256
 
 from ..predictions.prediction import PredictionKey
 from ..predictions.prediction_file import PredictionFile
@@ -74,6 +74,15 @@ class RunFolder:
         if wrong is not None:
             raise InputError(f"{stored}: damaged ({wrong}); move the folder away and evaluate again")
         return dict(facts)
+
+    @property
+    def config(self) -> str:
+        """The configuration of the dataset.
+
+        Raises:
+            InputError: run.json is missing or damaged.
+        """
+        return str(self.facts.get("config", FUNCTION))
 
     def check(self) -> None:
         """Fail early if this is not a run folder.
@@ -156,7 +165,7 @@ class RunFolder:
         if is_imported(facts) and not facts.get("recordings_sha256"):
             raise InputError(f"{self.path}: an imported run whose tasks are not known: the clone had results only")
         spec = dataset or facts["dataset"]
-        rows = load_rows(spec) if rows is None else rows
+        rows = load_rows(spec, self.config) if rows is None else rows
         if dataset_sha256(rows) != facts["dataset_sha256"]:
             problem = f"{self.path} was evaluated on other rows than {spec!r} has; name the one it was on"
             raise ArgumentError("dataset", problem)

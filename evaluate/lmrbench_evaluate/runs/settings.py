@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lmrbench_data.base.settings import Settings, copied, setting
 from lmrbench_data.chat.endpoint import JobSettings
+from lmrbench_data.loader import FUNCTION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,9 @@ class RunSettings(Settings):
         None, 'Column names of the source mapped to ours, such as {"completion": "function"}.'
     )
     dataset: str = setting("embedded", "embedded, a folder, or org/name[@revision].")
+    config: str = setting(
+        FUNCTION, "Configuration of the dataset: function (one function per instance) or method (a whole method)."
+    )
     instances: Sequence[str] = copied(JobSettings, "instances")
     categories: Sequence[str] = setting((), "Categories to include (default: all).", flags=("--category",))
     workers: int = setting(2, "Number of parallel sandboxes.", flags=("--workers", "-w"), min=1, max=256)

@@ -14,7 +14,7 @@ from typing import Any, Self
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.times import now
-from lmrbench_data.dataset.rows import DatasetRow, ResultRow
+from lmrbench_data.dataset.rows import DatasetRow, ResultRow, is_method
 
 from ..predictions.prediction import Prediction
 from ..predictions.prediction_file import Entry
@@ -123,12 +123,14 @@ class RunWriter:
             "memorised": verdict.memorised(seeds),
             "core_memorised": verdict.memorised(seeds, core=True),
             "cases": [case.as_row() for case in verdict.cases],
+            "functions": verdict.functions(row["tests"]["cases"]),
             "duration_s": round(verdict.duration_s, 3),
             "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
             "image_id": image_id,
             **{name: self.facts[name] for name in _SHARED},
         }
-        self._results.write({name: result[name] for name in ResultRow.__annotations__})
+        names = (name for name in ResultRow.__annotations__ if name != "functions" or is_method(row))
+        self._results.write({name: result[name] for name in names})
 
     def statuses(self, entries: Sequence[Entry]) -> list[Status]:
         """Return the statuses of those entries that have a result."""

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from lmrbench_data.base.text import visible
-from lmrbench_data.dataset.rows import CaseRow, DeclaredCase
+from lmrbench_data.dataset.rows import CaseRow, DeclaredCase, FunctionRow
 
 from ..sandbox.base import Ended, Outcome
 from .compare import Comparison, TooLargeError, first_difference
@@ -137,6 +137,20 @@ class Verdict:
     def core_status(self) -> Status:
         """The worst of the core cases: `passed` is reproduced."""
         return worst(case.status for case in self.cases if case.core) if self.cases else self.status
+
+    def functions(self, declared: Sequence[DeclaredCase]) -> list[FunctionRow]:
+        """Return the verdict on each function of a method: the worst of the cases that test it.
+
+        Without results of cases, every function has the status of the answer. Experiments test no function alone.
+        """
+        tested: dict[str, list[Status]] = {}
+        by_name: dict[str, list[Status]] = {}
+        for case in self.cases:
+            by_name.setdefault(case.name, []).append(case.status)
+        for item in declared:
+            for name in item.get("goals") or ():
+                tested.setdefault(name, []).extend(by_name.get(item["name"], [self.status] if not self.cases else []))
+        return [{"name": name, "status": str(worst(found))} for name, found in sorted(tested.items())]
 
     def memorised(self, published: Collection[int], *, core: bool = False) -> bool:
         """Tell whether the answer passes all published seeds and fails or raises on fresh ones.
