@@ -25,10 +25,10 @@ from lmrbench_evaluate.verdict.verdict import Status, Verdict
 
 from .base.errors import InfraError, LMRBenchError
 from .dataset.load import load_rows
-from .dataset.rows import DatasetRow, choose_rows
+from .dataset.rows import DatasetRow, FunctionRow, choose_rows
 from .generation.paper_texts import paper_text
 from .generation.prompt import build_prompt, prompt_version
-from .loader import dataset_sha256
+from .loader import FUNCTION, dataset_sha256
 
 
 @task
@@ -39,10 +39,11 @@ def lmr_bench(
     paper_pages: str = "",
     instances: str | list[str] = "",
     dataset: str = "embedded",
+    config: str = FUNCTION,
     sandbox: str = "auto",
     workers: int = 2,
 ) -> Task:
-    """Write one masked function of a paper's repository; unit tests in a container score it.
+    """Write the masked functions of a paper's repository; unit tests in a container score them.
 
     Args:
         setting: context for the model: `standard`, `paper-only`, `paper+goal-file`, `full-repo`.
@@ -51,6 +52,7 @@ def lmr_bench(
         paper_pages: pages of the PDF, such as `1-9`; all by default.
         instances: instance ids, as a list or separated by commas; all by default.
         dataset: `embedded`, a folder, or `org/name[@revision]`.
+        config: configuration of the dataset: `function` or `method`.
         sandbox: sandbox for the tests: `auto`, `docker` or `local`; not Inspect's own.
         workers: number of concurrent sandboxes.
 
@@ -60,7 +62,7 @@ def lmr_bench(
     with _errors_in_one_line():
         check_track(track)
         names = instances.split(",") if isinstance(instances, str) else instances
-        rows = choose_rows(load_rows(dataset), [name.strip() for name in names if name.strip()])
+        rows = choose_rows(load_rows(dataset, config), [name.strip() for name in names if name.strip()])
         texts = [paper_text(row, paper, paper_pages) for row in rows]
         prompts = [
             build_prompt(row, setting=setting, track=track, paper=text) for row, text in zip(rows, texts, strict=True)
@@ -79,11 +81,12 @@ def lmr_bench(
     return Task(
         dataset=MemoryDataset(samples, name="lmr-bench"),
         solver=generate(),
-        scorer=verdict(track=track, setting=setting, dataset=dataset, sandbox=sandbox, workers=workers),
+        scorer=verdict(track=track, setting=setting, dataset=dataset, config=config, sandbox=sandbox, workers=workers),
         version=rows[0]["benchmark_version"],
         metadata={
             "dataset_sha256": dataset_sha256(rows),
-            "prompt_version": prompt_version(),
+            "prompt_version": prompt_version(config),
+            "config": config,
             "setting": setting,
             "track": track,
         },
@@ -92,13 +95,18 @@ def lmr_bench(
 
 @scorer(metrics={str(level): [mean(), stderr()] for level in Level}, name="verdict")
 def verdict(
-    track: str = "paper", setting: str = "standard", dataset: str = "embedded", sandbox: str = "auto", workers: int = 2
+    track: str = "paper",
+    setting: str = "standard",
+    dataset: str = "embedded",
+    config: str = FUNCTION,
+    sandbox: str = "auto",
+    workers: int = 2,
 ) -> Scorer:
     """Score an answer as reproduced (every core case passed) and robust (every case passed).
 
     A sandbox failure is an error of the sample, never a verdict; `inspect eval-retry` retries it.
     """
-    tester = _Tester(load_rows(dataset), sandbox)
+    tester = _Tester(load_rows(dataset, config), sandbox)
 
     async def score(state: TaskState, target: Target) -> Score:
         row = {
@@ -121,6 +129,7 @@ def verdict(
                 "status": str(result.status),
                 "core_status": str(result.core_status),
                 "cases": [case.as_row() for case in result.cases],
+                **({"functions": tester.functions(row["instance_id"], result)} if config != FUNCTION else {}),
                 "sandbox": tester.sandbox.name,
                 "official_sandbox": tester.sandbox.official,
             },
@@ -159,6 +168,10 @@ class _Tester:
             self._opened = open_sandbox(self._kind)
             atexit.register(self._opened.close)
         return self._opened
+
+    def functions(self, instance: str, result: Verdict) -> list[FunctionRow]:
+        """Return the verdict on each function of a method."""
+        return result.functions(self._rows[instance]["tests"]["cases"])
 
     def test(self, raw: dict[str, str]) -> Verdict:
         """Test a prediction row and return the verdict.

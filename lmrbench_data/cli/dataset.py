@@ -275,9 +275,7 @@ def push(
         repo,
         folder or Path(facts_of.name),
         facts_of,
-        lambda: set().union(
-            *(proved_contents(tasks_and_drafts(None, benchmark, config)[0]) for config in CONFIGS)
-        ),
+        lambda: set().union(*(proved_contents(tasks_and_drafts(None, benchmark, config)[0]) for config in CONFIGS)),
     )
     facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": plan.rows, "removed": plan.removed}
     facts["changes"] = [

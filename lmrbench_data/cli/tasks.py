@@ -5,31 +5,31 @@ from typing import Annotated
 
 import typer
 
-from .options import BaseUrl, BenchmarkFolder, TaskNames, Track, tasks_and_drafts
+from .options import BaseUrl, BenchmarkFolder, Config, TaskNames, Track, tasks_and_drafts
 from .output import Json, print_json, print_lines, put
 
 app = typer.Typer(help="List, show, draft and lint tasks.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_tasks(benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
-    """List all instances.
+def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
+    """List all instances of a configuration.
 
-    Each line has the year, category, goal function, paper, size of the repository and the files that a solution needs.
+    Each line has the year, category, goal functions, paper, size of the repository and the files that a solution needs.
 
     Drafts (tasks with a TODO and no recording) are left out; a warning lists them. Narrow terminals show fewer columns;
     --json and `tasks show ID` show everything.
 
     Example: lmrbench tasks list --json
     """
-    from ..tasks.overview import task_facts
+    from ..tasks.overview import goal_text, task_facts
 
-    rows = task_facts(tasks_and_drafts(None, benchmark)[0])
+    rows = task_facts(tasks_and_drafts(None, benchmark, config)[0])
     if as_json:
         print_json(rows)
         return
     header = ("instance_id", "year", "category", "goal", "paper", "files", "lines", "depends_on")
-    shown = [{**row, "depends_on": " ".join(row["depends_on"]) or "-"} for row in rows]
+    shown = [{**row, "depends_on": " ".join(row["depends_on"]) or "-", "goal": goal_text(row["goals"])} for row in rows]
     print_lines(header, [[str(row[name]) for name in header] for row in shown])
 
 
@@ -62,7 +62,7 @@ def show(
 ) -> None:
     """Show an instance as a model sees it.
 
-    Prints the instruction, the paper and the masked goal file, and in the contract track also prints the contract.
+    Prints the instruction, the paper and the masked files, and in the contract track also prints the contract.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
@@ -82,7 +82,8 @@ def show(
             put(f"CONTRACT\n{item['contract']}\n")
         put(f"PAPER\n{item['paper_text']}")
         put("REPOSITORY\n" + "\n".join(f"  {name}" for name in item["repository"]))
-        put(f"\n{item['goal_file']} (masked)\n{item['masked_goal_file']}")
+        for name, text in item["masked_files"].items():
+            put(f"\n{name} (masked: {', '.join(item['goals'][name])})\n{text}")
 
 
 @app.command()

@@ -17,6 +17,7 @@ from .rows import DatasetRow
 
 _TASK = re.compile(r"  - id: .*\n    config: (?P<config>.*)\n    split: .*\n")
 
+
 @dataclass(frozen=True)
 class Table:
     """A configuration of the dataset, as it is written."""
@@ -52,9 +53,7 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark, template: str
     rows = default.rows
     licences = sorted({str(row["license"]) for row in rows})
     others = {name: table.hashes for name, table in tables.items() if name != FUNCTION}
-    stamp: Any = {
-        CARD_KEY: {"version": benchmark.version, **default.hashes, **({"configs": others} if others else {})}
-    }
+    stamp: Any = {CARD_KEY: {"version": benchmark.version, **default.hashes, **({"configs": others} if others else {})}}
     header = DatasetCardData(
         pretty_name=benchmark.title,
         license=licences[0] if len(licences) == 1 else licences,

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from ..base.errors import ArgumentError, InputError
+from ..base.errors import ArgumentError
 from ..base.ranking import RANKED_BY
 from ..loader import FUNCTION
 from ..tasks.task import METHOD
@@ -202,11 +202,22 @@ def contract_of(row: DatasetRow) -> str:
     """Return the contract of a row.
 
     Raises:
-        InputError: methods have none.
+        ArgumentError: methods have none.
     """
     if "contract" not in row:
-        raise InputError(f"{row['instance_id']}: a method has no contract; use the track paper")
+        raise ArgumentError("track", f"{row['instance_id']}: a method has no contract; use the track paper")
     return row["contract"].strip()
+
+
+def check_contracts(rows: Iterable[DatasetRow], track: str) -> None:
+    """Check before a long piece of work that all rows can be shown in a track.
+
+    Raises:
+        ArgumentError: the track shows contracts, and methods have none.
+    """
+    if track == "contract":
+        for row in rows:
+            contract_of(row)
 
 
 def golden_files_of(row: DatasetRow) -> dict[str, str]:

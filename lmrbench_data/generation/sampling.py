@@ -19,7 +19,7 @@ from ..chat.client import ChatClient, RequestFailed
 from ..chat.completion import Completion
 from ..chat.jobs import JobPass
 from ..chat.prices import Price
-from ..dataset.rows import DatasetRow, choose_rows, config_of, goals_of, is_method
+from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of, goals_of, is_method
 from .answer_log import AnswerLog, AnswerSummary, model_name
 from .paper_texts import paper_text
 from .prompt import Prompt, build_prompt, prompt_version, shorter
@@ -51,6 +51,7 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
     """
     price = settings.price()
     chosen = choose_rows(rows, settings.instances)
+    check_contracts(chosen, settings.track)
     # Read now: what is missing is said before anything is asked, and no paper is read twice.
     papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
     with AnswerLog.open(settings.out) as log:

@@ -3,30 +3,42 @@
 from pathlib import Path
 from typing import Any
 
+from ..base.errors import InputError
+from .task import CONFIGS, Implementation, Instance, Task
 from .task_folders import load_tasks
 
 
 def view_instances(name: str, track: str, benchmark: Path | None = None) -> list[dict[str, Any]]:
-    """Return the instance of this id, or all instances of the task folder of this name.
+    """Return the instance of this id, or all instances of the task folder of this name, whatever their configuration.
 
     Raises:
         InputError: the name is unknown, or the task is malformed.
     """
-    return [
-        {
-            "instance_id": item.instance_id,
-            "category": item.category,
-            "paper": dict(task.paper),
-            "instruction": item.instruction,
-            **({"contract": item.contract} if track == "contract" else {}),
-            "paper_text": task.paper_text,
-            "goal_file": item.goal_file,
-            "goal_function": item.goal_function,
-            "context_files": list(item.context_files),
-            "repository": sorted(task.repo),
-            "masked_goal_file": task.masked_repo(item)[item.goal_file].data.decode("utf-8"),
-        }
-        for task in load_tasks([name], benchmark)
-        for item in task.implementations
-        if name in (item.instance_id, task.name)
-    ]
+    found: list[dict[str, Any]] = []
+    unknown: InputError | None = None
+    for config in CONFIGS:
+        try:
+            tasks = load_tasks([name], benchmark, config)
+        except InputError as error:
+            unknown = unknown or error
+            continue
+        found += [_view(task, item, track) for task in tasks for item in task.instances]
+    if unknown and not found:
+        raise unknown
+    return found
+
+
+def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
+    masked = task.masked_repo(item)
+    return {
+        "instance_id": item.instance_id,
+        "category": item.category,
+        "paper": dict(task.paper),
+        "instruction": item.instruction,
+        **({"contract": item.contract} if track == "contract" and isinstance(item, Implementation) else {}),
+        "paper_text": task.paper_text,
+        "goals": {name: list(functions) for name, functions in item.goals.items()},
+        "context_files": list(item.context_files),
+        "repository": sorted(masked),
+        "masked_files": {name: masked[name].data.decode("utf-8") for name in item.goals},
+    }

@@ -3,8 +3,9 @@
 Results of fresh readers come from benchmark/readers.yaml, which is written by hand.
 """
 
+import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..base.errors import InputError
 from ..base.extras import need
 from ..base.paths import benchmark_option
 from ..base.strict_yaml import read_yaml
+from ..base.text import counted
 from .manifest import Benchmark, load_benchmark
 from .task import Task
 
@@ -24,11 +26,14 @@ Language-model agents solved each instance from what the paper track shows and n
 reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more reader had
 instruction and repository without the paper. The numbers are the original ones; the note names later changes.
 """
+_METHOD_READERS = """\
+One reader with the paper and another one without it wrote each method in one attempt, without running code.
+"""
 _INK, _BAR = "#24292f", "#1f5fa8"
 
 
 def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """Return the facts of each instance, in order of the task folders.
+    """Return the facts of each selected instance, in order of the task folders.
 
     `lines` counts lines of the repository's Python files; `depends_on` names the files that a solution needs.
     """
@@ -41,14 +46,20 @@ def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
             "paper_url": task.paper["url"],
             "venue": task.paper["venue"],
             "year": task.paper["year"],
-            "goal": f"{item.goal_file}:{item.goal_function}",
+            "goals": [f"{file}:{name}" for file, names in item.goals.items() for name in names],
             "files": len(task.repo),
             "lines": sum(file.data.count(b"\n") for name, file in task.repo.items() if name.endswith(".py")),
             "depends_on": list(item.depends_on),
         }
         for task in tasks
-        for item in task.implementations
+        for item in task.instances
     ]
+
+
+def goal_text(goals: Sequence[str]) -> str:
+    """Return a goal function, or the number of them, for a table."""
+    files = {goal.partition(":")[0] for goal in goals}
+    return goals[0] if len(goals) == 1 else f"{len(goals)} functions in {counted(len(files), 'file')}"
 
 
 def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
@@ -74,8 +85,11 @@ def render_page(tasks: Sequence[Task]) -> str:
     papers = {fact["paper_url"] for fact in facts}
     folder = tasks[0].folder.parent
     lines = list(_page(facts, categories, len(papers), load_benchmark(folder)))
+    methods = [dataclasses.replace(task, instances=(task.method,)) for task in tasks if task.method]
+    if methods:
+        lines += _methods(task_facts(methods))
     if readers := read_readers(folder):
-        lines += _readers(readers)
+        lines += _readers(readers, {fact["instance_id"] for fact in task_facts(methods)})
     return "\n".join(lines) + "\n"
 
 
@@ -99,24 +113,51 @@ def check_page(tasks: Sequence[Task]) -> None:
         raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{benchmark_option(folder)}`")
 
 
-def _readers(readers: dict[str, dict[str, Any]]) -> Iterator[str]:
+def _methods(facts: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of the section on methods."""
+    yield ""
+    yield "## Methods"
+    yield ""
+    yield "The configuration `method` masks all functions that carry a paper's method. Every case is core."
+    yield ""
+    yield "| instance | category | masked |"
+    yield "|---|---|---|"
+    for fact in facts:
+        masked = f"[{goal_text(fact['goals'])}]({fact['task']}/method.yaml)"
+        yield f"| `{fact['instance_id']}` | {fact['category']} | {masked} |"
+
+
+def _readers(readers: dict[str, dict[str, Any]], methods: Container[str]) -> Iterator[str]:
     """Yield the lines of the section on fresh readers."""
-    attempts = sum(facts["attempts"] for facts in readers.values())
-    reproduced, robust = (sum(facts[name] for facts in readers.values()) for name in ("reproduced", "robust"))
-    without = sum(facts["without_paper"] for facts in readers.values())
     yield ""
     yield "## Fresh readers"
     yield ""
     yield _METHOD
-    rate = f"{100 * reproduced / attempts:.0f} %"
-    yield f"{reproduced} of {attempts} attempts reproduced the method ({rate}); {robust} were also robust."
+    of_functions = {name: facts for name, facts in readers.items() if name not in methods}
+    yield from _reader_table(of_functions, ("reproduced", "robust"))
+    if of_methods := {name: facts for name, facts in readers.items() if name in methods}:
+        yield ""
+        yield "### Methods"
+        yield ""
+        yield _METHOD_READERS
+        yield from _reader_table(of_methods, ("reproduced",))
+
+
+def _reader_table(readers: dict[str, dict[str, Any]], levels: Sequence[str]) -> Iterator[str]:
+    """Yield the rates of readers and a table of instances."""
+    attempts = sum(facts["attempts"] for facts in readers.values())
+    reached = {level: sum(facts[level] for facts in readers.values()) for level in levels}
+    without = sum(facts["without_paper"] for facts in readers.values())
+    rate = f"{100 * reached['reproduced'] / attempts:.0f} %"
+    robust = f"; {reached['robust']} were also robust" if "robust" in levels else ""
+    yield f"{reached['reproduced']} of {attempts} attempts reproduced the method ({rate}){robust}."
     yield f"Without the paper {without} of {len(readers)} instances were reproduced: for these the repository, or the"
     yield "reader's own knowledge, is enough."
     yield ""
-    yield "| instance | reproduced | robust | without the paper | note |"
-    yield "|---|---|---|---|---|"
+    yield f"| instance | {' | '.join(levels)} | without the paper | note |"
+    yield "|---|---|---|" + "---|" * len(levels)
     for instance, facts in sorted(readers.items()):
-        counts = [f"{facts[name]}/{facts['attempts']}" for name in ("reproduced", "robust")]
+        counts = [f"{facts[name]}/{facts['attempts']}" for name in levels]
         alone = "reproduced: paper not needed" if facts["without_paper"] else "not reproduced"
         yield f"| `{instance}` | {' | '.join(counts)} | {alone} | {_cell(facts['note']) or '-'} |"
 
@@ -147,7 +188,7 @@ def _page(
     for fact in facts:
         venue = fact["venue"] if str(fact["year"]) in fact["venue"] else f"{fact['venue']}; {fact['year']}"
         paper = f"[{_cell(fact['paper'])}]({fact['paper_url']}) ({_cell(venue)})"
-        file, _, function = fact["goal"].partition(":")
+        file, _, function = fact["goals"][0].partition(":")
         goal = f"[`{function}`]({fact['task']}/repo/{file})"
         depends = ", ".join(f"`{name}`" for name in fact["depends_on"]) or "-"
         cells = (f"`{fact['instance_id']}`", paper, fact["category"], goal, fact["files"], fact["lines"], depends)

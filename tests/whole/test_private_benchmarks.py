@@ -54,7 +54,7 @@ def test_the_example_of_the_page_works(tmp_path: Path) -> None:
     assert "# LMR-Bench" not in card
 
     shown = lmrbench(tmp_path, "tasks", "show", "bleu-brevity-penalty", "--benchmark", "tasks", "--json")
-    assert "raise NotImplementedError" in json.loads(shown.stdout)[0]["masked_goal_file"]
+    assert "raise NotImplementedError" in str(json.loads(shown.stdout)[0]["masked_files"])
     assert lmrbench(tmp_path, "tasks", "page", "--benchmark", "tasks").returncode == 0
     page = (tmp_path / "tasks" / "README.md").read_text()
     assert page.splitlines()[1] == "# The tasks of My Bench"

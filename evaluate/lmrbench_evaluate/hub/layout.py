@@ -24,7 +24,16 @@ ALLOWED = {
 }
 #: The keys of run.json that are published: facts about the run, none about the machine.
 PUBLISHED_FACTS = (
-    *("run_id", "dataset", "dataset_sha256", "benchmark_version", "harness_version", "sandbox", "official_sandbox"),
+    *(
+        "run_id",
+        "dataset",
+        "config",
+        "dataset_sha256",
+        "benchmark_version",
+        "harness_version",
+        "sandbox",
+        "official_sandbox",
+    ),
     *("timeout_scale", "fresh_seed_count", "scope", "images", "limits", "complete", "started_at", "finished_at"),
 )
 

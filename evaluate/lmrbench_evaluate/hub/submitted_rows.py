@@ -35,7 +35,7 @@ def submission_schema() -> "pyarrow.Schema":
         **dict.fromkeys(("judge_category", "judge_model"), text),
         "judge_rationale": pa.list_(text),
         "duration_s": pa.float64(),
-        **dict.fromkeys(("sandbox", "image_id", "dataset", "dataset_sha256", "benchmark_version"), text),
+        **dict.fromkeys(("sandbox", "image_id", "dataset", "config", "dataset_sha256", "benchmark_version"), text),
         **dict.fromkeys(("harness_version", "started_at", "submitted_by"), text),
         "scope_size": number,
     }

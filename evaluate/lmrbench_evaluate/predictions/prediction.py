@@ -123,7 +123,7 @@ def read_predictions(
     columns = columns or {}
     check_columns(columns, source)
     if isinstance(source, str) and source in WORDS:
-        for instance_id, row in rows.items():
+        for row in rows.values():
             yield own_answer(row, source)
         return
     seen: dict[PredictionKey, str] = {}

@@ -1,7 +1,7 @@
 """Take the functions of a method out of a model's answer, and put them into their files.
 
-An answer is one text with a block of code for each file. A block names its file in its first line, `# file: PATH`, or in
-the line above it; a block without a file belongs to the file whose functions it defines.
+An answer is one text with a block of code for each file. A block names its file in its first line, `# file: PATH`, or
+in the line above it; a block without a file belongs to the file whose functions it defines.
 """
 
 import ast
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from lmrbench_data.base.source import (
     FunctionNode,
     MalformedAnswerError,
-    SourceError,
     block_end,
     first_line,
     parse,
@@ -66,9 +65,7 @@ def defined_functions(answer: str, goals: Mapping[str, Sequence[str]]) -> list[t
     return [(path, name) for (_, path), names in _choose(goals, answer)[1].items() for name in names]
 
 
-def _choose(
-    goals: Mapping[str, Sequence[str]], answer: str
-) -> tuple[list[_Block], dict[tuple[int, str], list[str]]]:
+def _choose(goals: Mapping[str, Sequence[str]], answer: str) -> tuple[list[_Block], dict[tuple[int, str], list[str]]]:
     """Return the blocks of an answer, and the functions to take from each: (number of the block, file) → names."""
     blocks = [_Block(code, parse(code), _file_of(code, above, goals)) for code, above in parsable_blocks(answer)]
     chosen: dict[tuple[int, str], list[str]] = {}
@@ -90,9 +87,7 @@ def _file_of(code: str, above: str, goals: Mapping[str, Sequence[str]]) -> str:
     return ""
 
 
-def _last_definition(
-    blocks: Sequence[_Block], path: str, name: str, goals: Mapping[str, Sequence[str]]
-) -> int | None:
+def _last_definition(blocks: Sequence[_Block], path: str, name: str, goals: Mapping[str, Sequence[str]]) -> int | None:
     """Return the number of the last block that defines a function of a file."""
     elsewhere = any(name in names for other, names in goals.items() if other != path)
     found = None
@@ -113,7 +108,9 @@ def _definition(tree: ast.Module, name: str, goals: Sequence[str]) -> tuple[ast.
         if owners and isinstance(node, ast.ClassDef) and node.name == owners[0]:
             body: list[ast.stmt] = node.body
             for owner in owners[1:]:
-                body = next((inner.body for inner in body if isinstance(inner, ast.ClassDef) and inner.name == owner), [])
+                body = next(
+                    (inner.body for inner in body if isinstance(inner, ast.ClassDef) and inner.name == owner), []
+                )
             for inner in body:
                 if isinstance(inner, FunctionNode) and inner.name == last:
                     return node, inner

@@ -21,7 +21,7 @@ from ...base.times import now
 from ...chat.address import address_and_key, server_name
 from ...chat.budget import Budget
 from ...chat.prices import chosen_price
-from ...dataset.rows import DatasetRow, choose_rows
+from ...dataset.rows import DatasetRow, check_contracts, choose_rows
 from ...loader import read_archive
 from ..answer_log import AnswerLog, AnswerSummary, model_name
 from ..settings import AgentSettings
@@ -82,6 +82,7 @@ def run_agent(
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
     name, chosen = model_name(settings.name, settings.model), choose_rows(rows, settings.instances)
+    check_contracts(chosen, settings.track)
     with (
         AnswerLog.open(settings.out / PREDICTIONS) as file,
         Spending.open(settings.out / FILE) as spending,

@@ -59,7 +59,7 @@ def published_schema() -> "pyarrow.Schema":
         **dict.fromkeys(("memorised", "core_memorised"), pa.bool_()),
         "cases": case_type(),
         "duration_s": pa.float64(),
-        **dict.fromkeys(("sandbox", "image_id", "dataset", "dataset_sha256", "benchmark_version"), text),
+        **dict.fromkeys(("sandbox", "image_id", "dataset", "config", "dataset_sha256", "benchmark_version"), text),
         **dict.fromkeys(("harness_version", "started_at", "submitted_by"), text),
         "scope_size": number,
         **dict.fromkeys(("claimed_status", "claimed_core_status"), text),
@@ -98,6 +98,7 @@ def make_publication(
     claimed = {row_key(row): row for row in claim.rows}
     shared = {
         "run_id": claim.run_id,
+        "config": repeated.config,
         "benchmark_version": facts["benchmark_version"],
         "submitted_by": claim.author,
         "scope_size": len(instances),
@@ -136,6 +137,7 @@ def make_publication(
         "model_repos": sorted(model_repos),
         "tracks": sorted({row["track"] for row in rows}),
         "harness_version": __version__,
+        "config": repeated.config,
         "dataset_sha256": claim.dataset_sha256,
         "rows": len(rows),
         "agreed": len(rows) - len(differing),

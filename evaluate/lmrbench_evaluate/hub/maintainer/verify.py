@@ -4,6 +4,7 @@ A submitter can know the verdicts on the published seeds, so these must agree. T
 seeds are published (`settle`).
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import dataset_sha256
+from lmrbench_data.loader import NoConfigError, dataset_sha256
+from lmrbench_data.tasks.task import CONFIGS
 
 from ...runs.evaluation import RunSummary, evaluate
 from ...runs.folder import RunFolder
@@ -43,16 +45,30 @@ def repeat(
         ArgumentError: the claim is on another dataset.
         InfraError: the Docker engine is not available.
     """
-    rows = load_rows(dataset)
-    if dataset_sha256(rows) != claim.dataset_sha256:
-        have, want = dataset_sha256(rows)[:12], claim.dataset_sha256[:12]
-        problem = f"run {claim.run_id} is on {want}, and {dataset} is {have}; name the published one, org/name@vX.Y.Z"
-        raise ArgumentError("dataset", problem)
+    config, rows = _claimed_rows(claim, dataset)
     folder = run_folder(claim, fresh_seeds)
-    settings = RunSettings(out=folder, dataset=dataset, workers=workers, fresh_seeds=fresh_seeds)
+    settings = RunSettings(out=folder, dataset=dataset, config=config, workers=workers, fresh_seeds=fresh_seeds)
     with open_sandbox("docker") as place:
         summary = evaluate(str(claim.predictions), settings, rows, place, progress)
     return summary, {row["instance_id"]: row for row in rows}
+
+
+def _claimed_rows(claim: Claim, dataset: str) -> tuple[str, list[DatasetRow]]:
+    """Return the configuration that a claim is on, and its rows.
+
+    Raises:
+        ArgumentError: the dataset has no configuration with the content that the claim names.
+    """
+    known = {}
+    for config in CONFIGS:
+        with contextlib.suppress(NoConfigError):
+            rows = load_rows(dataset, config)
+            known[config] = dataset_sha256(rows)[:12]
+            if dataset_sha256(rows) == claim.dataset_sha256:
+                return config, rows
+    have, want = " and ".join(known.values()), claim.dataset_sha256[:12]
+    problem = f"run {claim.run_id} is on {want}, and {dataset} is {have}; name the published one, org/name@vX.Y.Z"
+    raise ArgumentError("dataset", problem)
 
 
 def run_folder(claim: Claim, fresh_seeds: int = FRESH_SEEDS) -> Path:
@@ -68,6 +84,7 @@ def differences(claim: Claim, run: Path, instances: Mapping[str, DatasetRow]) ->
     """
     facts = RunFolder(run).facts
     shared = {
+        "config": RunFolder(run).config,
         "benchmark_version": facts["benchmark_version"],
         "sandbox": facts["sandbox"],
         "submitted_by": claim.author,

@@ -18,6 +18,7 @@ from lmrbench_data.base.limited_reader import UnreadableError, read_parquet_rows
 from lmrbench_data.base.ranking import REPRODUCED, ROBUST, ranking_key
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import TRACKS
+from lmrbench_data.loader import FUNCTION
 
 from ...verdict.verdict import Status
 from ..layout import fetch, record_path
@@ -32,9 +33,14 @@ if TYPE_CHECKING:
 LEVELS = {REPRODUCED: "core_status", ROBUST: "status"}
 
 
-def task_id(track: str, level: str) -> str:
-    """Return the task of `cards/eval.yaml` for a level of a track."""
-    return f"{track}_{level}"
+def task_id(config: str, track: str, level: str) -> str | None:
+    """Return the task of `cards/eval.yaml` for a level of a track; None if it registers none.
+
+    Methods have one track, and their levels are the same.
+    """
+    if config == FUNCTION:
+        return f"{track}_{level}"
+    return f"{config}_{level}" if (track, level) == ("paper", REPRODUCED) else None
 
 
 def model_results(
@@ -58,7 +64,7 @@ def model_results(
     entries = [
         EvalResultEntry(
             dataset_id=dataset.repo_id,
-            task_id=task_id(track, level),
+            task_id=task,
             value=round(100 * share, 2),
             dataset_revision=dataset.sha,
             source_url=source_url,
@@ -66,6 +72,7 @@ def model_results(
         )
         for track, setting, rates in _best(chosen)
         for level, share in rates.items()
+        if (task := task_id(dataset.config, track, level))
     ]
     return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
 

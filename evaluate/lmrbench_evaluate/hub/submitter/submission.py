@@ -64,6 +64,7 @@ def make_submission(run: Path, instances: Sequence[str], submitted_by: str) -> S
     shared = {
         "run_id": run_id,
         **{name: facts[name] for name in ("sandbox", "dataset", "dataset_sha256", "benchmark_version")},
+        "config": folder.config,
         "harness_version": facts["harness_version"],
         "submitted_by": submitted_by,
         "scope_size": len(facts["scope"]),

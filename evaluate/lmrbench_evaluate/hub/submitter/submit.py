@@ -67,7 +67,7 @@ def plan_submission(
         LostAnswerError: the Hub does not answer.
     """
     published = find_published(api, dataset, RunFolder(run).facts["dataset_sha256"])
-    rows = load_rows(f"{dataset}@{published.sha}")
+    rows = load_rows(f"{dataset}@{published.sha}", published.config)
     instances, benchmark = [row["instance_id"] for row in rows], benchmark_title(rows[0]["canary"])
     user = check_rights(api, model_repo or results_repo or dataset, write=False)
     submission = make_submission(run, instances, user)
