@@ -28,8 +28,9 @@ ALL = "all"
 
 INTRO = f"""# {TITLE}
 
-Can language models reproduce language-modelling research? A model gets a paper, a repository with one function masked,
-and an instruction. Unit tests in a container score the function that it writes."""
+Can language models reproduce language-modelling research? A model gets a paper, a repository with one function masked
+(configuration *function*) or with all functions of the paper's method masked (*method*), and an instruction. Unit tests
+in a container score what it writes."""
 
 ABOUT = """### How to read this
 
@@ -51,15 +52,16 @@ ABOUT = """### How to read this
 
 
 def show(
-    version: str | None, setting: str | None, category: str | None, *, reload: bool = False
-) -> tuple[Any, Any, Any, str]:
-    """Return the three menus and the board for their values."""
+    config: str | None, version: str | None, setting: str | None, category: str | None, *, reload: bool = False
+) -> tuple[Any, Any, Any, Any, str]:
+    """Return the four menus and the board for their values."""
     snapshot = RESULTS.get(reload=reload)
-    board = make_board(snapshot, Filters(_chosen(version), _chosen(setting), _chosen(category)))
+    board = make_board(snapshot, Filters(_chosen(config), _chosen(version), _chosen(setting), _chosen(category)))
+    configs = gr.Dropdown(_choices(board.configs), value=_value(board.filters.config))
     versions = gr.Dropdown(_choices(board.versions), value=_value(board.filters.version))
     settings = gr.Dropdown([("All", ALL), *_choices(board.settings)], value=_value(board.filters.setting))
     categories = gr.Dropdown([("All", ALL), *_choices(board.categories)], value=_value(board.filters.category))
-    return versions, settings, categories, render(snapshot, board)
+    return configs, versions, settings, categories, render(snapshot, board)
 
 
 def _choices(names: list[str]) -> list[tuple[str, str]]:
@@ -81,14 +83,15 @@ def build() -> gr.Blocks:
         with gr.Row():
             # The menus are as old as the page: a value that has disappeared since filters nothing.
             menu = partial(gr.Dropdown, [("All", ALL)], value=ALL, allow_custom_value=False, min_width=140)
+            config = menu(label="Configuration", elem_id="config")
             version = menu(label="Benchmark version", elem_id="version")
             setting = menu(label="Setting", elem_id="setting")
             category = menu(label="Category", elem_id="category")
             reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
         board = gr.HTML(js_on_load=(HERE / "board.js").read_text(encoding="utf-8"), apply_default_css=False)
         gr.Markdown(ABOUT)
-        inputs = [version, setting, category]
-        outputs = [version, setting, category, board]
+        inputs = [config, version, setting, category]
+        outputs = [*inputs, board]
         quietly: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
         page.load(show, inputs, outputs, **quietly)
         for control in inputs:

@@ -16,11 +16,15 @@ from results_dataset import Published, Snapshot
 from scored_models import ScoredModel, Task
 from submitted_run import SubmittedModel
 
+#: The configuration that is shown first.
+DEFAULT_CONFIG = "function"
+
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters of the page; None means all, and for `version` the newest."""
+    """The filters of the page; None means all, for `version` the newest, for `config` the default one."""
 
+    config: str | None = None
     version: str | None = None
     setting: str | None = None
     category: str | None = None
@@ -61,6 +65,7 @@ class Board:
     """
 
     filters: Filters
+    configs: list[str]
     versions: list[str]
     settings: list[str]
     categories: list[str]
@@ -71,6 +76,9 @@ class Board:
 def make_board(snapshot: Snapshot, filters: Filters) -> Board:
     """Score and rank the runs of a snapshot; a filter that matches nothing there is ignored."""
     shown = list(snapshot.published)
+    configs = sorted({item.run.config for item in shown}, key=lambda name: (name != DEFAULT_CONFIG, name))
+    config = filters.config if filters.config in configs else next(iter(configs), None)
+    shown = [item for item in shown if item.run.config == config]
     versions = sorted({item.run.version for item in shown}, key=_version_key, reverse=True)
     version = filters.version if filters.version in versions else next(iter(versions), None)
     shown = [item for item in shown if item.run.version == version]
@@ -94,8 +102,8 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
         ranked = rank([model for model in models if model.entry.track == name])
         tracks.append(Track(name, ranking_level(name), ranked, make_grid([item.best for item in ranked], selected)))
     scope = max((item.run.scope_size for item in shown), default=0)
-    chosen = Filters(version, setting, category)
-    return Board(chosen, versions, settings, categories, tracks, max(0, scope - len(tasks)))
+    chosen = Filters(config, version, setting, category)
+    return Board(chosen, configs, versions, settings, categories, tracks, max(0, scope - len(tasks)))
 
 
 def rank(scored: Iterable[ScoredModel]) -> list[Ranked]:
@@ -121,7 +129,7 @@ def _tasks(snapshot: Snapshot, published: Iterable[Published]) -> dict[str, Task
     for item in published:
         for entry in item.run.entries:
             for name, instance in entry.instances.items():
-                link = snapshot.task_link(item.run.dataset, name)
+                link = snapshot.task_link(item.run.dataset, item.run.config, name)
                 found.setdefault(name, Task(instance.category, instance.paper, link))
     return found
 

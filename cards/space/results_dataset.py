@@ -89,12 +89,12 @@ class Snapshot:
         known = model in item.record.model_repos and REPO.fullmatch(model)
         return f"{constants.ENDPOINT}/{model}" if known else ""
 
-    def task_link(self, dataset: str, instance: str) -> str:
+    def task_link(self, dataset: str, config: str, instance: str) -> str:
         """Return the address of an instance in the dataset viewer; empty if the run names no dataset on the Hub."""
         repo = dataset.partition("@")[0]
         if not REPO.fullmatch(repo):
             return ""
-        return f"{constants.ENDPOINT}/datasets/{repo}/viewer/default/test?q={quote(instance, safe='')}"
+        return f"{constants.ENDPOINT}/datasets/{repo}/viewer/{config}/test?q={quote(instance, safe='')}"
 
 
 class ResultsDataset:

@@ -16,6 +16,7 @@ from base.limited_reader import Reader, UnreadableError
 from base.ranking import RANKED_BY
 
 VERSION = re.compile(r"\d{1,6}\.\d{1,6}\.\d{1,6}")
+CONFIG = re.compile(r"[a-z]{1,40}")
 STATUSES = ("passed", "failed", "error", "timeout", "oom", "malformed", "infra_error")
 #: The judge's categories: completely correct, logic correct with subtle errors, incorrect logic.
 JUDGED = ("CC", "LC", "LI")
@@ -37,11 +38,11 @@ COLUMNS = {
     **dict.fromkeys(("memorised", "core_memorised"), "bool"),
     **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), _TEXT),
     "claimed_cost_usd": "double",
-    **dict.fromkeys(("dataset", "dataset_sha256", "benchmark_version", "submitted_by"), _TEXT),
+    **dict.fromkeys(("dataset", "config", "dataset_sha256", "benchmark_version", "submitted_by"), _TEXT),
     "scope_size": _NUMBER,
 }
 _MAY_BE_NULL = {"setting", "claimed_judge_category", "claimed_judge_model", "claimed_cost_usd"}
-_ONE_VALUE = ("run_id", "dataset", "dataset_sha256", "benchmark_version", "submitted_by", "scope_size")
+_ONE_VALUE = ("run_id", "dataset", "config", "dataset_sha256", "benchmark_version", "submitted_by", "scope_size")
 
 
 class Damaged(Exception):
@@ -100,12 +101,14 @@ class SubmittedRun:
     """A run whose file could be read.
 
     Attributes:
+        config: configuration of the dataset, such as `function` or `method`.
         scope_size: number of instances that the run was evaluated on, answered or not.
     """
 
     run_id: str
     version: str
     dataset: str
+    config: str
     dataset_sha256: str
     submitted_by: str
     scope_size: int
@@ -134,6 +137,8 @@ def read_run(path: Path, run_id: str, reader: Reader) -> SubmittedRun:
     shared = {name: found[0][name] for name in _ONE_VALUE}
     if shared["run_id"] != run_id:
         raise Damaged("its rows name another run")
+    if not CONFIG.fullmatch(shared["config"]):
+        raise Damaged("config is not a plain name")
     if not VERSION.fullmatch(shared["benchmark_version"]):
         raise Damaged("benchmark_version is not of the form 1.2.3")
     rows: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
@@ -146,6 +151,7 @@ def read_run(path: Path, run_id: str, reader: Reader) -> SubmittedRun:
         run_id,
         shared["benchmark_version"],
         shared["dataset"],
+        shared["config"],
         shared["dataset_sha256"],
         shared["submitted_by"],
         shared["scope_size"],

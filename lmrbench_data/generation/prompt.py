@@ -69,7 +69,7 @@ class Prompt:
 
 @functools.cache
 def prompt_version(config: str = FUNCTION) -> str:
-    """Return the version of a configuration's prompt: `v1-` and a hash of all that a model is told beside the material."""
+    """Return the version of a configuration's prompt: `v1-` and a hash of its template."""
     template = TEMPLATES[config]
     version = template.rpartition("_")[2].removesuffix(".md")
     return f"{version}-{hashlib.sha256(_read(template).encode()).hexdigest()[:8]}"

@@ -35,9 +35,9 @@ def test_the_card_and_the_parquet_file_have_what_the_hub_derives_metadata_from(
     [file] = folder.glob(split["path"])
     # Parquet without extensions of our own: plain pyarrow reads it, and its types are those that the card declares.
     table = pq.read_table(file)
-    assert table.num_rows == card["dataset_info"]["splits"][0]["num_examples"] == 1
+    assert table.num_rows == card["dataset_info"][0]["splits"][0]["num_examples"] == 1
     assert not pq.read_schema(file).metadata.keys() - {b"huggingface"}
-    declared = Features._from_yaml_list(card["dataset_info"]["features"])
+    declared = Features._from_yaml_list(card["dataset_info"][0]["features"])
     assert declared == Features.from_arrow_schema(table.schema) == Features.from_arrow_schema(schema())
     # What a stranger's `load_dataset` gives, without our loader.
     [row] = load_dataset(str(folder), split="test", cache_dir=str(tmp_path / "cache"))

@@ -60,6 +60,7 @@ def run_rows(run_id: str, model: str, statuses: list[str], **facts: Any) -> list
         "duration_s": 1.0,
         "sandbox": "docker",
         "dataset": "embedded",
+        "config": "function",
         "dataset_sha256": "d" * 64,
         "benchmark_version": "1.0.0",
         "started_at": "2026-01-01T00:00:00+00:00",
@@ -350,7 +351,7 @@ def test_models_are_searched_and_ordered_and_tracks_are_tabs(board: Leaderboard)
     [link] = board.find("#ranking-paper .name a")
     assert link.get_attribute("href") == f"{board.hub.endpoint}/zeta/alpha", "only what the record calls a repository"
     task = board.find("#grid-paper th a")[0].get_attribute("href")
-    assert task == f"{board.hub.endpoint}/datasets/org/lmr-bench/viewer/default/test?q=alpha-one"
+    assert task == f"{board.hub.endpoint}/datasets/org/lmr-bench/viewer/function/test?q=alpha-one"
     assert [dot.get_attribute("title") for dot in board.find("#panel-paper .scatter .dot")] == [
         "zeta/alpha: 50.0 %, $9.00",
         "beta: 75.0 %, $0.50",

@@ -14,16 +14,22 @@ import pyarrow.parquet as pq
 from support import warm_cli
 from support.hub_server import Hub
 from support.toy import TOY_ANSWER, write_toy_benchmark
+from support.toy_method import add_toy_method
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
 #: A program that marks the dataset in `lmr-bench` as checked in Docker.
 PASS_FOR_CHECKED = """
+import contextlib
+
 from lmrbench_data.dataset.check_records import record_checked
 from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.loader import NoConfigError
 
-for row in load_rows("lmr-bench"):
-    record_checked(row, "docker")
+for config in ("function", "method"):
+    with contextlib.suppress(NoConfigError):
+        for row in load_rows("lmr-bench", config):
+            record_checked(row, "docker")
 """
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 
@@ -83,12 +89,16 @@ class World:
             "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
         )
 
-    def publish(self, *, check: bool = False) -> None:
+    def publish(self, *, check: bool = False, methods: bool = False) -> None:
         """Build and push the toy benchmark as v0.1.0, checked in Docker or marked as checked."""
         benchmark = write_toy_benchmark(self.folder / "benchmark")
-        self.ok("dataset", "record", "--benchmark", benchmark, "--sandbox", "docker" if check else "local")
-        if check:
-            self.ok("dataset", "check", "--benchmark", benchmark, "--sandbox", "docker")
+        if methods:
+            add_toy_method(benchmark)
+        for config in ("function", "method") if methods else ("function",):
+            place = "--config", config, "--benchmark", benchmark, "--sandbox", "docker" if check else "local"
+            self.ok("dataset", "record", *place)
+            if check:
+                self.ok("dataset", "check", *place)
         self.ok("dataset", "build", "--benchmark", benchmark)
         if not check:
             done = self._start([sys.executable, "-c", PASS_FOR_CHECKED])

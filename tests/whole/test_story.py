@@ -1,7 +1,8 @@
-"""The whole story in one test, with the network failing at each step: nothing is lost, nothing is doubled."""
+"""The whole story, once for each configuration; with the network failing at each step, nothing is lost or doubled."""
 
 import io
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from support.hub_server import Fault, Hub
 from support.hub_world import DATASET, RESULTS, World
 from support.openai_server import Reply, Request, Server, opinion
 from support.space_app import PATIENCE_S, served_space
+from support.toy_method import METHOD_ANSWER
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -100,3 +102,111 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
             ranked = [row.text for row in rows]
             assert [next(name for name in ("good", "bad") if name in text) for text in ranked[:2]] == ["good", "bad"]
             assert "50.0" in ranked[0]
+
+
+#: An agent that asks the model what to write into one file after the other.
+AGENT = """
+    import json, os, pathlib, urllib.request
+
+    def ask(text):
+        body = {"model": os.environ["LMRBENCH_MODEL"], "messages": [{"role": "user", "content": text}]}
+        request = urllib.request.Request(
+            os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+            {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+        return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
+
+    task = pathlib.Path("TASK.md").read_text()
+    assert "`weigh`, `Window.total`, `Window.mean`" in task, task
+    for name in ("window.py", "scale.py"):
+        path = pathlib.Path("repo") / name
+        path.write_text(ask(f"FILE {name}\\n{task}\\n{path.read_text()}"))
+"""
+WINDOW = """
+import math
+
+
+def weigh(values):
+    return [math.exp(-value) for value in values]
+
+
+class Window:
+    def __init__(self, size):
+        self.size = size
+
+    def total(self, values):
+        return sum(weigh(values[-self.size :]))
+
+    def mean(self, values):
+        return self.total(values) / self.size
+"""
+SCALE = "def scale(values, factor):\n    return [value * factor for value in values]\n"
+
+
+def write_method(request: Request) -> str:
+    """Answer a prompt for a method, an agent's question for one file, or a judge's question."""
+    if "FILE window.py" in request.user:
+        return WINDOW
+    if "FILE scale.py" in request.user:
+        return SCALE
+    if "CANDIDATE" in request.user:
+        return opinion("LC" if "/ self.size" in request.user else "CC")
+    return METHOD_ANSWER
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(900)
+def test_methods_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> None:
+    with Hub() as hub, Server() as models:
+        world = World(tmp_path, hub)
+        models.judge = write_method
+        dataset = ("--dataset", f"{DATASET}@v0.1.0", "--config", "method")
+
+        def ok(*arguments: str, token: str = "ann") -> str:
+            done = world.lmrbench(*arguments, token=token, OPENAI_API_KEY="k", OPENAI_BASE_URL=models.base_url)
+            assert done.returncode == 0, done.stdout + done.stderr
+            return done.stdout
+
+        world.publish(check=True, methods=True)
+        ok("generate", "--model", "sampler", *dataset, "--out", "answers.jsonl")
+        [prompt] = models.requests
+        for name in ("`weigh`", "`Window.total`", "`Window.mean`", "`scale`"):
+            assert name in prompt.user
+        (tmp_path / "agent").mkdir()
+        (tmp_path / "agent" / "agent.py").write_text(textwrap.dedent(AGENT))
+        agent = ("--agent", "python agent.py", "--agent-files", "agent", "--model", "worker", "--out", "agents")
+        ok("agent", "run", *agent, *dataset)
+        with (tmp_path / "answers.jsonl").open("a") as file:
+            file.write((tmp_path / "agents" / "predictions.jsonl").read_text())
+
+        ok("evaluate", "answers.jsonl", *dataset, "--out", "runs/methods")
+        results = [json.loads(line) for line in (tmp_path / "runs/methods/results.jsonl").read_text().splitlines()]
+        found = {row["model_name_or_path"]: row for row in results}
+        assert (found["sampler"]["core_status"], found["worker"]["core_status"]) == ("passed", "failed")
+        functions = {item["name"]: item["status"] for item in found["worker"]["functions"]}
+        assert functions == {"weigh": "passed", "Window.total": "passed", "Window.mean": "failed"}
+
+        ok("judge", "runs/methods", "--model", "judge-1")
+        ok("report", "runs/methods", "--html", "report.html")
+        page = (tmp_path / "report.html").read_text()
+        assert "judge: LC" in page
+        assert "Window.mean" in page
+        assert "Window.mean" in ok("show", "runs/methods", "toy-method")
+
+        hub.commit(RESULTS, {".gitattributes": b""}, "main")
+        ok("submit", "runs/methods", "--to", RESULTS, "--dataset", DATASET, "--yes", token="bob")
+        ok("verify", RESULTS, "1", "--dataset", f"{DATASET}@v0.1.0", "--yes")
+        files = hub.files(RESULTS)
+        [data] = [name for name in files if name.startswith("data/")]
+        rows = pq.read_table(io.BytesIO(files[data])).to_pylist()
+        assert sorted((row["model_name_or_path"], row["config"], row["core_status"]) for row in rows) == [
+            ("sampler", "method", "passed"),
+            ("worker", "method", "failed"),
+        ]
+        (tmp_path / "space").mkdir()
+        with served_space(hub, RESULTS, tmp_path / "space") as address:
+            browser.get(address)
+            ranked = WebDriverWait(browser, PATIENCE_S).until(
+                lambda chrome: chrome.find_elements(By.CSS_SELECTOR, "#board tbody tr")
+            )
+            assert "sampler" in ranked[0].text
+            assert browser.find_element(By.CSS_SELECTOR, "#config input").get_attribute("value") == "method"

@@ -1,0 +1,124 @@
+"""An answer to a method is one text: which function of it goes into which file."""
+
+import ast
+from collections.abc import Mapping
+
+import pytest
+
+from lmrbench_data.base.source import MalformedAnswerError
+from lmrbench_evaluate.rebuild.method_answer import defined_functions, splice_functions
+
+MASKED = {
+    "pack/model.py": """
+import torch
+
+
+class Near:
+    def forward(self, x):
+        raise NotImplementedError
+
+    def scale(self, x):
+        raise NotImplementedError
+
+
+class Far:
+    size = 3
+
+    def forward(self, x):
+        raise NotImplementedError
+""",
+    "train.py": """
+def loss(x):
+    raise NotImplementedError
+
+
+def fit(model):
+    raise NotImplementedError
+""",
+}
+GOALS = {"pack/model.py": ["Near.forward", "Near.scale", "Far.forward"], "train.py": ["loss", "fit"]}
+MODEL = """
+WIDTH = 2
+
+def _half(x):
+    return x / WIDTH
+
+class Near:
+    def forward(self, x):
+        return _half(self._keep(x))
+
+    def scale(self, x):
+        return 2 * x
+
+    def _keep(self, x):
+        return x
+
+class Far:
+    def forward(self, x):
+        return x - 1
+"""
+TRAIN = "def loss(x):\n    return x**2\n\ndef fit(model):\n    return loss(model)\n"
+
+
+def block(code: str, *, inside: str = "", above: str = "") -> str:
+    first = f"# file: {inside}\n" if inside else ""
+    return f"{above}\n\n```python\n{first}{code}```\n"
+
+
+def method(owner: str, name: str, body: str) -> str:
+    return block(f"class {owner}:\n    def {name}(self, x):\n        return {body}\n", inside="pack/model.py")
+
+
+def run(files: Mapping[str, str]) -> list[float]:
+    """Return what the functions of a rebuilt repository compute for one input."""
+    for text in files.values():
+        ast.parse(text)
+    model: dict[str, object] = {}
+    exec(files["pack/model.py"].replace("import torch", ""), model)
+    train: dict[str, object] = {}
+    exec(files["train.py"], train)
+    near, far = model["Near"](), model["Far"]()  # type: ignore[operator]
+    assert far.size == 3, "members that stay"
+    return [near.forward(4.0), near.scale(4.0), far.forward(4.0), train["fit"](4.0)]  # type: ignore[operator]
+
+
+EXPECTED = [2.0, 8.0, 3.0, 16.0]
+ANSWERS = {
+    "a_block_a_file_with_its_path_inside": block(MODEL, inside="pack/model.py") + block(TRAIN, inside="train.py"),
+    "the_path_above_the_block": block(MODEL, above="### `pack/model.py`") + block(TRAIN, above="**train.py**:"),
+    "no_paths_at_all": block(MODEL) + block(TRAIN),
+    "one_block_for_everything": block(MODEL + TRAIN),
+    "no_fences": MODEL + TRAIN,
+    "thoughts_first": "<think>def loss(x): maybe</think>\n" + block(MODEL) + block(TRAIN),
+    "a_draft_and_a_correction": block("def fit(model):\n    return 0\n") + block(MODEL) + block(TRAIN),
+    "a_block_a_function": method("Near", "forward", "x / 2")
+    + method("Near", "scale", "2 * x")
+    + method("Far", "forward", "x - 1")
+    + block(TRAIN),
+    "windows_newlines": (block(MODEL) + block(TRAIN)).replace("\n", "\r\n"),
+    "another_block_that_does_not_parse": "```\nsome text\n  here(\n```\n" + block(MODEL) + block(TRAIN),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_functions_find_their_files(name: str) -> None:
+    assert run(splice_functions(MASKED, GOALS, ANSWERS[name])) == EXPECTED
+
+
+def test_helpers_come_once_and_functions_that_are_missing_stay_masked() -> None:
+    files = splice_functions(MASKED, GOALS, block(MODEL, inside="pack/model.py"))
+    assert files["train.py"] == MASKED["train.py"]
+    for text in ("def _half", "WIDTH = 2", "def _keep", "class Far", "class Near"):
+        assert files["pack/model.py"].count(text) == 1, text
+    assert defined_functions(block(MODEL), GOALS) == [("pack/model.py", name) for name in GOALS["pack/model.py"]]
+
+
+def test_a_method_without_its_class_is_taken_only_if_one_function_can_be_meant() -> None:
+    bare = block("def scale(self, x):\n    return 2 * x\n\ndef forward(self, x):\n    return x\n")
+    assert defined_functions(bare, GOALS) == [("pack/model.py", "Near.scale")]
+
+
+def test_an_answer_without_any_of_the_functions_is_malformed() -> None:
+    for text in ("", "I would rather not.", block("x = 1\n"), "def broken(:"):
+        with pytest.raises(MalformedAnswerError):
+            splice_functions(MASKED, GOALS, text)
