@@ -27,6 +27,8 @@ from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_row
 _log = logging.getLogger(__name__)
 
 FORMS = ("function", "goal_file", "model_patch", "files", "functions")
+#: End of the names of methods.
+METHOD_SUFFIX = "-method"
 #: The forms that are objects of texts; a prediction holds them as JSON.
 OBJECTS = ("files", "functions")
 #: Words for the benchmark's own files as predictions.
@@ -173,7 +175,10 @@ def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
             return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
     if instance_id not in known:
         near = difflib.get_close_matches(str(instance_id), known, n=1)
-        return BadRow(place, f"unknown instance {instance_id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        if str(instance_id).endswith(METHOD_SUFFIX) and not any(name.endswith(METHOD_SUFFIX) for name in known):
+            hint = "; for methods, choose the configuration method"
+        return BadRow(place, f"unknown instance {instance_id!r}{hint}")
     sample, setting, track, metadata = (raw.get(name) for name in ("sample", "setting", "track", "metadata"))
     # pandas reads a column of integers with a gap as floats.
     sample = int(sample) if isinstance(sample, float) and sample.is_integer() else sample
