@@ -194,18 +194,20 @@ def _parameter(item: Any) -> tuple[str, str]:
 def _columns() -> str:
     from lmrbench_data.dataset.column_descriptions import COLUMNS
     from lmrbench_data.dataset.rows import schema
+    from lmrbench_data.tasks.task import CONFIGS
 
-    def rows(fields: Any, above: str) -> Iterator[tuple[str, ...]]:
+    def rows(fields: Any, above: str) -> Iterator[tuple[str, str]]:
         for field in fields:
             listed = hasattr(field.type, "value_type")
             kind = field.type.value_type if listed else field.type
             name = f"{above}{field.name}"
             parts = [kind.field(index) for index in range(kind.num_fields)]
             shown = "struct" if parts else str(kind)
-            yield f"`{name}`", f"list of {shown}" if listed else shown, COLUMNS[name]
+            yield name, f"list of {shown}" if listed else shown
             yield from rows(parts, f"{name}.")
 
-    return _table(("column", "type", "meaning"), list(rows(schema(), "")))
+    types = {name: kind for config in CONFIGS for name, kind in rows(schema(config), "")}
+    return _table(("column", "type", "meaning"), [(f"`{name}`", types[name], COLUMNS[name]) for name in COLUMNS])
 
 
 def _limits() -> str:

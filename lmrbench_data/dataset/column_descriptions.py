@@ -25,7 +25,7 @@ COLUMNS = {
     "context_files": "Files that standard prompting shows beside the goal file.",
     "evidence": "Passages of the repository that resolve ambiguities; judges see them.",
     "golden_file": "The reference's whole goal file. Not for models.",
-    "golden_files": "All goal files of the reference (configuration method, in place of `golden_file`). Not for models.",
+    "golden_files": "Goal files of the reference (configuration method, in place of `golden_file`). Not for models.",
     "golden_files.path": "Path of the file.",
     "golden_files.text": "Its text.",
     "tests_archive": "The labelled inputs (`cases.py`), a tar.gz (bytes). Not for models.",

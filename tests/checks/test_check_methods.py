@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from lmrbench_data.base.source import MalformedAnswerError
-from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 from lmrbench_data.tasks.task import METHOD
 from lmrbench_data.tasks.task_folders import load_tasks
@@ -29,11 +28,8 @@ def benchmark(toy_benchmark: Path) -> Path:
 
 
 @pytest.fixture
-def row(benchmark: Path, local_sandbox: Sandbox) -> DatasetRow:
-    tasks = load_tasks(benchmark=benchmark, config=METHOD)
-    list(record_tasks(tasks, local_sandbox))
-    [row] = build_rows(tasks)
-    return row
+def row(toy_method_row: DatasetRow) -> DatasetRow:
+    return toy_method_row
 
 
 def answer(row: DatasetRow, form: str, content: Any) -> Prediction:

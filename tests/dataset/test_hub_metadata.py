@@ -1,17 +1,21 @@
 """The Hub derives viewer, features and Croissant from the card and the Parquet file: both must have what it needs."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 from datasets import Features, load_dataset
 from huggingface_hub import DatasetCard
 
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.column_descriptions import COLUMNS
 from lmrbench_data.dataset.rows import DatasetRow, schema
+from lmrbench_data.loader import LoadError, NoConfigError, data_file, load_rows
 from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_data.tasks.task import CONFIGS
 
 
 def column_names(fields: Any, above: str = "") -> Iterator[str]:
@@ -21,29 +25,57 @@ def column_names(fields: Any, above: str = "") -> Iterator[str]:
         yield from column_names([kind.field(index) for index in range(kind.num_fields)], f"{above}{field.name}.")
 
 
-def test_the_card_and_the_parquet_file_have_what_the_hub_derives_metadata_from(
-    tmp_path: Path, toy_row: DatasetRow
+def test_the_card_and_the_parquet_files_have_what_the_hub_derives_metadata_from(
+    tmp_path: Path, toy_row: DatasetRow, toy_method_row: DatasetRow
 ) -> None:
     folder = tmp_path / "lmr-bench"
-    write_dataset([toy_row], folder, load_benchmark())
+    write_dataset([toy_row], folder, load_benchmark(), others={"method": [toy_method_row]})
     card = DatasetCard.load(folder / "README.md").data
     assert (card["license"], card["language"]) == (toy_row["license"], ["en"])
     assert card["pretty_name"]
-    [config] = card["configs"]
-    [split] = config["data_files"]
-    assert (config["config_name"], split["split"]) == ("function", "test")
-    [file] = folder.glob(split["path"])
-    # Parquet without extensions of our own: plain pyarrow reads it, and its types are those that the card declares.
-    table = pq.read_table(file)
-    assert table.num_rows == card["dataset_info"][0]["splits"][0]["num_examples"] == 1
-    assert not pq.read_schema(file).metadata.keys() - {b"huggingface"}
-    declared = Features._from_yaml_list(card["dataset_info"][0]["features"])
-    assert declared == Features.from_arrow_schema(table.schema) == Features.from_arrow_schema(schema())
+    assert [config["config_name"] for config in card["configs"]] == ["function", "method"]
+    for config, info in zip(card["configs"], card["dataset_info"], strict=True):
+        [split] = config["data_files"]
+        assert (config["config_name"], split["split"]) == (info["config_name"], "test")
+        [file] = folder.glob(split["path"])
+        # Parquet without extensions of our own: plain pyarrow reads it, and its types are those that the card declares.
+        table = pq.read_table(file, partitioning=None)
+        assert table.num_rows == info["splits"][0]["num_examples"] == 1
+        assert not pq.read_schema(file).metadata.keys() - {b"huggingface"}
+        declared, wanted = Features._from_yaml_list(info["features"]), schema(info["config_name"])
+        assert declared == Features.from_arrow_schema(table.schema) == Features.from_arrow_schema(wanted)
     # What a stranger's `load_dataset` gives, without our loader.
-    [row] = load_dataset(str(folder), split="test", cache_dir=str(tmp_path / "cache"))
-    assert row == toy_row
+    cache = str(tmp_path / "cache")
+    assert list(load_dataset(str(folder), split="test", cache_dir=cache)) == [toy_row]
+    assert list(load_dataset(str(folder), "method", split="test", cache_dir=cache)) == [toy_method_row]
 
 
-def test_every_column_is_described_nested_ones_too() -> None:
-    assert list(COLUMNS) == list(column_names(schema()))
+def test_a_configuration_is_loaded_and_verified_by_name(
+    tmp_path: Path, toy_row: DatasetRow, toy_method_row: DatasetRow
+) -> None:
+    folder = tmp_path / "lmr-bench"
+    write_dataset([toy_row], folder, load_benchmark(), others={"method": [toy_method_row]})
+    assert load_rows(folder) == [toy_row]
+    assert load_rows(folder, "method") == [toy_method_row]
+    changed = tmp_path / "changed"
+    write_dataset([toy_row], changed, load_benchmark(), others={"method": [{**toy_method_row, "venue": "Elsewhere"}]})
+    shutil.copy(changed / data_file("method"), folder / data_file("method"))
+    for place, config, words in (
+        (folder, "method", "was changed after the build"),
+        (folder, "nothing", "has no configuration 'nothing'"),
+        (folder, "../method", "'../method' is unknown"),
+    ):
+        with pytest.raises(LoadError, match=words):
+            load_rows(place, config)
+    write_dataset([toy_row], folder, load_benchmark())  # a build without methods replaces one with them
+    assert not (folder / data_file("method")).exists()
+    with pytest.raises(NoConfigError, match="has no configuration 'method'"):
+        load_rows(folder, "method")
+
+
+def test_every_column_of_each_configuration_is_described_nested_ones_too() -> None:
+    names = {config: list(column_names(schema(config))) for config in CONFIGS}
+    assert set(COLUMNS) == {name for found in names.values() for name in found}
+    for found in names.values():
+        assert found == [name for name in COLUMNS if name in found]
     assert all(text.endswith(".") for text in COLUMNS.values())

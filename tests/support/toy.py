@@ -168,9 +168,9 @@ def declared(**comparison: Any) -> dict[str, Any]:
     return {"name": "case", "core": True, "varies": True, **comparison}
 
 
-def recorded_rows(folder: Path, sandbox: Sandbox) -> list[DatasetRow]:
+def recorded_rows(folder: Path, sandbox: Sandbox, config: str = "function") -> list[DatasetRow]:
     """Update the recordings of a benchmark and return its dataset rows."""
-    tasks = load_tasks(benchmark=folder)
+    tasks = load_tasks(benchmark=folder, config=config)
     list(record_tasks(tasks, sandbox))
     return build_rows(tasks)
 
