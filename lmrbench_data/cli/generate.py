@@ -59,6 +59,7 @@ def prompt(
 
     Example: lmrbench generate prompt dpo-preference-loss --setting full-repo
     """
+    from ..dataset.rows import config_of
     from ..generation.paper_texts import paper_text
     from ..generation.prompt import build_prompt, prompt_version
 
@@ -70,21 +71,22 @@ def prompt(
         paper=paper_text(row, settings.paper, settings.paper_pages),
         max_tokens=settings.max_prompt_tokens,
     )
-    facts: dict[str, Any] = {"tokens": built.tokens, "cut": list(built.cut), "prompt_version": prompt_version()}
+    version = prompt_version(config_of(row))
+    facts: dict[str, Any] = {"tokens": built.tokens, "cut": list(built.cut), "prompt_version": version}
     if as_json:
         print_json({"instance_id": instance, **facts, "sha256": built.sha256, "messages": list(built.messages)})
         return
     for message in built.messages:
         put(f"--- {message['role']}\n{message['content']}\n")
     cut = f"; left out: {', '.join(built.cut)}" if built.cut else ""
-    say(f"about {built.tokens:,} tokens, prompt {prompt_version()}{cut}")
+    say(f"about {built.tokens:,} tokens, prompt {version}{cut}")
 
 
 @options(SamplingSettings, without=("out",), workers=setting(4, "Parallel requests to the model."))
 def run(
     settings: SamplingSettings,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK).")
+        Path | None, typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK[-CONFIG]).")
     ] = None,
     sandbox_workers: Annotated[int, option_of(RunSettings, "workers", flags=("--sandbox-workers",))] = 2,
     sandbox: Sandbox = "auto",
@@ -97,9 +99,11 @@ def run(
     Example: lmrbench run --model gpt-5 --setting standard --track paper
     """
     from .. import api
+    from ..loader import FUNCTION
 
     name = settings.name or settings.endpoint.model
-    folder = out or Path("runs") / re.sub(r"[^\w.-]", "-", f"{name}-{settings.setting}-{settings.track}")
+    config = f"-{settings.config}" if settings.config != FUNCTION else ""
+    folder = out or Path("runs") / re.sub(r"[^\w.-]", "-", f"{name}-{settings.setting}-{settings.track}{config}")
     settings = replace(settings, out=folder.with_name(f"{folder.name}.jsonl"))
     summary = _sample(settings, as_json)
     if status := _exit_status(summary, settings.out):
@@ -109,6 +113,7 @@ def run(
             settings.out,
             folder,
             dataset=settings.dataset,
+            config=settings.config,
             instances=settings.instances,
             workers=sandbox_workers,
             sandbox=sandbox,

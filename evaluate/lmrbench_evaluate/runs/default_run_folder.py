@@ -7,13 +7,15 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from lmrbench_data.loader import FUNCTION
+
 from ..predictions.sources import WORDS, Source
 from ..predictions.standard_input import Piped
 
 
-def default_run_folder(predictions: Source, instances: Sequence[str], categories: Sequence[str]) -> Path:
-    """Return the run folder for these predictions and this selection of instances."""
-    name = _folder_name(predictions)
+def default_run_folder(predictions: Source, config: str, instances: Sequence[str], categories: Sequence[str]) -> Path:
+    """Return the run folder for these predictions, this configuration and this selection of instances."""
+    name = _folder_name(predictions) + (f"-{config}" if config != FUNCTION else "")
     if instances or categories:
         chosen = json.dumps([sorted(set(instances)), sorted(set(categories))]).encode()
         name += f"-{hashlib.sha256(chosen).hexdigest()[:8]}"

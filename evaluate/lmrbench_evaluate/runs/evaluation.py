@@ -86,7 +86,7 @@ def evaluate(
     if untested := [name for name, row in scope.items() if not row["tests"]["cases"]]:
         problem = f"{untested[0]!r} has no test cases: its answers can be judged, not evaluated"
         raise ArgumentError("dataset", problem)
-    out = settings.out or default_run_folder(predictions, settings.instances, settings.categories)
+    out = settings.out or default_run_folder(predictions, settings.config, settings.instances, settings.categories)
     name = source_name(predictions)
     with RunWriter.open(out, _identity(settings, rows, scope, sandbox)) as writer:
         summary = RunSummary(out)
