@@ -9,6 +9,8 @@ from data_aug.dataset import PATTERNS, pattern_images
 from data_aug.views import Augmentation, ViewLoader
 from feature_eval.linear_probe import extract, linear_probe
 from models.encoder import ContrastiveEncoder
+from optim.lars import LARS
+from optim.schedule import Schedule, peak_rate
 from simclr import SimCLR
 from torch import nn
 from utils import Config, load_checkpoint, save_checkpoint
@@ -21,7 +23,7 @@ def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     for field in fields(Config):
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default)
-    parser.add_argument("--colour-strength", type=float, default=0.8, help="0 switches the colour jitter off")
+    parser.add_argument("--colour-strength", type=float, default=0.5, help="0 leaves colours as they are")
     checkpoint = parser.add_mutually_exclusive_group()
     checkpoint.add_argument("--save", type=Path, help="write the trained model to this file")
     checkpoint.add_argument("--load", type=Path, help="evaluate the model in this file instead of training one")
@@ -33,8 +35,9 @@ def pretrain(model: nn.Module, args: Config, colour_strength: float) -> None:
     images, _ = pattern_images(UNLABELLED, seed=args.seed + 1)
     augmentation = Augmentation(seed=args.seed + 2, colour_strength=colour_strength)
     loader = ViewLoader(images, augmentation, args.batch_size, args.n_views, seed=args.seed + 3)
-    optimizer = torch.optim.Adam(model.parameters(), lr=args.learning_rate, weight_decay=args.weight_decay)
-    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=args.epochs)
+    peak = peak_rate(args.reference_rate, args.batch_size)
+    optimizer = LARS(model.parameters(), peak, args.momentum, args.weight_decay, args.trust)
+    scheduler = Schedule(optimizer, peak, args.warmup_epochs * len(loader), args.epochs * len(loader))
     SimCLR(args=args, model=model, optimizer=optimizer, scheduler=scheduler).train(loader)
 
 

@@ -1,13 +1,39 @@
-"""The SimCLR trainer: each view of an image has to recognise the image's other view among all views of a batch."""
+"""The SimCLR trainer: scores between the views of a batch, and updates of the encoder."""
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
+from losses import ContrastiveLoss
 from torch import Tensor, nn
-from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
 from utils import Config, accuracy
+
+
+class Optimizer(Protocol):
+    """As much of an optimiser as the trainer needs."""
+
+    def zero_grad(self) -> None: ...
+    def step(self) -> None: ...
+
+
+class Scheduler(Protocol):
+    """As much of a learning rate's schedule as the trainer needs."""
+
+    def step(self) -> None: ...
+
+
+def similarity_matrix(features: Tensor) -> Tensor:
+    """Similarity sim(z_i, z_j) of the paper for each pair of projections.
+
+    Args:
+        features: (R, d) projections z, not normalised.
+
+    Returns:
+        (R, R), in the dtype of `features`, differentiable.
+    """
+    directions = F.normalize(features)
+    return directions @ directions.T
 
 
 class SimCLR:
@@ -17,18 +43,21 @@ class SimCLR:
         args: settings; the objective reads `batch_size`, `n_views`, `temperature` and `device`.
         model: encoder and projection head, moved to `args.device`.
         optimizer: of the model's parameters.
-        scheduler: of the learning rate, stepped after each epoch.
+        scheduler: of the learning rate, stepped once for each batch, after the optimiser.
+
+    Attributes:
+        criterion: the loss, called with the two outputs of `info_nce_loss`; returns a scalar.
     """
 
-    def __init__(self, *, args: Config, model: nn.Module, optimizer: Optimizer, scheduler: LRScheduler) -> None:
+    def __init__(self, *, args: Config, model: nn.Module, optimizer: Optimizer, scheduler: Scheduler) -> None:
         self.args = args
         self.model = model.to(args.device)
         self.optimizer = optimizer
         self.scheduler = scheduler
-        self.criterion = nn.CrossEntropyLoss()
+        self.criterion = ContrastiveLoss(args.loss, args.temperature, args.margin)
 
     def info_nce_loss(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Turn the projections of one batch into a classification problem whose mean cross-entropy is NT-Xent.
+        """Turn the projections of one batch into a classification problem.
 
         In spite of its name the method returns no loss: the caller applies `self.criterion` to what it returns. Sizes
         and temperature are those of `self.args`.
@@ -50,8 +79,7 @@ class SimCLR:
         if features.size(0) != rows:
             raise ValueError(f"{features.size(0)} rows of features, not n_views * batch_size = {rows}")
 
-        directions = F.normalize(features.to(self.args.device))
-        similarities = directions @ directions.T
+        similarities = similarity_matrix(features.to(self.args.device))
 
         # Sort the columns of each row by group, and keep their order within a group.
         image = torch.arange(rows, device=similarities.device) % self.args.batch_size
@@ -78,17 +106,21 @@ class SimCLR:
         for epoch in range(1, self.args.epochs + 1):
             self.model.train()
             batches = torch.tensor([self._step(torch.cat(list(views))) for views in loader])
-            self.scheduler.step()
             history.append(dict(zip(("loss", "top 1", "top 5"), batches.mean(dim=0).tolist(), strict=True)))
             if report_every and (epoch == 1 or epoch % report_every == 0):
                 print(f"  epoch {epoch:3d}   " + "   ".join(f"{name} {x:6.3f}" for name, x in history[-1].items()))
         return history
 
     def _step(self, images: Tensor) -> list[float]:
-        """Update the model on v * N images; return loss, top 1 and top 5 from before the update."""
+        """Update the model once on v * N images, given in blocks of views, by `self.optimizer`; step `self.scheduler`.
+
+        Returns:
+            Loss, top 1 and top 5 (see `accuracy`) of the model as it was before the update.
+        """
         logits, labels = self.info_nce_loss(self.model(images.to(self.args.device)))
         loss = self.criterion(logits, labels)
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
+        self.scheduler.step()
         return [loss.item(), *accuracy(logits, labels, top_k=(1, 5))]

@@ -14,10 +14,15 @@ class Config:
     batch_size: int = 64  # images a batch, N
     n_views: int = 2  # views an image, v
     temperature: float = 0.1  # tau
+    loss: str = "nt-xent"  # one of LOSSES in losses.py
+    margin: float = 0.4  # m
     device: str = "cpu"
     epochs: int = 30
-    learning_rate: float = 3e-3
-    weight_decay: float = 1e-4
+    warmup_epochs: int = 3
+    reference_rate: float = 0.3  # gamma_0
+    momentum: float = 0.9  # mu
+    weight_decay: float = 1e-6  # rho
+    trust: float = 0.1  # eta
     seed: int = 0
 
     def __post_init__(self) -> None:

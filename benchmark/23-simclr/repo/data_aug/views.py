@@ -1,10 +1,12 @@
-"""Random views of images: crop, flip and colour jitter, and batches that hold several views of each image."""
+"""Random views of images: crop, flip and distorted colours, and batches that hold several views of each image."""
 
 from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from data_aug.colours import NUMBERS, distort_colours
 
 
 class Augmentation:
@@ -13,17 +15,20 @@ class Augmentation:
     Args:
         seed: of the generator that all draws come from.
         min_crop: smallest side of the random square crop, as a share of the image's side.
-        colour_strength: from 0, which leaves colours alone, to 1.
+        colour_strength: s of the paper, from 0 to 1; at 0 nothing happens to colours.
     """
 
-    def __init__(self, seed: int, min_crop: float = 0.75, colour_strength: float = 0.8) -> None:
+    def __init__(self, seed: int, min_crop: float = 0.75, colour_strength: float = 0.5) -> None:
         self.generator = torch.Generator().manual_seed(seed)
         self.min_crop = min_crop
         self.colour_strength = colour_strength
 
     def __call__(self, images: Tensor) -> Tensor:
         """(N, C, H, W) images in [0, 1] to as many views of the same shape and range."""
-        return self.jitter_colours(self.crop_and_flip(images))
+        views = self.crop_and_flip(images)
+        if not self.colour_strength:
+            return views
+        return distort_colours(views, self._uniform(0, 1, len(images), NUMBERS), self.colour_strength)
 
     def crop_and_flip(self, images: Tensor) -> Tensor:
         """Cut a random square out of each image, mirror it half of the time and resize it to the image's size."""
@@ -36,14 +41,6 @@ class Augmentation:
         maps = torch.stack([flip * side, zero, centre[0], zero, side, centre[1]], dim=-1).view(count, 2, 3)
         grid = F.affine_grid(maps, list(images.shape), align_corners=False)
         return F.grid_sample(images, grid, padding_mode="reflection", align_corners=False)
-
-    def jitter_colours(self, images: Tensor) -> Tensor:
-        """Scale each channel about its mean and shift it, by random amounts."""
-        shape = (*images.shape[:2], 1, 1)
-        mean = images.mean(dim=(2, 3), keepdim=True)
-        gain = 1 + self.colour_strength * self._uniform(-1, 1, *shape)
-        shift = 0.5 * self.colour_strength * self._uniform(-1, 1, *shape)
-        return (mean + gain * (images - mean) + shift).clamp(0, 1)
 
     def _uniform(self, low: float, high: float, *shape: int) -> Tensor:
         return low + (high - low) * torch.rand(shape, generator=self.generator)

@@ -1,6 +1,24 @@
 """A small convolutional encoder with a projection head on top."""
 
+import torch.nn.functional as F
 from torch import Tensor, nn
+
+
+class ProjectionHead(nn.Module):
+    """The projection head g.
+
+    Attributes:
+        hidden, output: the linear layers W^(1) and W^(2) of the paper, with biases.
+    """
+
+    def __init__(self, representation_dim: int, projection_dim: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(representation_dim, representation_dim)
+        self.output = nn.Linear(representation_dim, projection_dim)
+
+    def forward(self, representations: Tensor) -> Tensor:
+        """(B, representation_dim) representations h to (B, projection_dim) projections z."""
+        return self.output(F.relu(self.hidden(representations)))
 
 
 class ContrastiveEncoder(nn.Module):
@@ -21,11 +39,7 @@ class ContrastiveEncoder(nn.Module):
             nn.AdaptiveAvgPool2d(1),
             nn.Flatten(),
         )
-        self.projection_head = nn.Sequential(
-            nn.Linear(representation_dim, representation_dim),
-            nn.ReLU(),
-            nn.Linear(representation_dim, projection_dim),
-        )
+        self.projection_head = ProjectionHead(representation_dim, projection_dim)
 
     def forward(self, images: Tensor) -> Tensor:
         """(B, 3, H, W) images to (B, projection_dim) projections."""

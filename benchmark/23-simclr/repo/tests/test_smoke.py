@@ -8,7 +8,10 @@ import torch
 from data_aug.dataset import IMAGE_SIZE, PATTERNS, pattern_images
 from data_aug.views import Augmentation, ViewLoader
 from feature_eval.linear_probe import linear_probe
+from losses import LOSSES, is_positive
 from models.encoder import ContrastiveEncoder
+from optim.lars import LARS
+from optim.schedule import Schedule
 from simclr import SimCLR
 from utils import Config, accuracy, load_checkpoint, save_checkpoint
 
@@ -44,6 +47,12 @@ class DataTest(unittest.TestCase):
         self.assertTrue((same | mirrored).all())
         self.assertTrue(same.any() and mirrored.any())
 
+    def test_distorted_colours_are_in_range(self) -> None:
+        images, _ = pattern_images(16, seed=0)
+        views = Augmentation(seed=0, colour_strength=1.0)(images)
+        self.assertEqual(views.shape, images.shape)
+        self.assertTrue(((views >= 0) & (views <= 1)).all())
+
     def test_last_incomplete_batch_is_left_out(self) -> None:
         images, _ = pattern_images(11, seed=0)
         batches = list(ViewLoader(images, Augmentation(seed=0), batch_size=4, n_views=3, seed=0))
@@ -61,12 +70,39 @@ class EvaluationTest(unittest.TestCase):
         self.assertEqual(linear_probe(features[:15], labels[:15], features[15:], labels[15:]), 1.0)
 
 
+class OptimizationTest(unittest.TestCase):
+    def test_a_step_moves_parameters_with_gradients(self) -> None:
+        weights = [torch.nn.Parameter(torch.ones(2, 3)) for _ in range(2)]
+        optimizer = LARS(weights, learning_rate=1.0)
+        (weights[0] * torch.arange(3.0)).sum().backward()
+        optimizer.step()
+        self.assertEqual([torch.equal(weight, torch.ones(2, 3)) for weight in weights], [False, True])
+        self.assertEqual(optimizer.velocity[weights[0]].shape, (2, 3))
+
+    def test_schedule_sets_the_rate_of_each_step(self) -> None:
+        optimizer = LARS([], learning_rate=0.0)
+        schedule = Schedule(optimizer, peak=0.8, warmup_steps=3, total_steps=9)
+        rates = []
+        for _ in range(9):
+            rates.append(optimizer.learning_rate)
+            schedule.step()
+        self.assertLessEqual(max(rates), 0.8 + 1e-9)
+        self.assertGreater(len(set(rates)), 3)
+
+
 class TrainerTest(unittest.TestCase):
-    def test_one_image_has_nothing_to_be_confused_with(self) -> None:
+    def test_losses_are_scalars_with_gradients(self) -> None:
+        self.assertEqual(is_positive(torch.zeros(2, 3), torch.tensor([0, 2])).int().tolist(), [[1, 0, 0], [0, 0, 1]])
+        for name in LOSSES:
+            logits = torch.randn(6, 5, generator=torch.Generator().manual_seed(0)).requires_grad_()
+            loss = make_trainer(loss=name).criterion(logits, torch.zeros(6, dtype=torch.int64))
+            loss.backward()
+            self.assertEqual((loss.shape, logits.grad.shape), ((), (6, 5)))
+
+    def test_one_image_has_one_candidate(self) -> None:
         trainer = make_trainer(batch_size=1)
         logits, labels = trainer.info_nce_loss(torch.tensor([[3.0, 4.0], [-1.0, 0.5]]))
-        self.assertEqual(logits.shape, (2, 1))
-        self.assertEqual(trainer.criterion(logits, labels).item(), 0.0)
+        self.assertEqual((logits.shape, labels.tolist()), ((2, 1), [0, 0]))
 
     def test_training_lowers_the_loss(self) -> None:
         trainer = make_trainer(batch_size=16, n_views=3, epochs=4, temperature=0.5)

@@ -1,0 +1,1 @@
+"""Optimisation of the encoder: layer-wise rates, and the learning rate over a run."""
