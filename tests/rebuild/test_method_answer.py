@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from lmrbench_data.base.source import MalformedAnswerError
-from lmrbench_evaluate.rebuild.method_answer import defined_functions, splice_functions
+from lmrbench_evaluate.rebuild.method_answer import defined_functions, splice_reply
 
 MASKED = {
     "pack/model.py": """
@@ -102,11 +102,11 @@ ANSWERS = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_functions_find_their_files(name: str) -> None:
-    assert run(splice_functions(MASKED, GOALS, ANSWERS[name])) == EXPECTED
+    assert run(splice_reply(MASKED, GOALS, ANSWERS[name])) == EXPECTED
 
 
 def test_helpers_come_once_and_functions_that_are_missing_stay_masked() -> None:
-    files = splice_functions(MASKED, GOALS, block(MODEL, inside="pack/model.py"))
+    files = splice_reply(MASKED, GOALS, block(MODEL, inside="pack/model.py"))
     assert files["train.py"] == MASKED["train.py"]
     for text in ("def _half", "WIDTH = 2", "def _keep", "class Far", "class Near"):
         assert files["pack/model.py"].count(text) == 1, text
@@ -121,4 +121,4 @@ def test_a_method_without_its_class_is_taken_only_if_one_function_can_be_meant()
 def test_an_answer_without_any_of_the_functions_is_malformed() -> None:
     for text in ("", "I would rather not.", block("x = 1\n"), "def broken(:"):
         with pytest.raises(MalformedAnswerError):
-            splice_functions(MASKED, GOALS, text)
+            splice_reply(MASKED, GOALS, text)

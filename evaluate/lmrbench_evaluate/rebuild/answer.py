@@ -4,71 +4,27 @@ Models answer with prose, fences, imports, helpers, a class around the method, o
 accepted, but nothing is guessed: an answer without exactly one definition of the goal function is malformed.
 """
 
-import ast
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeGuard
+from lmrbench_data.base.source import MalformedAnswerError, SourceError, find_function
+from lmrbench_data.base.splice import splice_code
 
-from lmrbench_data.base.source import (
-    FunctionNode,
-    MalformedAnswerError,
-    SourceError,
-    Target,
-    block_end,
-    check_encoding,
-    find_function,
-    first_line,
-    indentation,
-    newline_of,
-    parse,
-    reindent,
-    split_lines,
-)
-
-from .extract import extract_code, wrappers
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """The parts of an answer."""
-
-    function: str
-    indent: str
-    decorated: bool
-    future: Sequence[str]
-    """Names imported from `__future__`."""
-    above: Sequence[str]
-    below: Sequence[str]
-    """Top-level statements before and after the function, not indented."""
-    members: Sequence[str]
-    """Methods and attributes that accompany a method and are new to its class, not indented."""
+from .extract import extract_code
 
 
 def splice_function(masked_file: str, goal_function: str, answer: str) -> str:
-    """Replace the goal function in the masked goal file by the one in the answer; return the new file.
-
-    Decorators of the masked file stay unless the answer has its own. Imports, helpers and constants of the answer go
-    directly above the statement that holds the function, or below it if they followed the function in the answer. New
-    members of its class go directly above the method, `from __future__` imports to the top.
+    """Replace the goal function in the masked goal file by the one in the answer (see `splice_code`).
 
     Raises:
         MalformedAnswerError: no definition of the goal function, more than one, a syntax error, or an encoding other
             than UTF-8.
     """
-    bom = "\ufeff" if masked_file.startswith("\ufeff") else ""
-    masked_file = masked_file.removeprefix("\ufeff")
     try:
-        place = find_function(masked_file, goal_function)
+        find_function(masked_file.removeprefix("\ufeff"), goal_function)
         code = extract_code(answer, goal_function)
-        check_encoding(code)
-        parts = _read(code, goal_function, place)
-        result = _insert(masked_file, place, parts)
-        find_function(result, goal_function)  # the result must parse and hold one definition
     except MalformedAnswerError:
         raise
     except SourceError as error:
         raise MalformedAnswerError(str(error)) from None
-    return bom + result
+    return splice_code(masked_file, goal_function, code)
 
 
 def check_goal_file(name: str, source: str, goal_function: str) -> None:
@@ -81,136 +37,3 @@ def check_goal_file(name: str, source: str, goal_function: str) -> None:
         find_function(source, goal_function)
     except SourceError as error:
         raise MalformedAnswerError(f"{name}: {error}") from None
-
-
-# --- take apart ----------------------------------------------------------------------------------------------------
-
-
-def _read(code: str, goal_function: str, place: Target) -> _Answer:
-    """Split code that parses into its parts."""
-    *outer, name = goal_function.split(".")
-    tree, lines = parse(code), split_lines(code)
-    bodies = [tree.body, *(node.body for node in wrappers(tree))]
-    bodies += [body for start in range(len(outer)) for body in _class_bodies(tree.body, outer[start:])]
-    found = [(body, node) for body in bodies for node in body if isinstance(node, FunctionNode) and node.name == name]
-    if len(found) != 1:
-        count = f"{len(found)} definitions" if found else "no top-level definition"
-        raise MalformedAnswerError(f"{count} of {name!r} in the answer; one is needed")
-    body, target = found[0]
-    line = target.lineno
-    # The top-level statement that holds the function: the function itself, or the class around it.
-    anchor = next(node for node in tree.body if first_line(node) <= line <= (node.end_lineno or 0))
-    above = [node for node in tree.body if (node.end_lineno or 0) < first_line(anchor)]
-    below = [node for node in tree.body if first_line(node) > (anchor.end_lineno or 0)]
-    members: list[ast.stmt] = []
-    if anchor is not target:
-        imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
-        beside = [node for node in body if node is not target and node not in imports]
-        above += imports
-        if outer:
-            owner = place.parents[-1]
-            own = set(_bound_names(owner.body)) if isinstance(owner, ast.ClassDef) else set()
-            members = [node for node in beside if (names := set(_bound_names([node]))) and not names & own]
-        else:
-            above += [node for node in beside if node.lineno < line]
-            below = [*(node for node in beside if node.lineno > line), *below]
-    start = line - 1 if not target.decorator_list else first_line(target) - 1
-    return _Answer(
-        function="".join(lines[start : block_end(lines, target)]),
-        indent=indentation(lines, line),
-        decorated=bool(target.decorator_list),
-        future=sorted({alias.name for node in (*above, *below) if _is_future(node) for alias in node.names}),
-        above=_texts(lines, above),
-        below=_texts(lines, below),
-        members=_texts(lines, members),
-    )
-
-
-def _class_bodies(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[list[ast.stmt]]:
-    """Yield the bodies of the classes at a dotted path."""
-    for node in body:
-        if isinstance(node, ast.ClassDef) and node.name == path[0]:
-            if len(path) == 1:
-                yield node.body
-            else:
-                yield from _class_bodies(node.body, path[1:])
-
-
-def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
-    """Return the source of the statements that a solution may need, dedented."""
-    texts, done = [], 0
-    for node in nodes:
-        if _is_prose(node) or _is_future(node) or first_line(node) <= done:  # `a = 1; b = 2` is one piece of source
-            continue
-        done = block_end(lines, node)
-        text = "".join(lines[first_line(node) - 1 : done])
-        texts.append(reindent(text, indentation(lines, node.lineno), "").rstrip())
-    return texts
-
-
-def _is_prose(node: ast.stmt) -> bool:
-    """Return whether a statement is no part of a solution: a docstring, or a demo under `if __name__ == "__main__"`."""
-    if isinstance(node, ast.If):
-        return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test))
-    return isinstance(node, ast.Expr | ast.Pass)
-
-
-def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def _bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """Yield the names that functions, classes and assignments bind."""
-    for node in body:
-        if isinstance(node, FunctionNode | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (part.id for item in targets for part in ast.walk(item) if isinstance(part, ast.Name))
-
-
-# --- insert --------------------------------------------------------------------------------------------------------
-
-
-def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
-    lines, newline = split_lines(masked_file), newline_of(masked_file)
-    indent = indentation(lines, place.node.lineno)
-    block = _with_newlines(reindent(answer.function, answer.indent, indent), newline)
-    cut_from = (place.first_line if answer.decorated else place.node.lineno) - 1
-    cut_to = block_end(lines, place.node)
-    block = block.rstrip("\r\n") + (newline if lines[cut_to - 1].endswith(("\n", "\r")) else "")
-
-    holder = place.parents[0] if place.parents else place.node
-    top, method, end = first_line(holder) - 1, place.first_line - 1, max(cut_to, block_end(lines, holder))
-    above = "".join(f"{text}\n" for text in answer.above)
-    members = "".join(reindent(f"{text}\n", "", indent) + "\n" for text in answer.members)
-    pieces = [
-        *lines[:top],
-        _with_newlines(above + "\n" if above else "", newline),
-        *lines[top:method],
-        _with_newlines(members, newline),
-        *lines[method:cut_from],
-        block,
-        *lines[cut_to:end],
-    ]
-    result = "".join(pieces)
-    if answer.below:
-        ending = "" if result.endswith(("\n", "\r")) else newline
-        result += ending + _with_newlines("\n" + "".join(f"{text}\n" for text in answer.below), newline)
-    return _with_future(result + "".join(lines[end:]), answer.future, newline)
-
-
-def _with_future(source: str, names: Sequence[str], newline: str) -> str:
-    """Add imports of these names from `__future__`."""
-    if not names:
-        return source
-    tree = parse(source)
-    present = {alias.name for node in tree.body if _is_future(node) for alias in node.names}
-    lines = split_lines(source)
-    after = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
-    added = [f"from __future__ import {name}{newline}" for name in names if name not in present]
-    return "".join(lines[:after] + added + lines[after:])
-
-
-def _with_newlines(text: str, newline: str) -> str:
-    return text.replace("\n", newline)

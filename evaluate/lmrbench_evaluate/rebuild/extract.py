@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, SourceError, indentation, parse, split_lines
+from lmrbench_data.base.splice import WRAPPER, wrappers
 
 MAX_ANSWER_BYTES = 1_000_000
 #: Limits on parsing one answer: attempts, and total characters.
@@ -18,8 +19,6 @@ _REASONING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE_START = re.compile(r"^[ \t]*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t])", re.MULTILINE)
-#: The class that is put around indented members without a class.
-WRAPPER = "_class_of_the_answer"
 _MEMBERS = (*get_args(FunctionNode), ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Expr)
 
 
@@ -193,8 +192,3 @@ class _Parser:
             raise MalformedAnswerError("code and prose cannot be told apart; put the code between ``` fences")
         self._attempts -= 1
         return parse(code)
-
-
-def wrappers(tree: ast.Module) -> list[ast.ClassDef]:
-    """Return the class that `extract_code` added, if any."""
-    return [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == WRAPPER]

@@ -6,19 +6,12 @@ in the line above it; a block without a file belongs to the file whose functions
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lmrbench_data.base.source import (
-    FunctionNode,
-    MalformedAnswerError,
-    block_end,
-    first_line,
-    parse,
-    split_lines,
-)
+from lmrbench_data.base.source import MalformedAnswerError, parse
+from lmrbench_data.base.splice import defines, splice_functions
 
-from .answer import splice_function
 from .extract import parsable_blocks
 
 
@@ -32,11 +25,11 @@ class _Block:
     """The goal file that it names; empty if it names none."""
 
 
-def splice_functions(masked: Mapping[str, str], goals: Mapping[str, Sequence[str]], answer: str) -> dict[str, str]:
+def splice_reply(masked: Mapping[str, str], goals: Mapping[str, Sequence[str]], answer: str) -> dict[str, str]:
     """Return the goal files with the functions that an answer defines; functions that it lacks stay masked.
 
     If an answer defines a function more than once, the last definition counts. Imports, helpers and constants of a
-    block go with the first of its functions, as in `splice_function`.
+    block go with the first of its functions, as in `splice_functions`.
 
     Args:
         masked: path → text of the goal files.
@@ -48,11 +41,10 @@ def splice_functions(masked: Mapping[str, str], goals: Mapping[str, Sequence[str
     blocks, chosen = _choose(goals, answer)
     files = dict(masked)
     for (number, path), names in chosen.items():
-        for name, piece in _pieces(blocks[number], names):
-            try:
-                files[path] = splice_function(files[path], name, piece)
-            except MalformedAnswerError as error:
-                raise MalformedAnswerError(f"{path}::{name}: {error}") from None
+        try:
+            files[path] = splice_functions(files[path], names, blocks[number].code)
+        except MalformedAnswerError as error:
+            raise MalformedAnswerError(f"{path}: {error}") from None
     return files
 
 
@@ -93,51 +85,6 @@ def _last_definition(blocks: Sequence[_Block], path: str, name: str, goals: Mapp
     found = None
     for number, block in enumerate(blocks):
         fits = block.file == path or (not block.file and not elsewhere)
-        if fits and _definition(block.tree, name, goals[path]) is not None:
+        if fits and defines(block.tree, name, goals[path]):
             found = number
     return found
-
-
-def _definition(tree: ast.Module, name: str, goals: Sequence[str]) -> tuple[ast.stmt, ast.stmt] | None:
-    """Return the top-level statement that holds a function, and its definition.
-
-    A method may stand without its class if no other goal of the file has its name.
-    """
-    *owners, last = name.split(".")
-    for node in tree.body:
-        if owners and isinstance(node, ast.ClassDef) and node.name == owners[0]:
-            body: list[ast.stmt] = node.body
-            for owner in owners[1:]:
-                body = next(
-                    (inner.body for inner in body if isinstance(inner, ast.ClassDef) and inner.name == owner), []
-                )
-            for inner in body:
-                if isinstance(inner, FunctionNode) and inner.name == last:
-                    return node, inner
-    alone = sum(goal.rpartition(".")[2] == last for goal in goals) == 1
-    for node in tree.body:
-        if isinstance(node, FunctionNode) and node.name == last and (not owners or alone):
-            return node, node
-    return None
-
-
-def _pieces(block: _Block, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each function of a block with its part of the code; the first part has what belongs to none of them."""
-    found = {}
-    for name in names:
-        place = _definition(block.tree, name, names)
-        assert place is not None
-        found[name] = place
-    holders = {id(holder) for holder, _ in found.values()}
-    lines, begun = split_lines(block.code), set[int]()
-    for index, (name, (holder, node)) in enumerate(found.items()):
-        others = [inner for other, (_, inner) in found.items() if other != name]
-        if index:
-            others += [statement for statement in block.tree.body if statement is not holder]
-        else:
-            others += [item for item in block.tree.body if item is not holder and id(item) in holders]
-        if id(holder) in begun and isinstance(holder, ast.ClassDef):
-            others += [member for member in holder.body if member is not node]
-        begun.add(id(holder))
-        gone = {number for item in others for number in range(first_line(item), block_end(lines, item) + 1)}
-        yield name, "".join(line for number, line in enumerate(lines, 1) if number not in gone)

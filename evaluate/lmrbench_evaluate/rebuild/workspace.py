@@ -19,7 +19,7 @@ from ..runner import runner_files
 from ..sandbox.meter import wall_limit
 from .answer import check_goal_file, splice_function
 from .extract import MAX_ANSWER_BYTES
-from .method_answer import splice_functions
+from .method_answer import splice_reply
 from .patch import apply_patch
 
 
@@ -44,7 +44,7 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
         raise MalformedAnswerError(f"{form} is larger than {MAX_ANSWER_BYTES} bytes")
     elif form == "function" and is_method(row):
         given = {path: masked[path].data.decode("utf-8") for path in goals}
-        for path, text in call_on_answer(splice_functions, given, goals, prediction.content).items():
+        for path, text in call_on_answer(splice_reply, given, goals, prediction.content).items():
             files[path] = files[path]._replace(data=text.encode("utf-8"))
     elif form == "function":
         _splice(files, row["goal_file"], row["goal_function"], prediction.content)

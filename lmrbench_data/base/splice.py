@@ -1,0 +1,272 @@
+"""Put functions from a piece of code into a file, with the imports, helpers and members that come with them."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from .source import (
+    FunctionNode,
+    MalformedAnswerError,
+    SourceError,
+    Target,
+    block_end,
+    check_encoding,
+    find_function,
+    first_line,
+    indentation,
+    newline_of,
+    parse,
+    reindent,
+    split_lines,
+)
+
+#: Name of a class around members that had none.
+WRAPPER = "_class_of_the_answer"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The parts of an answer."""
+
+    function: str
+    indent: str
+    decorated: bool
+    future: Sequence[str]
+    """Names imported from `__future__`."""
+    above: Sequence[str]
+    below: Sequence[str]
+    """Top-level statements before and after the function, not indented."""
+    members: Sequence[str]
+    """Methods and attributes that accompany a method and are new to its class, not indented."""
+
+
+def splice_code(file: str, name: str, code: str) -> str:
+    """Replace a function of a file by the one that a piece of code defines; return the new file.
+
+    Decorators of the file stay unless the code has its own. Imports, helpers and constants of the code go directly
+    above the statement that holds the function, or below it if they followed the function in the code. New members of
+    its class go directly above the method, `from __future__` imports to the top.
+
+    Raises:
+        MalformedAnswerError: no definition of the function in the code, more than one, a syntax error, or an encoding
+            other than UTF-8.
+    """
+    bom = "\ufeff" if file.startswith("\ufeff") else ""
+    file = file.removeprefix("\ufeff")
+    try:
+        place = find_function(file, name)
+        check_encoding(code)
+        parts = _read(code, name, place)
+        result = _insert(file, place, parts)
+        find_function(result, name)  # the result must parse and hold one definition
+    except MalformedAnswerError:
+        raise
+    except SourceError as error:
+        raise MalformedAnswerError(str(error)) from None
+    return bom + result
+
+
+def splice_functions(file: str, names: Sequence[str], code: str) -> str:
+    """Replace several functions of a file by those that a piece of code defines.
+
+    Imports, helpers and constants go with the first of them.
+
+    Raises:
+        MalformedAnswerError: as `splice_code`, for any of them.
+    """
+    for name, piece in _split(code, names):
+        file = splice_code(file, name, piece)
+    return file
+
+
+def defines(tree: ast.Module, name: str, names: Sequence[str]) -> bool:
+    """Whether code defines a function; a method may stand without its class if no other of `names` has its name."""
+    return _definition(tree, name, names) is not None
+
+
+def wrappers(tree: ast.Module) -> list[ast.ClassDef]:
+    """Return the class named WRAPPER, if any."""
+    return [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == WRAPPER]
+
+
+# --- several functions ----------------------------------------------------------------------------------------------
+
+
+def _definition(tree: ast.Module, name: str, goals: Sequence[str]) -> tuple[ast.stmt, ast.stmt] | None:
+    """Return the top-level statement that holds a function, and its definition.
+
+    A method may stand without its class if no other goal of the file has its name.
+    """
+    *owners, last = name.split(".")
+    for node in tree.body:
+        if owners and isinstance(node, ast.ClassDef) and node.name == owners[0]:
+            body: list[ast.stmt] = node.body
+            for owner in owners[1:]:
+                body = next(
+                    (inner.body for inner in body if isinstance(inner, ast.ClassDef) and inner.name == owner), []
+                )
+            for inner in body:
+                if isinstance(inner, FunctionNode) and inner.name == last:
+                    return node, inner
+    alone = sum(goal.rpartition(".")[2] == last for goal in goals) == 1
+    for node in tree.body:
+        if isinstance(node, FunctionNode) and node.name == last and (not owners or alone):
+            return node, node
+    return None
+
+
+def _split(code: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each function with its part of the code; the first part has what belongs to none of them.
+
+    Raises:
+        MalformedAnswerError: the code does not define one of them.
+    """
+    tree, found = parse(code), {}
+    for name in names:
+        if (place := _definition(tree, name, names)) is None:
+            raise MalformedAnswerError(f"no definition of {name!r}")
+        found[name] = place
+    holders = {id(holder) for holder, _ in found.values()}
+    lines, begun = split_lines(code), set[int]()
+    for index, (name, (holder, node)) in enumerate(found.items()):
+        others = [inner for other, (_, inner) in found.items() if other != name]
+        others += [item for item in tree.body if item is not holder and (index or id(item) in holders)]
+        if id(holder) in begun and isinstance(holder, ast.ClassDef):
+            others += [member for member in holder.body if member is not node]
+        begun.add(id(holder))
+        gone = {number for item in others for number in range(first_line(item), block_end(lines, item) + 1)}
+        yield name, "".join(line for number, line in enumerate(lines, 1) if number not in gone)
+
+
+# --- take apart ----------------------------------------------------------------------------------------------------
+
+
+def _read(code: str, goal_function: str, place: Target) -> _Answer:
+    """Split code that parses into its parts."""
+    *outer, name = goal_function.split(".")
+    tree, lines = parse(code), split_lines(code)
+    bodies = [tree.body, *(node.body for node in wrappers(tree))]
+    bodies += [body for start in range(len(outer)) for body in _class_bodies(tree.body, outer[start:])]
+    found = [(body, node) for body in bodies for node in body if isinstance(node, FunctionNode) and node.name == name]
+    if len(found) != 1:
+        count = f"{len(found)} definitions" if found else "no top-level definition"
+        raise MalformedAnswerError(f"{count} of {name!r} in the answer; one is needed")
+    body, target = found[0]
+    line = target.lineno
+    # The top-level statement that holds the function: the function itself, or the class around it.
+    anchor = next(node for node in tree.body if first_line(node) <= line <= (node.end_lineno or 0))
+    above = [node for node in tree.body if (node.end_lineno or 0) < first_line(anchor)]
+    below = [node for node in tree.body if first_line(node) > (anchor.end_lineno or 0)]
+    members: list[ast.stmt] = []
+    if anchor is not target:
+        imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+        beside = [node for node in body if node is not target and node not in imports]
+        above += imports
+        if outer:
+            owner = place.parents[-1]
+            own = set(_bound_names(owner.body)) if isinstance(owner, ast.ClassDef) else set()
+            members = [node for node in beside if (names := set(_bound_names([node]))) and not names & own]
+        else:
+            above += [node for node in beside if node.lineno < line]
+            below = [*(node for node in beside if node.lineno > line), *below]
+    start = line - 1 if not target.decorator_list else first_line(target) - 1
+    return _Answer(
+        function="".join(lines[start : block_end(lines, target)]),
+        indent=indentation(lines, line),
+        decorated=bool(target.decorator_list),
+        future=sorted({alias.name for node in (*above, *below) if _is_future(node) for alias in node.names}),
+        above=_texts(lines, above),
+        below=_texts(lines, below),
+        members=_texts(lines, members),
+    )
+
+
+def _class_bodies(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[list[ast.stmt]]:
+    """Yield the bodies of the classes at a dotted path."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and node.name == path[0]:
+            if len(path) == 1:
+                yield node.body
+            else:
+                yield from _class_bodies(node.body, path[1:])
+
+
+def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
+    """Return the source of the statements that a solution may need, dedented."""
+    texts, done = [], 0
+    for node in nodes:
+        if _is_prose(node) or _is_future(node) or first_line(node) <= done:  # `a = 1; b = 2` is one piece of source
+            continue
+        done = block_end(lines, node)
+        text = "".join(lines[first_line(node) - 1 : done])
+        texts.append(reindent(text, indentation(lines, node.lineno), "").rstrip())
+    return texts
+
+
+def _is_prose(node: ast.stmt) -> bool:
+    """Return whether a statement is no part of a solution: a docstring, or a demo under `if __name__ == "__main__"`."""
+    if isinstance(node, ast.If):
+        return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test))
+    return isinstance(node, ast.Expr | ast.Pass)
+
+
+def _is_future(node: ast.stmt) -> TypeGuard[ast.ImportFrom]:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _bound_names(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield the names that functions, classes and assignments bind."""
+    for node in body:
+        if isinstance(node, FunctionNode | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (part.id for item in targets for part in ast.walk(item) if isinstance(part, ast.Name))
+
+
+# --- insert --------------------------------------------------------------------------------------------------------
+
+
+def _insert(masked_file: str, place: Target, answer: _Answer) -> str:
+    lines, newline = split_lines(masked_file), newline_of(masked_file)
+    indent = indentation(lines, place.node.lineno)
+    block = _with_newlines(reindent(answer.function, answer.indent, indent), newline)
+    cut_from = (place.first_line if answer.decorated else place.node.lineno) - 1
+    cut_to = block_end(lines, place.node)
+    block = block.rstrip("\r\n") + (newline if lines[cut_to - 1].endswith(("\n", "\r")) else "")
+
+    holder = place.parents[0] if place.parents else place.node
+    top, method, end = first_line(holder) - 1, place.first_line - 1, max(cut_to, block_end(lines, holder))
+    above = "".join(f"{text}\n" for text in answer.above)
+    members = "".join(reindent(f"{text}\n", "", indent) + "\n" for text in answer.members)
+    pieces = [
+        *lines[:top],
+        _with_newlines(above + "\n" if above else "", newline),
+        *lines[top:method],
+        _with_newlines(members, newline),
+        *lines[method:cut_from],
+        block,
+        *lines[cut_to:end],
+    ]
+    result = "".join(pieces)
+    if answer.below:
+        ending = "" if result.endswith(("\n", "\r")) else newline
+        result += ending + _with_newlines("\n" + "".join(f"{text}\n" for text in answer.below), newline)
+    return _with_future(result + "".join(lines[end:]), answer.future, newline)
+
+
+def _with_future(source: str, names: Sequence[str], newline: str) -> str:
+    """Add imports of these names from `__future__`."""
+    if not names:
+        return source
+    tree = parse(source)
+    present = {alias.name for node in tree.body if _is_future(node) for alias in node.names}
+    lines = split_lines(source)
+    after = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
+    added = [f"from __future__ import {name}{newline}" for name in names if name not in present]
+    return "".join(lines[:after] + added + lines[after:])
+
+
+def _with_newlines(text: str, newline: str) -> str:
+    return text.replace("\n", newline)
