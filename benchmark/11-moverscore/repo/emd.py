@@ -1,4 +1,4 @@
-"""Exact earth mover distance between histograms whose total masses may differ, as a linear program."""
+"""Earth mover distance between histograms whose total masses may differ."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,13 +6,13 @@ from scipy.optimize import linprog
 
 
 def emd(first: ArrayLike, second: ArrayLike, cost: ArrayLike) -> float:
-    """Cheapest way to turn one histogram into another over the same bins.
+    """Cost of turning one histogram into another over the same bins.
 
-    As much mass is moved as both histograms have. Whatever one of them has beyond that cannot be moved; each unit of it
-    costs as much as the largest entry of the whole cost matrix, used or not. Masses are taken as they are, without
-    normalisation. The work is done in float64.
+    As much mass is moved as both histograms have, at the price that `transport_cost` finds. Whatever one of them has
+    beyond that cannot be moved; each unit of it costs as much as the largest entry of the whole cost matrix, used or
+    not. Masses are taken as they are, without normalisation. The work is done in float64.
 
-    The score calls it with the words of both texts as bins, and with squared Euclidean distances as costs.
+    The score calls it with the n-grams of both texts as bins.
 
     Args:
         first: (N,) non-negative masses, N at least 1. Arrays, lists and CPU tensors without gradient will do.
@@ -20,7 +20,7 @@ def emd(first: ArrayLike, second: ArrayLike, cost: ArrayLike) -> float:
         cost: (N, N) finite costs; entry (i, j) is that of moving one unit from bin i of `first` to bin j of `second`.
 
     Returns:
-        The cost of the cheapest flow plus that of the difference in mass.
+        The cost of the transport plus that of the difference in mass.
 
     Raises:
         ValueError: shapes that do not fit, numbers that are not finite, or negative masses.
@@ -31,17 +31,19 @@ def emd(first: ArrayLike, second: ArrayLike, cost: ArrayLike) -> float:
     if not all(np.isfinite(array).all() for array in (first, second, cost)) or min(first.min(), second.min()) < 0:
         raise ValueError("masses and costs must be finite, and masses not negative")
     sources, targets = np.flatnonzero(first), np.flatnonzero(second)
-    moved = cheapest_flow(first[sources], second[targets], cost[np.ix_(sources, targets)])
+    moved = transport_cost(first[sources], second[targets], cost[np.ix_(sources, targets)])
     return float(moved + abs(first.sum() - second.sum()) * cost.max())
 
 
-def cheapest_flow(supply: np.ndarray, demand: np.ndarray, cost: np.ndarray) -> float:
-    """Cost of the cheapest flow of min(total supply, total demand).
+def transport_cost(supply: np.ndarray, demand: np.ndarray, cost: np.ndarray) -> float:
+    """Cost of transporting the mass of one text to the places of the other.
+
+    If the totals differ, the smaller one is moved. Nothing is moved, and the cost is 0, if a side has no places.
 
     Args:
-        supply: (n,) positive masses; n may be 0.
-        demand: (m,) positive masses; m may be 0.
-        cost: (n, m).
+        supply: (n,) positive masses in float64; n may be 0.
+        demand: (m,) positive masses in float64; m may be 0.
+        cost: (n, m) finite costs in float64; entry (i, j) is that of one unit from i of `supply` to j of `demand`.
     """
     n, m = cost.shape
     if n == 0 or m == 0:

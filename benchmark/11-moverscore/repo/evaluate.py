@@ -19,10 +19,14 @@ PAIRS = Path(__file__).resolve().parent / "data" / "pairs.tsv"
 
 
 class MoverScorer:
-    """Scores texts with the toy tokenizer, encoder and token weights, all learnt from the generated corpus."""
+    """Scores texts with the toy tokenizer, encoder and token weights, all learnt from a corpus.
 
-    def __init__(self) -> None:
-        corpus = make_corpus()
+    Args:
+        corpus: texts; the generated sentences by default.
+    """
+
+    def __init__(self, corpus: list[str] | None = None) -> None:
+        corpus = make_corpus() if corpus is None else corpus
         self.tokenizer = WordPieceTokenizer(corpus)
         self.texts = [self.tokenizer.tokenize(text) for text in corpus]
         self.encoder = ToyEncoder(self.texts, self.tokenizer.pieces, EncoderConfig())

@@ -1,4 +1,4 @@
-"""Which word pieces count, how many layers are pooled, and how texts become a padded batch."""
+"""Which word pieces count, and how texts become a padded batch."""
 
 import string
 from collections.abc import Callable, Sequence
@@ -17,11 +17,7 @@ PUNCTUATION = frozenset(string.punctuation)
 
 
 def is_counted(token: str) -> bool:
-    """Whether a token takes part in the score.
-
-    Single ASCII punctuation marks do not, nor do tokens that contain `##` anywhere. Everything else does,
-    special tokens and marks of several characters such as `...` included.
-    """
+    """Whether a token takes part in the score."""
     return token not in PUNCTUATION and CONTINUATION not in token
 
 
