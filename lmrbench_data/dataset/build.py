@@ -7,7 +7,7 @@ the `datasets` cache, so `datasets` never serves a changed build from a stale ca
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -26,10 +26,10 @@ from ..loader import (
 )
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
-from ..tasks.task import CONFIGS, Implementation, Instance, Task
+from ..tasks.task import CONFIGS, Counterfactual, Implementation, Instance, Task
 from ..tasks.task_folders import load_tasks
 from .card import Table, render_card, render_eval_yaml
-from .rows import DatasetRow, DeclaredCase, schema
+from .rows import Choice, DatasetRow, DeclaredCase, schema
 
 if TYPE_CHECKING:
     import pyarrow
@@ -74,17 +74,18 @@ def build_table(benchmark: Path | None = None, config: str = FUNCTION) -> "pyarr
 def _row(task: Task, instance: Instance, benchmark: Benchmark, docker_image: str, recording: Recording) -> DatasetRow:
     archive = pack(task.masked_repo(instance))
     tests = instance.tests
+    is_altered = isinstance(instance, Counterfactual)  # such rows have no link to the real paper but its title
     row: DatasetRow = {
         "instance_id": instance.instance_id,
         "category": instance.category,
         "paper_title": task.paper["title"],
-        "paper_url": task.paper["url"],
-        "arxiv_id": task.paper["arxiv_id"] or "",
+        "paper_url": "" if is_altered else task.paper["url"],
+        "arxiv_id": "" if is_altered else task.paper["arxiv_id"] or "",
         "venue": task.paper["venue"],
         "year": task.paper["year"],
-        "upstream_repo": task.upstream_repo,
+        "upstream_repo": "" if is_altered else task.upstream_repo,
         "instruction": instance.instruction,
-        "paper_text": task.paper_text,
+        "paper_text": task.paper_of(instance),
         "repo_name": task.repo_name,
         "repo_archive": archive,
         "repo_sha256": archive_sha256(archive),
@@ -125,7 +126,26 @@ def _row(task: Task, instance: Instance, benchmark: Benchmark, docker_image: str
             "goals": [{"file": name, "functions": list(functions)} for name, functions in instance.goals.items()],
             "golden_files": [{"path": name, "text": text} for name, text in golden.items()],
         }
+    if isinstance(instance, Counterfactual):
+        row["choices"] = list(_choices(task, instance))
     return {**row, "row_sha256": row_sha256(row)}
+
+
+def _choices(task: Task, instance: Counterfactual) -> Iterator[Choice]:
+    """Yield the choices of a paper with the recorded outputs of their options."""
+    options = {item.instance_id: item for item in task.options}
+    for choice in task.choices:
+        recordings = {
+            option: read_recording(task, options[task.option_id(choice, option)]) for option in choice.options
+        }
+        yield {
+            "name": choice.name,
+            "question": choice.question,
+            "published": choice.published,
+            "stated": instance.chosen.get(choice.name, choice.published),
+            "cases": [case["name"] for case in recordings[choice.published].cases if choice.is_tested_by(case)],
+            "options": [{"name": option, "expected": found.outputs} for option, found in recordings.items()],
+        }
 
 
 def write_dataset(

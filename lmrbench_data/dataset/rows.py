@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from ..base.errors import ArgumentError
 from ..base.ranking import RANKED_BY
 from ..loader import FUNCTION
-from ..tasks.task import METHOD
+from ..tasks.task import COUNTERFACTUAL, METHOD
 
 if TYPE_CHECKING:
     import pyarrow
@@ -65,6 +65,28 @@ class SourceFile(TypedDict):
     text: str
 
 
+class Option(TypedDict):
+    """An option of a choice."""
+
+    name: str
+    expected: bytes
+    """Recorded outputs with this option and all others as published, for the cases of any choice (the runner's frames,
+    gzipped)."""
+
+
+class Choice(TypedDict):
+    """A decision of the method, and its options."""
+
+    name: str
+    question: str
+    published: str
+    stated: str
+    """The option that the paper of this row states."""
+    cases: list[str]
+    """The cases that test this choice alone."""
+    options: list[Option]
+
+
 class DatasetRow(TypedDict):
     """One instance of the benchmark (`column_descriptions.py` describes the columns).
 
@@ -90,6 +112,7 @@ class DatasetRow(TypedDict):
     goal_function: NotRequired[str]
     class_name: NotRequired[str]
     goals: NotRequired[list[Goals]]
+    choices: NotRequired[list[Choice]]
     context_files: list[str]
     evidence: list[str]
     """Passages of the masked repository for judges (`passages.read_passage`)."""
@@ -145,6 +168,18 @@ class FunctionRow(TypedDict):
     """The worst of the cases that test it."""
 
 
+class ChoiceRow(TypedDict):
+    """The option that an answer implements."""
+
+    name: str
+    option: str
+    """Empty if its outputs are those of no option."""
+    reading: str
+    """`stated` in the row's paper, `published` and not stated, `other`, or `none`."""
+    options: int
+    """The number of options: chance is one in so many."""
+
+
 class ResultRow(TypedDict):
     """One row of results.jsonl: the verdict on one prediction row."""
 
@@ -168,6 +203,8 @@ class ResultRow(TypedDict):
     cases: list[CaseRow]
     functions: NotRequired[list[FunctionRow]]
     """The functions of a method, experiments left out; missing for a single goal function."""
+    choices: NotRequired[list[ChoiceRow]]
+    """The options that the answer implements; only in the configuration counterfactual."""
     duration_s: float
     """Wall time in the sandbox in seconds."""
     cpu_s: NotRequired[float | None]
@@ -195,7 +232,9 @@ def is_method(row: DatasetRow) -> bool:
 
 def config_of(row: DatasetRow) -> str:
     """Return the configuration that a row belongs to."""
-    return METHOD if is_method(row) else FUNCTION
+    if not is_method(row):
+        return FUNCTION
+    return COUNTERFACTUAL if "choices" in row else METHOD
 
 
 def contract_of(row: DatasetRow) -> str:
@@ -280,6 +319,10 @@ def schema(config: str = FUNCTION) -> "pyarrow.Schema":
     if config != FUNCTION:
         goals = {"goals": pa.list_(pa.struct([("file", text), ("functions", pa.list_(text))]))}
         golden = {"golden_files": pa.list_(pa.struct([("path", text), ("text", text)]))}
+    if config == COUNTERFACTUAL:
+        option = pa.struct([("name", text), ("expected", binary)])
+        facts = [(name, text) for name in ("name", "question", "published", "stated")]
+        goals["choices"] = pa.list_(pa.struct([*facts, ("cases", pa.list_(text)), ("options", pa.list_(option))]))
     columns = {
         **dict.fromkeys(("instance_id", "category", "paper_title", "paper_url", "arxiv_id", "venue"), text),
         "year": number,

@@ -17,7 +17,7 @@ from ..base.errors import InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_option
 from ..loader import File
-from .task import METHOD, RECORDED, Implementation, Instance, Task
+from .task import COUNTERFACTUAL, METHOD, RECORDED, Counterfactual, Implementation, Instance, Task
 
 #: Version of the format: 2 has levels, and constant outputs once.
 FORM = b"2"
@@ -115,5 +115,7 @@ def _paths(task: Task, instance: Instance) -> tuple[Path, Path]:
 
 def _command(task: Task, instance: Instance) -> str:
     config = "" if isinstance(instance, Implementation) else f" --config {METHOD}"
+    if isinstance(instance, Counterfactual):
+        config = f" --config {COUNTERFACTUAL}"
     option = benchmark_option(task.folder.parent)
-    return f"run `lmrbench dataset record {instance.instance_id}{config}{option}`"
+    return f"run `lmrbench dataset record {task.name}{config}{option}`"

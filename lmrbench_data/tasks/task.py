@@ -1,5 +1,6 @@
 """Tasks: a paper, its reference repository and goal functions; the views of the repository with functions masked."""
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,15 @@ from ..base.errors import InputError
 from ..base.passages import path_of
 from ..base.paths import has_variants
 from ..loader import FUNCTION, File
+from .choices import Choice, render_paper, with_options
 from .environments import load_environments
 from .masking import mask_files
 
-#: Configurations of the dataset: one goal function per row, or all functions of a paper's method.
+#: Configurations of the dataset: one goal function per row; all functions of a paper's method.
 METHOD = "method"
-CONFIGS = (FUNCTION, METHOD)
+#: A method whose paper and reference decide otherwise than the published ones.
+COUNTERFACTUAL = "counterfactual"
+CONFIGS = (FUNCTION, METHOD, COUNTERFACTUAL)
 #: Folder of a task that holds the recorded outputs of its references.
 RECORDED = "recorded"
 
@@ -76,6 +80,14 @@ class Method(Instance):
     """All functions of a paper's contribution: a row of the configuration `method`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Counterfactual(Method):
+    """A method with options that were not published: a row of the configuration `counterfactual`."""
+
+    chosen: Mapping[str, str]
+    """Choice → option, for the choices that differ from the published method."""
+
+
 @dataclass(frozen=True)
 class Task:
     """A paper with its reference repository and one or more goal functions."""
@@ -92,8 +104,42 @@ class Task:
     siblings: tuple[Implementation, ...] = field(repr=False)
     """All implementations of the paper."""
     method: Method | None = field(repr=False)
-    paper_text: str = field(repr=False)
+    paper_source: str = field(repr=False)
+    """paper.md, with marks around the regions of choices."""
     repo: Mapping[str, File] = field(repr=False)
+    choices: tuple[Choice, ...] = field(default=(), repr=False)
+    """The decisions of the method that have options."""
+    counterfactuals: tuple[Counterfactual, ...] = field(default=(), repr=False)
+
+    @property
+    def every_instance(self) -> tuple[Instance, ...]:
+        """The instances of all configurations."""
+        return (*self.siblings, *([self.method] if self.method else []), *self.counterfactuals)
+
+    @property
+    def options(self) -> tuple[Counterfactual, ...]:
+        """Each option of each choice alone, the published ones included; recorded to recognise options by outputs."""
+        if self.method is None:
+            return ()
+        facts = {item.name: getattr(self.method, item.name) for item in dataclasses.fields(self.method)}
+        return tuple(
+            Counterfactual(
+                **{**facts, "instance_id": self.option_id(choice, option)},
+                chosen={choice.name: option} if option != choice.published else {},
+            )
+            for choice in self.choices
+            for option in choice.options
+        )
+
+    def option_id(self, choice: Choice, option: str) -> str:
+        """Return the name of an option's recording."""
+        assert self.method is not None
+        return f"{self.method.instance_id.removesuffix(METHOD)}option-{choice.name}-{option}"
+
+    @property
+    def paper_text(self) -> str:
+        """The paper as published."""
+        return render_paper(self.paper_source)
 
     @property
     def name(self) -> str:
@@ -122,9 +168,12 @@ class Task:
         """Return the repository with the goal functions of an instance.
 
         For an implementation, siblings are masked unless `shown_siblings` names them: no instance may show the answer
-        to another. A method is everything that is masked anywhere, so its repository is whole.
+        to another. A method is everything that is masked anywhere, so its repository is whole. The functions of a
+        counterfactual's choices are those of its options.
         """
         repo = dict(self.repo)
+        if isinstance(instance, Counterfactual):
+            repo = with_options(repo, self.choices, instance.chosen)
         if isinstance(instance, Implementation):
             for other in self.siblings:
                 if other.instance_id not in {instance.instance_id, *instance.shown_siblings}:
@@ -141,10 +190,19 @@ class Task:
         return self.golden_files(implementation)[implementation.goal_file]
 
     def masked_repo(self, instance: Instance) -> dict[str, File]:
-        """Return the repository as a model sees it: goal functions masked, definitions in `removed` deleted."""
-        repo = self.golden_repo(instance)
+        """Return the repository as a model sees it: goal functions masked, definitions in `removed` deleted.
+
+        It is made of the published reference, so it is the same for a method and its counterfactuals.
+        """
+        repo = self.golden_repo(instance) if isinstance(instance, Implementation) else self.repo
         keep_imports = isinstance(instance, Implementation)
         return mask_files(repo, instance.goals, instance.removed, keep_imports=keep_imports)
+
+    def paper_of(self, instance: Instance) -> str:
+        """Return the paper that a model sees."""
+        chosen = instance.chosen if isinstance(instance, Counterfactual) else {}
+        texts = {item.name: item.texts[chosen[item.name]] for item in self.choices if item.name in chosen}
+        return render_paper(self.paper_source, texts)
 
     def evidence(self, instance: Instance) -> list[str]:
         """Return the references for the judge: `evidence`, and the files in `depends_on` that are not Python."""

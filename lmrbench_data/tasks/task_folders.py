@@ -5,7 +5,7 @@ fail).
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
 from ..loader import FUNCTION, File
+from .choices import Choice, read_choices
 from .masking import mask_function, remove_definition
-from .task import CONFIGS, METHOD, Implementation, Instance, Method, Task, Tests
+from .task import CONFIGS, COUNTERFACTUAL, METHOD, Counterfactual, Implementation, Instance, Method, Task, Tests
 
 #: Names of the schemas of task.yaml and method.yaml.
 SCHEMA, METHOD_SCHEMA = "task.schema.json", "method.schema.json"
@@ -46,7 +47,7 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
             raise error
     owners: dict[str, Task] = {}
     for task in tasks.values():
-        for item in (*task.siblings, *([task.method] if task.method else [])):
+        for item in task.every_instance:
             taken = owners.setdefault(item.instance_id, task) is not task
             if taken and (not wanted or wanted & {task.name, item.instance_id}):
                 owner = f"{item.instance_id!r} is taken by {owners[item.instance_id].name}"
@@ -54,8 +55,8 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
     chosen = []
     for task in tasks.values():
         every: tuple[Instance, ...] = task.siblings
-        if config == METHOD:
-            every = (task.method,) if task.method else ()
+        if config != FUNCTION:
+            every = task.counterfactuals if config == COUNTERFACTUAL else (task.method,) if task.method else ()
         items = tuple(item for item in every if not wanted or {task.name, item.instance_id} & wanted)
         if items:
             chosen.append(dataclasses.replace(task, instances=items))
@@ -129,12 +130,17 @@ def build_task(folder: Path, data: dict[str, Any]) -> Task:
     """
     path = folder / "task.yaml"
     implementations = tuple(map(_implementation, data["implementations"]))
+    paper = _read_paper(folder / "paper.md")
+    method, facts = _method(folder)
+    choices = read_choices(folder, facts.get("choices", {}), paper, method.goals if method else {})
     task = Task(
         folder=folder,
         instances=implementations,
         siblings=implementations,
-        method=_method(folder),
-        paper_text=_read_paper(folder / "paper.md"),
+        method=method,
+        choices=choices,
+        counterfactuals=tuple(_counterfactuals(folder, facts, choices)),
+        paper_source=paper,
         repo=read_tree(folder / "repo"),
         **{key: value for key, value in data.items() if key != "implementations"},
     )
@@ -157,14 +163,38 @@ def _implementation(raw: Mapping[str, Any]) -> Implementation:
     )
 
 
-def _method(folder: Path) -> Method | None:
-    """Read method.yaml; None if the task has none."""
+def _method(folder: Path) -> tuple[Method | None, Mapping[str, Any]]:
+    """Read method.yaml and return its method and its content; None and nothing if the task has none."""
     path = folder / METHOD_FILE
     if not path.exists():
-        return None
+        return None, {}
     facts = read_yaml(path)
     check(facts, METHOD_SCHEMA, path)
-    return Method(**_facts(facts), goals=facts["goals"], removed=facts.get("remove", {}))
+    return Method(**_method_facts(facts)), facts
+
+
+def _method_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {**_facts(facts), "goals": facts["goals"], "removed": facts.get("remove", {})}
+
+
+def _counterfactuals(folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]) -> Iterator[Counterfactual]:
+    """Yield the counterfactuals of method.yaml.
+
+    Raises:
+        InputError: a choice or option is unknown, or the option is the published one.
+    """
+    known = {choice.name: choice for choice in choices}
+    for number, chosen in enumerate(facts.get("counterfactual", ()), start=1):
+        where = f"{folder / METHOD_FILE}: counterfactual[{number - 1}]"
+        for name, option in chosen.items():
+            if name not in known:
+                raise InputError(f"{where}: the choice {name!r} is unknown; known are {', '.join(known)}")
+            others = list(known[name].code)
+            if option not in others:
+                raise InputError(f"{where}.{name}: {option!r} is no unpublished option; one of: {', '.join(others)}")
+        slug = facts["instance_id"].removesuffix(f"-{METHOD}")
+        same = {**_method_facts(facts), "instance_id": f"{slug}-{COUNTERFACTUAL}-{number}", "equivalent_mutants": {}}
+        yield Counterfactual(**same, chosen=chosen)
 
 
 def _facts(raw: Mapping[str, Any]) -> dict[str, Any]:

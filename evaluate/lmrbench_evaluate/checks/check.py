@@ -20,12 +20,13 @@ from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.check_records import record_checked, was_checked
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File
-from lmrbench_data.tasks.task import Task
+from lmrbench_data.tasks.task import Counterfactual, Task
 
 from ..sandbox.base import Sandbox
 from ..verdict.decode import StreamError
 from ..verdict.evaluator import evaluate_batch, evaluate_prediction
 from ..verdict.verdict import Status, Verdict
+from .choices import choice_problems, option_problems
 from .notes import note_on_seeds, note_on_trivial_answers
 from .proved import proof_of
 from .repository import repository_errors
@@ -93,6 +94,8 @@ def check_tasks(
             tell(instance, f"error: {error}")
             yield Finding(instance, "recording", str(error))
             continue
+        if isinstance(implementation, Counterfactual):
+            notes += [Finding(**vars(problem)) for problem in (*choice_problems(row), *option_problems(task))]
         proofs[instance] = proof_of(task, implementation, row)
         bad |= {instance} if any(note.is_error for note in notes) else set()
         if resume and instance not in bad and was_checked(row, sandbox.name, proof=proofs[instance], mutants=mutants):

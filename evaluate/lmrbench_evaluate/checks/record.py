@@ -5,6 +5,7 @@ A recording from the local sandbox, which proves nothing to others, is replaced 
 """
 
 import concurrent.futures
+import dataclasses
 import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +17,9 @@ from typing import Any
 from lmrbench_data.base.archive import gzip_bytes
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.rows import DeclaredCase
+from lmrbench_data.tasks.choices import Choice
 from lmrbench_data.tasks.recordings import Recording, last_recording, read_recording, write_recording
-from lmrbench_data.tasks.task import Instance, Task
+from lmrbench_data.tasks.task import Counterfactual, Instance, Task
 
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Ended, Limits, Sandbox
@@ -68,20 +70,36 @@ def record_tasks(
 
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:
-        jobs = [pool.submit(work, task, item) for task in tasks for item in task.instances]
+        jobs = [pool.submit(work, task, item) for task in tasks for item in recorded_instances(task)]
         for job in concurrent.futures.as_completed(jobs):
             yield job.result()
     finally:  # after an error the caller closes the sandbox, which stops running references
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def recorded_instances(task: Task) -> tuple[Instance, ...]:
+    """Return the selected instances; for counterfactuals also each option of the paper's choices."""
+    altered = any(isinstance(item, Counterfactual) for item in task.instances)
+    return (*task.instances, *(task.options if altered else ()))
+
+
 def _refresh(task: Task, instance: Instance, sandbox: Sandbox, force: bool) -> tuple[State, Recording]:
     new = record(task, instance, sandbox)
+    if instance.instance_id in {option.instance_id for option in task.options}:
+        new = _of_choices(new, task.choices)
     old = last_recording(task, instance)
     agrees = old is not None and not force and _agree(old, new)
     kept = old if old is not None and agrees else new
     write_recording(task, instance, kept)
     return State.AGREES if agrees else State.RECORDED, kept
+
+
+def _of_choices(recording: Recording, choices: Sequence[Choice]) -> Recording:
+    """Return the part of a recording that tests single choices."""
+    cases = [case for case in recording.cases if any(choice.is_tested_by(case) for choice in choices)]
+    names = {case["name"] for case in cases}
+    frames = [frame for frame in unpack_frames(recording.outputs) if frame.case in names]
+    return dataclasses.replace(recording, cases=cases, outputs=gzip_bytes(b"".join(map(write_frame, frames))))
 
 
 def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording | None:

@@ -10,7 +10,7 @@ from typing import Self
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import block_end, find_function, first_line, split_lines
 from lmrbench_data.base.text import counted
-from lmrbench_data.tasks.task import Implementation, Instance, Method, Task
+from lmrbench_data.tasks.task import Counterfactual, Implementation, Instance, Method, Task
 from lmrbench_data.tasks.task_folders import read_tasks
 
 #: Minimum number of variants of each kind.
@@ -26,6 +26,8 @@ class ReferenceLines:
     """The distinctive lines of every goal function of a benchmark, by instance."""
 
     lines: Mapping[str, list[bytes]]
+    implementations: frozenset[str]
+    """The instances of the configuration `function`."""
 
     @classmethod
     def of(cls, benchmark: Path) -> Self:
@@ -35,6 +37,7 @@ class ReferenceLines:
     @classmethod
     def of_tasks(cls, tasks: Iterable[Task]) -> Self:
         """Read them from loaded tasks."""
+        tasks = list(tasks)
         return cls(
             {
                 item.instance_id: [
@@ -44,17 +47,17 @@ class ReferenceLines:
                     for line in _distinctive_lines(text, name)
                 ]
                 for task in tasks
-                for item in task.instances
-            }
+                for item in task.every_instance
+            },
+            frozenset(item.instance_id for task in tasks for item in task.siblings),
         )
 
-    def leak(self, content: bytes, except_for: Mapping[str, str]) -> tuple[str, str] | None:
-        """Return (instance, line) of the first line that occurs in `content`."""
-        for instance, lines in self.lines.items():
-            if instance not in except_for:
-                for line in lines:
-                    if line in content:
-                        return instance, line.decode()
+    def leak(self, content: bytes, instances: Iterable[str]) -> tuple[str, str] | None:
+        """Return (instance, line) of the first line of these instances that occurs in `content`."""
+        for instance in instances:
+            for line in self.lines.get(instance, ()):
+                if line in content:
+                    return instance, line.decode()
         return None
 
 
@@ -66,6 +69,8 @@ def static_problems(task: Task, instance: Instance, references: ReferenceLines) 
     if words > MAX_INSTRUCTION:
         yield problem("instruction", f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract")
     for kind, least in LEAST.items():
+        if isinstance(instance, Counterfactual):  # its variants are its choices' other options
+            break
         if kind == "careless" and is_method:  # a method has no contract to break
             continue
         paths = task.variants(instance, kind)
@@ -80,14 +85,15 @@ def static_problems(task: Task, instance: Instance, references: ReferenceLines) 
                 yield problem(f"{kind}/{path.name}", "the mistake is not named; begin the first line with `# ...`")
     visible = {
         **{f"repo/{name}": file.data for name, file in task.masked_repo(instance).items()},
-        "paper.md": task.paper_text.encode(),
+        "paper.md": task.paper_of(instance).encode(),
         "instruction": instance.instruction.encode(),
     }
-    siblings: Mapping[str, str] = {}
+    hidden = {*references.implementations, instance.instance_id}
     if isinstance(instance, Implementation):
-        visible["contract"], siblings = instance.contract.encode(), instance.shown_siblings
+        visible["contract"] = instance.contract.encode()
+        hidden -= instance.shown_siblings.keys()
     for name, content in visible.items():
-        if found := references.leak(content, siblings):
+        if found := references.leak(content, sorted(hidden)):
             name_of, line = found
             owner = "" if name_of == instance.instance_id else f" of {name_of}"
             yield problem(name, f"shows a line of the reference{owner}; remove it: {line}")

@@ -1,5 +1,6 @@
 """Trials: answers with a known outcome that a sound task must confirm, and the findings of a check."""
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Any, Self
 
 from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.base.text import counted
-from lmrbench_data.tasks.task import Instance, Method, Task
+from lmrbench_data.tasks.task import Counterfactual, Instance, Method, Task
 
 from ..predictions.prediction import Prediction
 from ..verdict.verdict import Status, Verdict
@@ -103,11 +104,14 @@ class Finding(Problem):
 
 
 def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
-    """Yield the trials of an instance: golden, masked and variants."""
+    """Yield the trials of an instance: golden, masked, variants, and for a counterfactual other options."""
     masked = task.masked_repo(instance)
     yield _trial(instance, "golden", "files", json.dumps(task.golden_files(instance)), Must.PASS)
     texts = {path: masked[path].data.decode("utf-8") for path in instance.goals}
     yield _trial(instance, "masked", "files", json.dumps(texts), Must.MISREAD)
+    if isinstance(instance, Counterfactual):
+        yield from _option_trials(task, instance)
+        return
     for kind, must in VARIANTS.items():
         for path in task.variants(instance, kind):
             if isinstance(instance, Method):
@@ -115,6 +119,21 @@ def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
                 yield _trial(instance, f"{kind}/{path.name}", "files", json.dumps(files), must)
             elif text := read_variant(path):
                 yield _trial(instance, f"{kind}/{path.name}", "function", text, must)
+
+
+def _option_trials(task: Task, instance: Counterfactual) -> Iterator[Trial]:
+    """Yield the published method, and the reference with another option of one choice: all must fail."""
+
+    def files(chosen: Mapping[str, str]) -> str:
+        return json.dumps(task.golden_files(dataclasses.replace(instance, chosen=chosen)))
+
+    yield _trial(instance, "option/published", "files", files({}), Must.MISREAD)
+    for choice in task.choices:
+        stated = instance.chosen.get(choice.name, choice.published)
+        for option in choice.options:
+            if option != stated:
+                chosen = {**instance.chosen, choice.name: option}
+                yield _trial(instance, f"option/{choice.name}={option}", "files", files(chosen), Must.MISREAD)
 
 
 def _trial(instance: Instance, name: str, form: str, content: str, must: Must) -> Trial:

@@ -123,14 +123,14 @@ class RunWriter:
             "memorised": verdict.memorised(seeds),
             "core_memorised": verdict.memorised(seeds, core=True),
             "cases": [case.as_row() for case in verdict.cases],
-            "functions": verdict.functions(row["tests"]["cases"]),
+            **({"functions": verdict.functions(row["tests"]["cases"])} if is_method(row) else {}),
+            **({"choices": list(verdict.choices)} if "choices" in row else {}),
             "duration_s": round(verdict.duration_s, 3),
             "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
             "image_id": image_id,
             **{name: self.facts[name] for name in _SHARED},
         }
-        names = (name for name in ResultRow.__annotations__ if name != "functions" or is_method(row))
-        self._results.write({name: result[name] for name in names})
+        self._results.write({name: result[name] for name in ResultRow.__annotations__ if name in result})
 
     def statuses(self, entries: Sequence[Entry]) -> list[Status]:
         """Return the statuses of those entries that have a result."""

@@ -16,6 +16,7 @@ from ..rebuild.patch import left_out_of
 from ..rebuild.workspace import rebuild, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
 from ..sandbox.turns import run_fairly
+from .choices import implemented_options
 from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
 from .verdict import CAUSES, CaseResult, Cause, Status, Verdict, grade, worst
@@ -73,7 +74,9 @@ def evaluate_prediction(
             continue
         cases = grade(frames, tests["cases"], outcome)
         told = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
-        return _verdict(cases, told + outcome.log, outcome)
+        return dataclasses.replace(
+            _verdict(cases, told + outcome.log, outcome), choices=implemented_options(row, outcome.stdout)
+        )
     return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
 
 

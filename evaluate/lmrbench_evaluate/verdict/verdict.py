@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from lmrbench_data.base.text import visible
-from lmrbench_data.dataset.rows import CaseRow, DeclaredCase, FunctionRow
+from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DeclaredCase, FunctionRow
 
 from ..sandbox.base import Ended, Outcome
 from .compare import Comparison, TooLargeError, first_difference
@@ -125,6 +125,8 @@ class Verdict:
     """The cause, if there are no cases."""
     cpu_s: float | None = None
     """Seconds of CPU time in the sandbox; None if unknown."""
+    choices: Sequence[ChoiceRow] = ()
+    """The options that the answer implements, if the row has choices."""
     slowed: bool = False
     """Whether the machine gave the run less than half a processor."""
 

@@ -1,0 +1,120 @@
+"""Prove the choices of a paper: options differ, choices are independent, and every option is stated in full."""
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from lmrbench_data.base.problems import Problem
+from lmrbench_data.base.source import SourceError, find_function
+from lmrbench_data.dataset.rows import Choice, DatasetRow, DeclaredCase
+from lmrbench_data.tasks.task import Task
+
+from ..verdict.choices import option_frames
+from ..verdict.compare import Comparison, first_difference
+from ..verdict.decode import Frame, decode
+from ..verdict.expected import read_expected, unpack_frames
+
+#: Numbers that a formula may have without a constant in the text.
+_PLAIN_NUMBERS = {0, 1, 2, -1, 0.5}
+
+
+def choice_problems(row: DatasetRow) -> Iterator[Problem]:
+    """Yield problems of the recorded outputs: equal options, choices that change one another's cases."""
+    declared = {case["name"]: case for case in row["tests"]["cases"]}
+    choices = row["choices"]
+    own = read_expected(row)
+    for choice in choices:
+        where = f"choices/{choice['name']}"
+        if not choice["cases"]:
+            yield Problem(row["instance_id"], where, "no case tests its functions alone; add one (@goal)")
+            continue
+        frames = {option["name"]: option_frames(choice, option) for option in choice["options"]}
+        for one, other in itertools.combinations(frames, 2):
+            if seeds := _equal_seeds(frames[one], frames[other], declared):
+                message = f"{one} and {other} give equal outputs on seed {seeds[0]}; widen its cases"
+                yield Problem(row["instance_id"], where, message)
+        if case := _changed(
+            frames[choice["stated"]], [frame for frame in own if frame.case in choice["cases"]], declared
+        ):
+            message = f"case_{case} depends on other choices as well: it changes with the options of this row"
+            yield Problem(row["instance_id"], where, message)
+        yield from _dependent(row["instance_id"], choice, choices, declared)
+
+
+def _dependent(
+    instance: str, choice: Choice, choices: Sequence[Choice], declared: Mapping[str, DeclaredCase]
+) -> Iterator[Problem]:
+    """Yield the options of a choice that change the cases of another one."""
+    recorded = {option["name"]: unpack_frames(option["expected"]) for option in choice["options"]}
+    for other in choices:
+        if other["name"] == choice["name"]:
+            continue
+        of_other = {
+            name: [frame for frame in frames if frame.case in other["cases"]] for name, frames in recorded.items()
+        }
+        for option, frames in of_other.items():
+            if case := _changed(of_other[choice["published"]], frames, declared):
+                message = f"{option} changes case_{case}, which tests {other['name']}; test {other['name']} alone there"
+                yield Problem(instance, f"choices/{choice['name']}", message)
+
+
+def _equal_seeds(one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]) -> list[int]:
+    """Return the seeds on which two recordings agree in all cases."""
+    pairs = list(zip(one, other, strict=True))
+    varying = [pair for pair in pairs if declared[pair[0].case]["varies"]] or pairs
+    seeds = sorted({left.seed for left, _ in varying})
+    return [
+        seed
+        for seed in seeds
+        if not any(_differs(left, right, declared) for left, right in varying if left.seed == seed)
+    ]
+
+
+def _changed(one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]) -> str:
+    """Return the first case in which two recordings differ; empty if there is none."""
+    known = {(frame.case, frame.seed): frame for frame in other}
+    for frame in one:
+        found = known.get((frame.case, frame.seed))
+        if found is not None and _differs(frame, found, declared):
+            return frame.case
+    return ""
+
+
+def _differs(one: Frame, other: Frame, declared: Mapping[str, DeclaredCase]) -> bool:
+    return bool(first_difference(decode(one.payload), decode(other.payload), Comparison(declared[one.case])))
+
+
+def option_problems(task: Task) -> Iterator[Problem]:
+    """Yield options with another signature than the reference's, and constants that no text states."""
+    for choice in task.choices:
+        reference = task.repo[choice.file].data.decode("utf-8")
+        for option, code in choice.code.items():
+            where = f"choices/{choice.name}/{option}"
+            for function in choice.functions:
+                if _signature(reference, function) != _signature(code, function):
+                    yield Problem(task.name, f"{where}.py", f"{function}: another signature than the reference's")
+            stated = {float(number) for number in re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", choice.texts[option])}
+            for number in sorted(_constants(code) - stated - _PLAIN_NUMBERS):
+                yield Problem(task.name, f"{where}.md", f"does not state the constant {number:g} of {option}.py")
+
+
+def _signature(source: str, name: str) -> str:
+    """Return the signature of a function; a method of an option may stand without its class."""
+    try:
+        node = find_function(source, name).node
+    except SourceError:
+        node = find_function(source, name.rpartition(".")[2]).node
+    names = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    defaults = [ast.unparse(item) for item in (*node.args.defaults, *node.args.kw_defaults) if item is not None]
+    return f"{[item.arg for item in names]} {defaults}"
+
+
+def _constants(code: str) -> set[float]:
+    """Return the numbers in an option's code, negative ones without their sign."""
+    found = set()
+    for node in ast.walk(ast.parse(code)):
+        is_number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+        if is_number and not isinstance(node.value, bool):  # type: ignore[attr-defined]
+            found.add(float(node.value))  # type: ignore[attr-defined]
+    return found

@@ -1,0 +1,69 @@
+"""Recognise the options that an answer implements, by its outputs in the cases that test one choice alone."""
+
+from collections.abc import Mapping, Sequence
+
+from lmrbench_data.dataset.rows import Choice, ChoiceRow, DatasetRow, DeclaredCase, Option
+
+from .compare import Comparison, TooLargeError, first_difference
+from .decode import Frame, StreamError, decode, read_frames
+from .expected import unpack_frames
+
+#: Kinds of reading, by what the answer implements.
+STATED, PUBLISHED, OTHER, NONE = READINGS = ("stated", "published", "other", "none")
+
+
+def implemented_options(row: DatasetRow, stdout: bytes) -> list[ChoiceRow]:
+    """Return the option of each choice of a row that an answer implements.
+
+    Args:
+        stdout: the stream of the answer's run.
+
+    Raises:
+        StreamError: a recording of the row is damaged.
+    """
+    choices = row.get("choices") or []
+    if not choices:
+        return []
+    try:
+        sent = {(frame.case, frame.seed): frame for frame in read_frames(stdout) if frame.kind == "output"}
+    except StreamError:
+        sent = {}
+    declared = {case["name"]: case for case in row["tests"]["cases"]}
+    return [_implemented(choice, sent, declared) for choice in choices]
+
+
+def _implemented(
+    choice: Choice, sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase]
+) -> ChoiceRow:
+    # The stated option first: no other one counts if its outputs are equal.
+    options = sorted(choice["options"], key=lambda option: option["name"] != choice["stated"])
+    found = next((option["name"] for option in options if _agrees(option_frames(choice, option), sent, declared)), "")
+    reading = {"": NONE, choice["stated"]: STATED}.get(found, PUBLISHED if found == choice["published"] else OTHER)
+    return {"name": choice["name"], "option": found, "reading": reading, "options": len(options)}
+
+
+def option_frames(choice: Choice, option: Option) -> list[Frame]:
+    """Return the recorded outputs of an option in the cases of its choice.
+
+    Raises:
+        StreamError: the recording is damaged.
+    """
+    return [frame for frame in unpack_frames(option["expected"]) if frame.case in choice["cases"]]
+
+
+def _agrees(
+    expected: Sequence[Frame], sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase]
+) -> bool:
+    """Whether an answer returned the outputs of an option in every case and seed."""
+    for want in expected:
+        got = sent.get((want.case, want.seed))
+        try:
+            if got is None or first_difference(
+                decode(want.payload), decode(got.payload), Comparison(declared[want.case])
+            ):
+                return False
+        except (StreamError, TooLargeError):
+            return False
+        except Exception:  # an output that cannot be compared is none of the options
+            return False
+    return bool(expected)

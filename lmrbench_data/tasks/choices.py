@@ -1,0 +1,163 @@
+"""Choices: decisions of a method, the options for each of them, and papers and references with other options.
+
+A choice owns a region of paper.md and functions of one goal file. An option is a text for the region and code for the
+functions; the published one stands in paper.md and in the repository. Regions and functions of different choices are
+disjoint, so that any combination of options makes a paper and a reference.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..base.errors import InputError
+from ..base.source import SourceError, parse
+from ..base.splice import defines, splice_functions
+from ..loader import File
+
+#: Folder of a task that holds the options.
+FOLDER = "choices"
+#: Smallest number of options of a choice, the published one included.
+MIN_OPTIONS = 3
+_REGION = re.compile(r"^<!-- choice: ([a-z][a-z0-9-]*) -->\n(.*?)^<!-- /choice -->\n", re.DOTALL | re.MULTILINE)
+_MARK = re.compile(r"^<!-- /?choice\b", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A decision of a method."""
+
+    name: str
+    question: str
+    """The decision, as a question in one line."""
+    published: str
+    """Name of the published option."""
+    file: str
+    functions: tuple[str, ...]
+    open_text: str
+    """The text of the region that leaves the decision open and names the family of options."""
+    texts: Mapping[str, str]
+    """Option → text of the region."""
+    code: Mapping[str, str]
+    """Option → source of the functions; none for the published option."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of all options, the published one first."""
+        return (self.published, *self.code)
+
+    def is_tested_by(self, case: Mapping[str, Any]) -> bool:
+        """Whether a case tests functions of this choice and nothing else."""
+        return bool(case.get("goals")) and set(case["goals"]) <= set(self.functions)
+
+
+def read_choices(
+    folder: Path, stated: Mapping[str, Mapping[str, Any]], paper: str, goals: Mapping[str, Sequence[str]]
+) -> tuple[Choice, ...]:
+    """Read the choices of a task.
+
+    Args:
+        folder: of the task.
+        stated: `choices` of method.yaml.
+        paper: paper.md with the marks of the regions.
+        goals: file → masked functions of the method.
+
+    Raises:
+        InputError: naming the file and the fix.
+    """
+    regions = dict(_regions(folder / "paper.md", paper))
+    if missing := stated.keys() - regions.keys():
+        raise InputError(
+            f"{folder / 'paper.md'}: no region <!-- choice: {min(missing)} -->; mark the text that decides"
+        )
+    if unknown := regions.keys() - stated.keys():
+        raise InputError(f"{folder / 'paper.md'}: the choice {min(unknown)!r} is not in method.yaml; add it there")
+    choices = tuple(_choice(folder, name, facts, regions[name], goals) for name, facts in stated.items())
+    owners: dict[tuple[str, str], str] = {}
+    for choice in choices:
+        for function in choice.functions:
+            first = owners.setdefault((choice.file, function), choice.name)
+            if first != choice.name:
+                where = f"{folder / 'method.yaml'}: choices.{choice.name}"
+                raise InputError(f"{where}: {function} belongs to {first} already; give each function to one choice")
+    return choices
+
+
+def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str, goals: Mapping[str, Sequence[str]]) -> Choice:
+    place, file, functions = folder / FOLDER / name, facts["file"], tuple(facts["functions"])
+    if unknown := [function for function in functions if function not in goals.get(file, ())]:
+        raise InputError(
+            f"{folder / 'method.yaml'}: choices.{name}: {file}::{unknown[0]} is not masked; add it to goals"
+        )
+    code = {path.stem: _read(path) for path in sorted(place.glob("*.py"))}
+    for option, source in code.items():
+        try:
+            tree = parse(source)
+        except SourceError as error:
+            raise InputError(f"{place / f'{option}.py'}: {error}") from error
+        if lacking := [function for function in functions if not defines(tree, function, functions)]:
+            raise InputError(f"{place / f'{option}.py'}: does not define {lacking[0]}")
+    texts = {option: _read(place / f"{option}.md") for option in code}
+    if facts["published"] in code or len(code) + 1 < MIN_OPTIONS:
+        fix = f"give at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) beside the published {facts['published']!r}"
+        raise InputError(f"{place}: {fix}")
+    return Choice(
+        name=name,
+        question=_read(place / "question.md").strip(),
+        published=facts["published"],
+        file=file,
+        functions=functions,
+        open_text=_read(place / "open.md"),
+        texts={facts["published"]: text, **texts},
+        code=code,
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({type(error).__name__}); write it") from error
+    if not text.strip():
+        raise InputError(f"{path}: is empty; write it")
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _regions(path: Path, paper: str) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each region."""
+    found = list(_REGION.finditer(paper))
+    if len(_MARK.findall(paper)) != 2 * len(found):
+        raise InputError(f"{path}: a region is not closed, or stands inside another; each mark needs its own line")
+    names = [region[1] for region in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{path}: the choice {twice[0]!r} has two regions; join them")
+    yield from ((region[1], region[2]) for region in found)
+
+
+def render_paper(paper: str, texts: Mapping[str, str] | None = None) -> str:
+    """Return a paper without the marks of its regions.
+
+    Args:
+        paper: paper.md.
+        texts: choice → text for its region; the published one by default.
+    """
+    return _REGION.sub(lambda region: (texts or {}).get(region[1], region[2]), paper)
+
+
+def with_options(repo: Mapping[str, File], choices: Iterable[Choice], chosen: Mapping[str, str]) -> dict[str, File]:
+    """Return a reference repository with other options.
+
+    Args:
+        chosen: choice → option; the published one by default.
+
+    Raises:
+        SourceError: an option cannot be put into its file.
+    """
+    files = dict(repo)
+    for choice in choices:
+        option = chosen.get(choice.name, choice.published)
+        if option != choice.published:
+            text = splice_functions(files[choice.file].data.decode("utf-8"), choice.functions, choice.code[option])
+            files[choice.file] = files[choice.file]._replace(data=text.encode("utf-8"))
+    return files
