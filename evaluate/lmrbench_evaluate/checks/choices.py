@@ -34,9 +34,8 @@ def choice_problems(row: DatasetRow) -> Iterator[Problem]:
             if seeds := _equal_seeds(frames[one], frames[other], declared):
                 message = f"{one} and {other} give equal outputs on seed {seeds[0]}; widen its cases"
                 yield Problem(row["instance_id"], where, message)
-        if case := _changed(
-            frames[choice["stated"]], [frame for frame in own if frame.case in choice["cases"]], declared
-        ):
+        here = [frame for frame in own if frame.case in choice["cases"]]
+        if case := _changed(frames[choice["stated"]], here, declared):
             message = f"case_{case} depends on other choices as well: it changes with the options of this row"
             yield Problem(row["instance_id"], where, message)
         yield from _dependent(row["instance_id"], choice, choices, declared)

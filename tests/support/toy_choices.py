@@ -1,0 +1,105 @@
+"""Choices for the toy method: two decisions with three options each, and two counterfactuals."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from support.toy_method import METHOD_YAML, add_toy_method
+
+PAPER = """# A Toy
+
+Each number is multiplied by a factor. Old values count less.
+
+<!-- choice: weights -->
+The weight of a value $x$ is $e^{-x}$: it falls by the same factor everywhere.
+<!-- /choice -->
+
+<!-- choice: average -->
+The mean divides the sum of the weights by the number of values that are there.
+<!-- /choice -->
+"""
+#: choice → file of its folder → text
+CHOICES: dict[str, dict[str, str]] = {
+    "weights": {
+        "question.md": "How do weights fall?\n",
+        "open.md": "The weight of a value falls with the value.\n",
+        "cauchy.md": "The weight of a value $x$ is $1 / (1 + 3 x^2)$: it falls slowly, so that outliers still count.\n",
+        "cauchy.py": "def weigh(values):\n    return [1 / (1 + 3 * value**2) for value in values]\n",
+        "linear.md": "The weight of a value $x$ is $1 - 0.3 x$: it falls evenly.\n",
+        "linear.py": "SLOPE = 0.3\n\n\ndef weigh(values):\n    return [1 - SLOPE * value for value in values]\n",
+    },
+    "average": {
+        "question.md": "What does the mean divide by?\n",
+        "open.md": "The mean divides the sum of the weights by a number.\n",
+        "size.md": "The mean divides the sum of the weights by the size of the window, whatever it holds.\n",
+        "size.py": "class Window:\n    def mean(self, values):\n        return self.total(values) / self.size\n",
+        "root.md": "The mean divides the sum of the weights by the square root of the number of values.\n",
+        "root.py": """class Window:
+    def mean(self, values):
+        return self.total(values) / len(values[-self.size :]) ** 0.5
+""",
+    },
+}
+CASES = """
+import random
+
+from lmrbench_cases import experiment, goal
+from scale import scale
+from window import Window, weigh
+
+
+def numbers(seed, count):
+    generator = random.Random(seed)
+    return [generator.uniform(-1, 1) for _ in range(count)]
+
+
+class Fixed(Window):
+    def total(self, values):
+        return sum(values)
+
+
+@goal("weigh")
+def case_weigh(seed):
+    return weigh(numbers(seed, 4))
+
+
+@goal("Window.total")
+def case_total(seed):
+    return [Window(size).total(numbers(seed + size, 5)) for size in (1, 2, 3)]
+
+
+@goal("Window.mean")
+def case_mean(seed):
+    return [Fixed(size).mean(numbers(seed + size, 5)) for size in (2, 3, 9)]
+
+
+@experiment
+def case_series(seed):
+    return [Window(3).mean(scale(numbers(seed + step, 2), 1.5)) for step in range(3)]
+"""
+STATED: dict[str, Any] = {
+    "weights": {"published": "exponential", "file": "window.py", "functions": ["weigh"]},
+    "average": {"published": "count", "file": "window.py", "functions": ["Window.mean"]},
+}
+COUNTERFACTUAL = [{"weights": "cauchy", "average": "size"}, {"weights": "linear", "average": "root"}]
+
+
+def add_toy_choices(benchmark: Path, **changes: Any) -> Path:
+    """Give the toy task a method with choices; return the benchmark.
+
+    Args:
+        changes: keys of method.yaml to replace.
+    """
+    add_toy_method(benchmark)
+    folder = benchmark / "90-toy"
+    (folder / "paper.md").write_text(PAPER)
+    (folder / "unit_test" / "method.py").write_text(CASES.lstrip())
+    facts = {**METHOD_YAML, "choices": STATED, "counterfactual": COUNTERFACTUAL, **changes}
+    (folder / "method.yaml").write_text(yaml.safe_dump(facts))
+    for name, files in CHOICES.items():
+        for path, text in files.items():
+            file = folder / "choices" / name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    return benchmark
