@@ -1,4 +1,4 @@
-"""The preference loss, and small trainers for supervised fine-tuning and direct preference optimisation."""
+"""The preference loss of pairs, and small trainers for supervised fine-tuning and direct preference optimisation."""
 
 import random
 from abc import ABC, abstractmethod
@@ -37,6 +37,53 @@ class LossConfig:
             raise ValueError(f"label_smoothing must be in [0, 0.5), not {self.label_smoothing}")
 
 
+def implicit_reward(policy_logps: Tensor, reference_logps: Tensor, beta: float) -> Tensor:
+    """Implicit reward of each response, differentiable.
+
+    Args:
+        policy_logps: (B,) log-probabilities of the responses under the policy that is trained.
+        reference_logps: (B,) log-probabilities of the same responses under the frozen reference model.
+        beta: beta of the paper, positive.
+
+    Returns:
+        (B,), in the dtype of the inputs.
+    """
+    return beta * (policy_logps - reference_logps)
+
+
+def reward_margin(
+    policy_chosen_logps: Tensor,
+    policy_rejected_logps: Tensor,
+    reference_chosen_logps: Tensor,
+    reference_rejected_logps: Tensor,
+) -> Tensor:
+    """Implicit reward of the chosen response less that of the rejected one at beta = 1, for each pair, differentiable.
+
+    Args:
+        policy_chosen_logps, policy_rejected_logps, reference_chosen_logps, reference_rejected_logps: (B,) each, as in
+            `preference_loss`.
+
+    Returns:
+        (B,), in the dtype of the inputs.
+    """
+    policy_log_ratios = policy_chosen_logps - policy_rejected_logps
+    reference_log_ratios = reference_chosen_logps - reference_rejected_logps
+    return policy_log_ratios - reference_log_ratios
+
+
+def pair_loss(margin: Tensor) -> Tensor:
+    """Loss of each preference pair, given the margin of its rewards.
+
+    Args:
+        margin: (B,) reward of the chosen response less that of the rejected one, from -10,000 to 10,000.
+
+    Returns:
+        (B,), finite and not reduced, differentiable.
+    """
+    # The log-sigmoid in one step stays finite where the sigmoid itself underflows.
+    return -F.logsigmoid(margin)
+
+
 def preference_loss(
     policy_chosen_logps: Tensor,
     policy_rejected_logps: Tensor,
@@ -49,7 +96,7 @@ def preference_loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Loss and implicit rewards of each preference pair in a batch.
 
-    A log-probability is that of a whole response given its prompt: the sum over the response's tokens.
+    A log-probability is that of a whole response given its prompt, as the paper measures it.
 
     Args:
         policy_chosen_logps: (B,) log-probabilities of the chosen responses under the policy that is trained.
@@ -58,7 +105,7 @@ def preference_loss(
         reference_rejected_logps: (B,) log-probabilities of the rejected responses under the reference model.
         beta: strength of the implicit KL constraint towards the reference, positive.
         label_smoothing: assumed probability, in [0, 0.5), that a label is the wrong way round; 0 gives plain DPO.
-        ipo: the squared IPO loss in place of the logistic one; it does not depend on `label_smoothing`.
+        ipo: the squared IPO loss in place of the paper's; it does not depend on `label_smoothing`.
         reference_free: leave the reference model out of the loss (not out of the rewards).
 
     Returns:
@@ -66,18 +113,17 @@ def preference_loss(
         chosen_rewards: (B,) implicit rewards of the chosen responses, detached, the same whatever the three flags are.
         rejected_rewards: (B,) implicit rewards of the rejected responses, likewise.
     """
-    policy_log_ratios = policy_chosen_logps - policy_rejected_logps
-    reference_log_ratios = reference_chosen_logps - reference_rejected_logps
-    margins = policy_log_ratios if reference_free else policy_log_ratios - reference_log_ratios
+    policy = policy_chosen_logps, policy_rejected_logps
+    reference = reference_chosen_logps, reference_rejected_logps
+    margins = reward_margin(*policy, *(torch.zeros_like(logps) if reference_free else logps for logps in reference))
 
     if ipo:
         losses = (margins - 1 / (2 * beta)) ** 2
     else:
-        # The log-sigmoid in one step stays finite where the sigmoid itself underflows.
-        losses = -(1 - label_smoothing) * F.logsigmoid(beta * margins) - label_smoothing * F.logsigmoid(-beta * margins)
+        losses = (1 - label_smoothing) * pair_loss(beta * margins) + label_smoothing * pair_loss(-beta * margins)
 
-    chosen_rewards = beta * (policy_chosen_logps - reference_chosen_logps).detach()
-    rejected_rewards = beta * (policy_rejected_logps - reference_rejected_logps).detach()
+    chosen_rewards = implicit_reward(policy_chosen_logps, reference_chosen_logps, beta).detach()
+    rejected_rewards = implicit_reward(policy_rejected_logps, reference_rejected_logps, beta).detach()
     return losses, chosen_rewards, rejected_rewards
 
 
@@ -114,10 +160,32 @@ def concatenated_inputs(batch: PreferenceBatch) -> tuple[Tensor, Tensor]:
 
 
 def concatenated_forward(model: nn.Module, batch: PreferenceBatch) -> tuple[Tensor, Tensor]:
-    """Log-probabilities of the chosen and of the rejected responses, (B,) each."""
+    """Log-probabilities of the chosen and of the rejected responses, (B,) each, as the paper measures them.
+
+    `model` is called once, on both kinds of responses together.
+    """
     input_ids, labels = concatenated_inputs(batch)
     chosen_logps, rejected_logps = get_batch_logps(model(input_ids).logits, labels).chunk(2)
     return chosen_logps, rejected_logps
+
+
+def losses_and_rewards(
+    policy: nn.Module, reference: nn.Module, batch: PreferenceBatch, config: LossConfig
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Losses, chosen rewards and rejected rewards of a batch under two models, (B,) each."""
+    policy_chosen_logps, policy_rejected_logps = concatenated_forward(policy, batch)
+    with torch.no_grad():
+        reference_chosen_logps, reference_rejected_logps = concatenated_forward(reference, batch)
+    return preference_loss(
+        policy_chosen_logps=policy_chosen_logps,
+        policy_rejected_logps=policy_rejected_logps,
+        reference_chosen_logps=reference_chosen_logps,
+        reference_rejected_logps=reference_rejected_logps,
+        beta=config.beta,
+        label_smoothing=config.label_smoothing,
+        ipo=config.ipo,
+        reference_free=config.reference_free,
+    )
 
 
 class BasicTrainer(ABC):
@@ -188,16 +256,4 @@ class DPOTrainer(BasicTrainer):
 
     def get_losses_and_rewards(self, batch: PreferenceBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Losses, chosen rewards and rejected rewards of a batch, (B,) each."""
-        policy_chosen_logps, policy_rejected_logps = concatenated_forward(self.policy, batch)
-        with torch.no_grad():
-            reference_chosen_logps, reference_rejected_logps = concatenated_forward(self.reference, batch)
-        return preference_loss(
-            policy_chosen_logps=policy_chosen_logps,
-            policy_rejected_logps=policy_rejected_logps,
-            reference_chosen_logps=reference_chosen_logps,
-            reference_rejected_logps=reference_rejected_logps,
-            beta=self.loss_config.beta,
-            label_smoothing=self.loss_config.label_smoothing,
-            ipo=self.loss_config.ipo,
-            reference_free=self.loss_config.reference_free,
-        )
+        return losses_and_rewards(self.policy, self.reference, batch, self.loss_config)

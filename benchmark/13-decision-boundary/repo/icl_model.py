@@ -7,6 +7,7 @@ import numpy as np
 from config import LABEL_NAMES
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from uncertainty import class_probabilities
 
 
 class Learner(Protocol):
@@ -45,7 +46,12 @@ class PromptedAttention:
         width: distance at which attention has fallen by a factor of e.
         roughness: standard deviation of the offsets; 0 gives a smooth learner.
         seed: fixes the offsets.
+
+    Attributes:
+        vocabulary: words that it may continue a prompt with, the names of the labels among them.
     """
+
+    vocabulary = ("Input:", LABEL_NAMES[1], "Label:", LABEL_NAMES[0], "the")
 
     def __init__(self, width: float = 5.0, roughness: float = 1.0, seed: int = 0) -> None:
         self.width, self.roughness = width, roughness
@@ -53,15 +59,25 @@ class PromptedAttention:
 
     def label_probabilities(self, context_prompt: str, query_prompts: Sequence[str]) -> np.ndarray:
         """Probability of the second label name after each query prompt (q,), given one context prompt."""
+        label_ids = [self.vocabulary.index(name) for name in LABEL_NAMES]
+        return class_probabilities(self.next_word_logits(context_prompt, query_prompts), label_ids)[:, 1]
+
+    def next_word_logits(self, context_prompt: str, query_prompts: Sequence[str]) -> np.ndarray:
+        """Logits over `vocabulary` of the word after each query prompt, (q, V), given one context prompt."""
         lines = context_prompt.split("\n")
         context_x = np.array([parse_input(line) for line in lines[::2]])
-        context_y = np.array([LABEL_NAMES.index(line.removeprefix("Label: ")) for line in lines[1::2]])
+        words = [line.removeprefix("Label: ") for line in lines[1::2]]
         query_x = np.array([parse_input(prompt.split("\n")[0]) for prompt in query_prompts])
         distances = np.linalg.norm(query_x[:, None] - context_x, axis=-1)
         noise = self._code(query_x) @ self._code(context_x).T
         scores = self.roughness * noise - distances / self.width
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return weights @ context_y / weights.sum(axis=1)
+        # A language model always gives some probability to words that answer nothing.
+        logits = np.tile(np.linspace(-1.0, 1.0, len(self.vocabulary)), (len(query_x), 1))
+        for name in LABEL_NAMES:
+            members = [number for number, word in enumerate(words) if word == name]
+            column = self.vocabulary.index(name)
+            logits[:, column] = np.logaddexp.reduce(scores[:, members], axis=1) if members else -1e3
+        return logits
 
     def _code(self, numbers: np.ndarray) -> np.ndarray:
         """Random codes (n, 64) of points (n, d), of about unit length."""

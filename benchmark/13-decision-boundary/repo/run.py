@@ -4,9 +4,10 @@ import argparse
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from active_learning import ActiveConfig, active_learning, nearest_example_oracle
 from config import DATA_TYPES, ExperimentConfig
 from data_utils import Split, generate_dataset, generate_tasks
-from get_llm_decision_boundary import decision_map, predict, split_tasks
+from get_llm_decision_boundary import decision_map, grid_points, predict, split_tasks
 from icl_model import Learner, Logistic, NearestNeighbours, PromptedAttention
 from metrics import accuracy, boundary_length, mean_entropy
 from plotting import render_map
@@ -29,6 +30,19 @@ def tune(
         return float(np.mean([accuracy(predict(model, split, split.query_x), split.query_y) for split in splits]))
 
     return max(candidates, key=score)()
+
+
+def compare_contexts(model: Learner | PromptedAttention, features: np.ndarray, labels: np.ndarray, seed: int) -> None:
+    """Print accuracy and boundary of one task (n, d) with a small context, grown at random and by active learning."""
+    start = generate_dataset(features, labels, 16, seed)
+    config = ActiveConfig(rounds=4, per_round=8)
+    grown = active_learning(model, start, grid_points(25), nearest_example_oracle(features, labels), config)
+    drawn = generate_dataset(features, labels, len(grown.context_y), seed)
+    print(f"\n{'context':22}{'examples':>10}{'accuracy':>10}{'boundary length':>18}")
+    for name, split in (("start", start), ("drawn at random", drawn), ("active learning", grown)):
+        right = accuracy(predict(model, split, features), labels)
+        length = boundary_length(decision_map(model, split, 25))
+        print(f"{name:22}{len(split.context_y):>10}{right:>10.1%}{length:>18.2f}")
 
 
 def main() -> None:
@@ -68,6 +82,7 @@ def main() -> None:
     for data_type, name, right, length, entropy in rows:
         print(f"{data_type:8}{name:22}{right:>10.1%}{length:>18.2f}{entropy:>17.3f}")
     print(f"\ndecision map of {rows[-1][1]} on a task of the kind {rows[-1][0]}\n{drawing}")
+    compare_contexts(model, features[-1], labels[-1], config.seed)
 
 
 if __name__ == "__main__":

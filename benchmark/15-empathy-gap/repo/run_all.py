@@ -4,6 +4,7 @@ import argparse
 import shutil
 
 from analysis.analysis_after_processing import analyse, draw_heatmap, get_refusal_rates
+from analysis.blocks import group_matrix
 from analysis.process_exp_results import process_answers
 from const import GROUP_MAPPINGS, PROMPTS, RAW_DIR, RESULTS_DIR, UNSPECIFIED
 from predict_emotion import MODELS, load_events, make_messages, write_raw_answers
@@ -32,7 +33,7 @@ def main() -> None:
     show_query(options.variation)
 
     columns = f"{'model':<9} {'category':<12} {'files':>5} {'refused':>8} {UNSPECIFIED:>9} {'left out':>9} {'gap':>7}"
-    print(f"\n{columns}   95 % of permuted matrices")
+    print(f"\n{columns}   interval of chance")
     gaps = {}
     for model_id in MODELS:
         for category in GROUP_MAPPINGS:
@@ -48,8 +49,10 @@ def main() -> None:
             )
 
     for model_id in MODELS:
-        print(f"\nz-scored intensities of {model_id}, ethnicity (rows perceive, columns experience):")
-        print(draw_heatmap(gaps[model_id, "ethnicity"].matrix))
+        matrix = gaps[model_id, "ethnicity"].matrix
+        print(f"\nStandardised intensities of {model_id}, ethnicity (rows perceive, columns experience):")
+        print(draw_heatmap(matrix))
+        print(group_matrix(matrix.to_numpy(), "ethnicity").round(2).to_string())
 
 
 if __name__ == "__main__":

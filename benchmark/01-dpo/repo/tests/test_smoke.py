@@ -1,12 +1,17 @@
 """Smoke tests of the parts: `python -m unittest discover tests` in the repository's root."""
 
+import copy
 import math
 import unittest
 from pathlib import Path
 
 import torch
+from closed_form import optimal_log_policy
+from controlled import ControlledRun, FrontierConfig, SentimentTask
+from frontier import make_reference
 from model import ModelConfig, TransformerLM
 from preference_datasets import END_TOKEN, IGNORE_LABEL, PreferencePair, collate, load_pairs, tokenize_response
+from rankings import ranking_loss
 from trainers import LossConfig, concatenated_forward, concatenated_inputs, get_batch_logps, preference_loss
 from utils import pad_to_length
 
@@ -46,13 +51,38 @@ class LogProbabilityTest(unittest.TestCase):
 
 
 class PreferenceLossTest(unittest.TestCase):
-    def test_policy_equal_to_reference(self) -> None:
-        logps = torch.tensor([-12.0, -30.0, -4.5])
-        losses, chosen_rewards, rejected_rewards = preference_loss(logps, logps - 1, logps, logps - 1, beta=0.1)
-        torch.testing.assert_close(losses, torch.full((3,), math.log(2)))
-        torch.testing.assert_close(chosen_rewards, torch.zeros(3))
-        torch.testing.assert_close(rejected_rewards, torch.zeros(3))
+    def test_one_loss_and_two_rewards_a_pair(self) -> None:
+        policy = torch.tensor([-12.0, -30.0, -4.5], requires_grad=True)
+        outputs = preference_loss(policy, policy - 1, torch.full((3,), -9.0), torch.full((3,), -11.0), beta=0.1)
+        self.assertEqual([output.shape for output in outputs], 3 * [(3,)])
+        self.assertEqual([output.requires_grad for output in outputs], [True, False, False])
 
     def test_options_are_validated(self) -> None:
         self.assertRaises(ValueError, LossConfig, beta=0.0)
         self.assertRaises(ValueError, LossConfig, beta=0.1, label_smoothing=0.5)
+
+
+class ControlledTest(unittest.TestCase):
+    def setUp(self) -> None:
+        task, config = SentimentTask(seed=0), FrontierConfig(train_prompts=4, test_prompts=4, steps=4, evaluate_every=2)
+        reference = make_reference(task, seed=0)
+        self.run_ = ControlledRun(copy.deepcopy(reference), reference, task, LossConfig(0.1), config)
+
+    def test_training_moves_the_policy_only(self) -> None:
+        self.run_.fit_reference()
+        before = [parameter.clone() for parameter in self.run_.reference.parameters()]
+        points = self.run_.train()
+        self.assertEqual([point.step for point in points], [2, 4])
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(before, self.run_.reference.parameters(), strict=True)))
+        self.assertEqual(ranking_loss(self.run_.completion_rewards()).shape, (4,))
+
+    def test_sampled_responses_continue_the_prompts(self) -> None:
+        responses = self.run_.test_responses()
+        self.assertTrue((responses.labels[:, :2] == IGNORE_LABEL).all())
+        counted = responses.labels != IGNORE_LABEL
+        self.assertTrue(torch.equal(responses.labels[counted], responses.input_ids[counted]))
+
+    def test_optimal_policy_is_a_distribution(self) -> None:
+        reference = torch.full((3, 4), 0.25).log()
+        total = optimal_log_policy(reference, torch.randn(3, 4), beta=0.5).exp().sum(dim=1)
+        torch.testing.assert_close(total, torch.ones(3))

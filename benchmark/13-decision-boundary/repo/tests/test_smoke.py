@@ -5,9 +5,11 @@ import unittest
 from pathlib import Path
 
 import numpy as np
+import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from active_learning import ActiveConfig, active_learning, nearest_example_oracle  # noqa: E402
 from config import DATA_TYPES, ExperimentConfig  # noqa: E402
 from data_utils import (  # noqa: E402
     generate_context_prompt,
@@ -16,10 +18,12 @@ from data_utils import (  # noqa: E402
     generate_tasks,
     generate_x_y,
 )
-from get_llm_decision_boundary import decision_map, grid_points, split_tasks  # noqa: E402
+from get_llm_decision_boundary import decision_map, grid_points, predict, split_tasks  # noqa: E402
 from icl_model import Logistic, NearestNeighbours, PromptedAttention, parse_input  # noqa: E402
 from metrics import accuracy, boundary_length, mean_entropy  # noqa: E402
 from plotting import render_map  # noqa: E402
+from tnp import TransformerNeuralProcess  # noqa: E402
+from train_tnp import TNPLearner, TrainConfig, fit  # noqa: E402
 
 
 class DataTest(unittest.TestCase):
@@ -65,6 +69,25 @@ class LearnerTest(unittest.TestCase):
     def test_grid_and_split(self) -> None:
         self.assertEqual(grid_points(3)[:4].tolist(), [[0, 0], [0, 50], [0, 100], [50, 0]])
         self.assertEqual(split_tasks(10, 0.8), (range(8), range(8, 10)))
+
+
+class ContextTest(unittest.TestCase):
+    def test_active_learning_adds_examples(self) -> None:
+        x, y = generate_x_y(60, 2, 3)
+        start = generate_dataset(x, y, 8, seed=0)
+        config = ActiveConfig(rounds=2, per_round=3)
+        grown = active_learning(Logistic(), start, grid_points(9), nearest_example_oracle(x, y), config)
+        self.assertEqual((grown.context_x.shape, grown.context_y.shape), ((14, 2), (14,)))
+        np.testing.assert_array_equal(grown.context_x[:8], start.context_x)
+
+    def test_neural_process_trains(self) -> None:
+        torch.manual_seed(0)
+        model = TransformerNeuralProcess(width=8)
+        losses = fit(model, TrainConfig(steps=3, batch_size=4), np.random.default_rng(0))
+        self.assertEqual(len(losses), 3)
+        self.assertTrue(np.isfinite(losses).all())
+        x, y = generate_x_y(30, 2, 0)
+        self.assertEqual(predict(TNPLearner(model), generate_dataset(x, y, 10, seed=1), grid_points(4)).shape, (16,))
 
 
 class MetricTest(unittest.TestCase):

@@ -1,7 +1,7 @@
-"""Empathy gap of one model and category: excluded events, z-scored intensity matrix, gap, permutation interval."""
+"""Empathy gap of one model and category: excluded events, standardised intensity matrix, gap, interval of chance."""
 
 import argparse
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from const import GROUP_MAPPINGS, N_EVENTS, PROMPTS, REFUSAL, UNSPECIFIED, group_of
 
+from analysis.permutation import chance_interval, permute_matrix
 from analysis.process_exp_results import result_path
 
-#: Shades of the text heat map, from low to high z-scores.
+#: Shades of the text heat map, from low to high values.
 SHADES = " .:-=+*#%@"
 
 
@@ -44,9 +45,12 @@ def get_intensity_list(
 
 
 def get_excluded_id_set_no_default(group_option: str, prompt_variation: str, model_id: str) -> set[int]:
-    """Events to leave out: those that the model refused for at least one pair of the category.
+    """Events to leave out of all pairs of a category because the model refused to answer (Section 3.4, Appendix C.1).
 
-    Pairs with the unspecified identity are not looked at.
+    Args:
+        group_option: category, a key of `GROUP_MAPPINGS`.
+        prompt_variation: key of `PROMPTS`.
+        model_id: name of the model that answered.
 
     Returns:
         Row positions (0-based, not event ids).
@@ -57,6 +61,22 @@ def get_excluded_id_set_no_default(group_option: str, prompt_variation: str, mod
         refused = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer) == REFUSAL
         excluded.update(np.flatnonzero(refused).tolist())
     return excluded
+
+
+def pair_intensity(intensities: pd.Series, excluded_ids: Collection[int]) -> float:
+    """M^0 of the paper for one pair of identities, rounded to two decimals.
+
+    Args:
+        intensities: what `get_intensity_list` returns for the pair.
+        excluded_ids: row positions (0-based, not event ids) of the events to leave out; at least one event stays.
+    """
+    kept = [value for position, value in enumerate(intensities) if position not in excluded_ids]
+    return round(sum(kept) / len(kept), 2)
+
+
+def standardise(raw_matrix: np.ndarray) -> np.ndarray:
+    """M of the paper: float64 array (n, n) from M^0, an array of the same shape and dtype that is not changed."""
+    return (raw_matrix - raw_matrix.mean()) / raw_matrix.std()
 
 
 def get_filtered_matrix(
@@ -74,24 +94,22 @@ def get_filtered_matrix(
         excluded_ids: row positions (0-based, not event ids) of the events to leave out, the same for all pairs.
 
     Returns:
-        Float64 array (n, n) of z-scores, which have mean 0 and population standard deviation 1: one row a perceiver,
-        one column an experiencer, both in the order of `GROUP_MAPPINGS[group_option]`.
+        Float64 array (n, n), M of the paper: one row a perceiver, one column an experiencer, both in the order of
+        `GROUP_MAPPINGS[group_option]`.
     """
     names = GROUP_MAPPINGS[group_option]
-    means = np.empty((len(names), len(names)))
+    raw_matrix = np.empty((len(names), len(names)))
     for i, persona in enumerate(names):
         for j, experiencer in enumerate(names):
             intensities = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer)
-            kept = [value for position, value in enumerate(intensities) if position not in excluded_ids]
-            means[i, j] = round(sum(kept) / len(kept), 2)
-    return (means - means.mean()) / means.std()
+            raw_matrix[i, j] = pair_intensity(intensities, excluded_ids)
+    return standardise(raw_matrix)
 
 
 def check_in_group(group_option: str, i: int, j: int) -> bool:
-    """Whether the identities at positions `i` and `j` of a category belong to the same group.
+    """Whether the identities at positions `i` and `j` of a category are in-group: same(i, j) of the paper.
 
-    The 18 ethnicity names form four groups, so different names can be in-group; an IndexError says that there is no
-    such name. In every other category each name is a group of its own.
+    Both positions count from 0, in the order of `GROUP_MAPPINGS[group_option]`.
     """
     if group_option == "ethnicity":
         names = GROUP_MAPPINGS[group_option]
@@ -99,28 +117,28 @@ def check_in_group(group_option: str, i: int, j: int) -> bool:
     return i == j
 
 
+def gap_score(in_group: Sequence[float], out_group: Sequence[float]) -> float:
+    """delta of the paper from the values of the in-group and of the out-group cells; there are some of each."""
+    return sum(in_group) / len(in_group) - sum(out_group) / len(out_group)
+
+
 def get_delta(matrix: np.ndarray, group_option: str) -> float:
     """Empathy gap score of an intensity matrix; positive if in-group pairs have the higher intensities.
 
     Args:
-        matrix: numeric array (n, n), normally z-scores from `get_filtered_matrix`; rows and columns in the order of
-            the category's identity names. It is not changed.
+        matrix: numeric array (n, n), normally from `get_filtered_matrix`; rows and columns in the order of the
+            category's identity names. It is not changed.
         group_option: category, handed to `check_in_group`.
 
     Returns:
-        The score, a float in the unit of the matrix.
+        The score, one float.
     """
     in_group = []
     out_group = []
     for (i, j), cell in np.ndenumerate(matrix):
         cells = in_group if check_in_group(group_option, i, j) else out_group
         cells.append(cell)
-    return sum(in_group) / len(in_group) - sum(out_group) / len(out_group)
-
-
-def permute_matrix(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Copy of `matrix` (n, n) with its rows and, independently, its columns in random order."""
-    return matrix[rng.permutation(len(matrix))][:, rng.permutation(len(matrix))]
+    return gap_score(in_group, out_group)
 
 
 def get_interval(
@@ -129,11 +147,20 @@ def get_interval(
     n_permutations: int = 10_000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Range of the gap if identities did not matter: 2.5 and 97.5 percentile over permuted matrices."""
+    """Interval of chance: the range of the gap if identities did not matter, from permuted matrices.
+
+    Args:
+        matrix: numeric array (n, n), as for `get_delta`. It is not changed.
+        group_option: category, as for `get_delta`.
+        n_permutations: how many permuted matrices are drawn.
+        seed: makes `numpy.random.default_rng(seed)`, from which all of them are drawn, one after the other.
+
+    Returns:
+        Lower and upper end.
+    """
     rng = np.random.default_rng(seed)
     deltas = [get_delta(permute_matrix(matrix, rng), group_option) for _ in range(n_permutations)]
-    low, high = np.percentile(deltas, [2.5, 97.5])
-    return float(low), float(high)
+    return chance_interval(deltas)
 
 
 def get_refusal_rates(group_option: str, prompt_variation: str, model_id: str) -> pd.DataFrame:
@@ -167,9 +194,9 @@ class EmpathyGap:
     """What the analysis says about one model and category.
 
     Attributes:
-        matrix: labelled z-scores, rows = perceiver.
+        matrix: standardised intensities with the names of `label_matrix`, rows = perceiver.
         delta: empathy gap score.
-        interval: range of the score under permutation.
+        interval: interval of chance of the score.
         n_excluded: number of events left out.
     """
 
@@ -180,13 +207,20 @@ class EmpathyGap:
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether the score lies outside the permutation interval."""
+        """Whether the score lies outside the interval of chance."""
         low, high = self.interval
         return not low <= self.delta <= high
 
 
 def analyse(group_option: str, prompt_variation: str, model_id: str, n_permutations: int = 10_000) -> EmpathyGap:
-    """Compute matrix, gap and interval from the result files of one model and category."""
+    """Compute matrix, gap and interval from the result files of one model and category.
+
+    Args:
+        group_option: category, a key of `GROUP_MAPPINGS`.
+        prompt_variation: key of `PROMPTS`.
+        model_id: name of the model that answered.
+        n_permutations: as for `get_interval`, whose default seed is used.
+    """
     excluded = get_excluded_id_set_no_default(group_option, prompt_variation, model_id)
     matrix = get_filtered_matrix(group_option, prompt_variation, model_id, excluded)
     return EmpathyGap(
@@ -207,7 +241,7 @@ def main() -> None:
     gap = analyse(options.group_option, options.prompt_variation, options.model_id)
     print(draw_heatmap(gap.matrix))
     low, high = gap.interval
-    print(f"gap {gap.delta:+.3f}, permuted [{low:+.3f}, {high:+.3f}], {gap.n_excluded} events left out")
+    print(f"gap {gap.delta:+.3f}, chance [{low:+.3f}, {high:+.3f}], {gap.n_excluded} events left out")
 
 
 if __name__ == "__main__":

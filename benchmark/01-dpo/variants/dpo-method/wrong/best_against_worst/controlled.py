@@ -1,0 +1,8 @@
+# Pairs the best completion with the worst one only.
+import torch
+
+
+def preference_pairs(rewards):
+    offsets = rewards.size(1) * torch.arange(len(rewards))
+    pairs = torch.stack([offsets + rewards.argmax(dim=1), offsets + rewards.argmin(dim=1)], dim=1)
+    return pairs[pairs[:, 0] != pairs[:, 1]]

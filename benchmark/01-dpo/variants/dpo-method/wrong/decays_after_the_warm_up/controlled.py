@@ -1,0 +1,3 @@
+# Falls with the root of the step after the warm-up.
+def learning_rate(step, peak, warmup_steps):
+    return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)

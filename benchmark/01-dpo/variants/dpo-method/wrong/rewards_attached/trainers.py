@@ -1,0 +1,22 @@
+# Rewards carry gradients.
+import torch
+
+
+def preference_loss(
+    policy_chosen_logps,
+    policy_rejected_logps,
+    reference_chosen_logps,
+    reference_rejected_logps,
+    beta,
+    label_smoothing=0.0,
+    ipo=False,
+    reference_free=False,
+):
+    references = reference_chosen_logps, reference_rejected_logps
+    used = [torch.zeros_like(reference) if reference_free else reference for reference in references]
+    h = reward_margin(policy_chosen_logps, policy_rejected_logps, *used)
+    losses = (1 - label_smoothing) * pair_loss(beta * h) + label_smoothing * pair_loss(-beta * h)
+    if ipo:
+        losses = (h - 0.5 / beta) ** 2
+    chosen = implicit_reward(policy_chosen_logps, reference_chosen_logps, beta)
+    return losses, chosen, implicit_reward(policy_rejected_logps, reference_rejected_logps, beta)

@@ -1,0 +1,3 @@
+# Least confidence in place of entropy.
+def uncertainty(probabilities):
+    return 1 - probabilities.max(axis=1)

@@ -1,0 +1,15 @@
+# Ranks the pool once, with the starting context.
+import numpy as np
+
+
+def active_learning(model, split, pool, oracle, config):
+    probabilities = predict(model, split, pool)
+    uncertainties = uncertainty(np.stack([1 - probabilities, probabilities], axis=1))
+    for _ in range(config.rounds):
+        chosen = select_points(pool, uncertainties, config.per_round, config.spacing)
+        split = split._replace(
+            context_x=np.concatenate([split.context_x, pool[chosen]]),
+            context_y=np.concatenate([split.context_y, oracle(pool[chosen])]),
+        )
+        pool, uncertainties = np.delete(pool, chosen, axis=0), np.delete(uncertainties, chosen)
+    return split
