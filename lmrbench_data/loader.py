@@ -33,7 +33,8 @@ FUNCTION = "function"
 #: Path of the rows of the default configuration, in a folder and on the Hub.
 DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
 #: Key in the card's front matter for the identity of the dataset: {"version": ..., "sha256": ..., "recordings": ...,
-#: "configs": {"method": {"sha256": ..., "recordings": ...}}}, with the hashes of the default configuration on top.
+#: "configs": {"method": {"sha256": ..., "recordings": ...}}}; the hashes of the default configuration are on top, if
+#: the dataset has it.
 CARD_KEY = "lmrbench"
 _HASHES = ("sha256", "recordings")
 
@@ -170,13 +171,11 @@ def read_card_stamp(card: Path, where: str, config: str = FUNCTION) -> dict[str,
             header = re.match(r"---\n(.*?)\n---\n", file.read(MAX_CARD), re.DOTALL)
         stamp = yaml.safe_load(header.group(1))[CARD_KEY] if header else {}
         # Only text, because lists with references to one another would expand to gigabytes.
-        found = {"version": "" + stamp["version"], **{name: "" + stamp[name] for name in _HASHES}}
-        if config != FUNCTION:
-            own = dict(stamp.get("configs") or {}).get(config)
-            if own is None:
-                raise NoConfigError(f"{where}: has no configuration {config!r}")
-            found |= {name: "" + own[name] for name in _HASHES}
-        return found
+        configs = {**dict(stamp.get("configs") or {}), **({FUNCTION: stamp} if "sha256" in stamp else {})}
+        if configs and config not in configs:
+            raise NoConfigError(f"{where}: has no configuration {config!r}, only {', '.join(map(str, configs))}")
+        own = configs[config]
+        return {"version": "" + stamp["version"], **{name: "" + own[name] for name in _HASHES}}
     except LoadError:
         raise
     except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, RecursionError) as error:
@@ -287,7 +286,7 @@ def _locate(spec: str, config: str) -> tuple[Path, Path, str]:
     folder = Path(spec)
     if spec and folder.is_dir():
         card = folder / "README.md"
-        if config != FUNCTION and card.is_file():
+        if card.is_file():
             read_card_stamp(card, spec, config)  # names a configuration that the dataset lacks
         for name in ("README.md", data_file(config)):
             if not (folder / name).is_file():
@@ -311,8 +310,7 @@ def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
             # Resolve a branch first, so that card and rows come from the same, newest commit.
             revision = HfApi().dataset_info(name, revision=revision or None).sha or "main"
         card = Path(hf_hub_download(name, "README.md", repo_type="dataset", revision=revision))
-        if config != FUNCTION:
-            read_card_stamp(card, where, config)  # names a configuration that the dataset lacks
+        read_card_stamp(card, where, config)  # names a configuration that the dataset lacks
         data = Path(hf_hub_download(name, data_file(config), repo_type="dataset", revision=revision))
     except LoadError:
         raise
@@ -325,7 +323,7 @@ def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
         if unreached and (status is None or status == 429 or status >= 500):
             raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from error
         raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from error
-    version = read_card_stamp(card, where)["version"]
+    version = read_card_stamp(card, where, config)["version"]
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{version}":
         raise LoadError(f"{where}: the card says version {version}; the tag was moved")
     return card, data, where

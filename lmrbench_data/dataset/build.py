@@ -17,6 +17,7 @@ from ..base.progress import Progress
 from ..loader import (
     FUNCTION,
     File,
+    NoConfigError,
     archive_sha256,
     data_file,
     dataset_sha256,
@@ -51,7 +52,7 @@ def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[
     for task in tasks:
         benchmark, tag = load_benchmark(task.folder.parent), task.image_tag
         for item in task.instances:
-            rows.append(_row(task, item, benchmark, tag, read_recording(task, item)))
+            rows.append(build_row(task, item, benchmark, tag, read_recording(task, item)))
             progress.step(item.instance_id)
     return sorted(rows, key=lambda row: row["instance_id"])
 
@@ -71,7 +72,14 @@ def build_table(benchmark: Path | None = None, config: str = FUNCTION) -> "pyarr
     return pa.Table.from_pylist(rows, schema=schema(config))
 
 
-def _row(task: Task, instance: Instance, benchmark: Benchmark, docker_image: str, recording: Recording) -> DatasetRow:
+def build_row(
+    task: Task, instance: Instance, benchmark: Benchmark, docker_image: str, recording: Recording
+) -> DatasetRow:
+    """Build the row of one instance.
+
+    Raises:
+        InputError: the recording of an option is missing or older than the task.
+    """
     archive = pack(task.masked_repo(instance))
     tests = instance.tests
     is_altered = isinstance(instance, Counterfactual)  # such rows have no link to the real paper but its title
@@ -159,21 +167,21 @@ def write_dataset(
     """Write the dataset folder (FILES), which replaces an older build.
 
     Args:
-        rows: the default configuration, `function`.
+        rows: the default configuration, `function`; may be empty if there are others.
         others: configuration → rows, for the other ones; those without rows are left out.
         imported_card: template of the card for imported tasks; eval.yaml, which registers the dataset as a benchmark,
             is then left out.
 
     Returns:
-        The content hash of the default configuration.
+        The content hash of the first configuration.
 
     Raises:
         InputError: `folder` contains something other than an earlier build.
     """
     folder = folder.resolve()
     _refuse_foreign(folder)
-    configs = {**{name: found for name, found in (others or {}).items() if found}, FUNCTION: rows}
-    configs = {name: configs[name] for name in CONFIGS if name in configs}
+    given = {**(others or {}), FUNCTION: rows}
+    configs = {name: given[name] for name in CONFIGS if given.get(name)} or {FUNCTION: rows}
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Built in a temporary folder and moved, so that an interrupted build does not damage the old one.
     staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
@@ -188,7 +196,7 @@ def write_dataset(
         _put_in_place(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return tables[FUNCTION].sha256
+    return next(iter(tables.values())).sha256
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -207,6 +215,8 @@ def _refuse_foreign(folder: Path) -> None:
     if files:
         try:
             read_card_stamp(folder / "README.md", str(folder))
+        except NoConfigError:
+            return  # a private set
         except LoadError as error:
             raise InputError(f"{error}; {fix}") from error
 

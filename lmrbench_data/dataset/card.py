@@ -49,11 +49,12 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark, template: str
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 
-    default = tables[FUNCTION]
+    default = tables.get(FUNCTION) or next(iter(tables.values()))
     rows = default.rows
     licences = sorted({str(row["license"]) for row in rows})
     others = {name: table.hashes for name, table in tables.items() if name != FUNCTION}
-    stamp: Any = {CARD_KEY: {"version": benchmark.version, **default.hashes, **({"configs": others} if others else {})}}
+    hashes = default.hashes if FUNCTION in tables else {}
+    stamp: Any = {CARD_KEY: {"version": benchmark.version, **hashes, **({"configs": others} if others else {})}}
     header = DatasetCardData(
         pretty_name=benchmark.title,
         license=licences[0] if len(licences) == 1 else licences,

@@ -5,6 +5,8 @@ functions; the published one stands in paper.md and in the repository. Regions a
 disjoint, so that any combination of options makes a paper and a reference.
 """
 
+import itertools
+import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ from ..loader import File
 FOLDER = "choices"
 #: Smallest number of options of a choice, the published one included.
 MIN_OPTIONS = 3
+#: Smallest number of unpublished options in a counterfactual.
+MIN_ALTERED = 2
 _REGION = re.compile(r"^<!-- choice: ([a-z][a-z0-9-]*) -->\n(.*?)^<!-- /choice -->\n", re.DOTALL | re.MULTILINE)
 _MARK = re.compile(r"^<!-- /?choice\b", re.MULTILINE)
 
@@ -143,6 +147,27 @@ def render_paper(paper: str, texts: Mapping[str, str] | None = None) -> str:
         texts: choice → text for its region; the published one by default.
     """
     return _REGION.sub(lambda region: (texts or {}).get(region[1], region[2]), paper)
+
+
+def draw(
+    choices: Sequence[Choice], count: int, numbers: random.Random, known: Iterable[Mapping[str, str]]
+) -> list[dict[str, str]]:
+    """Draw different combinations of options, at least two of them not published.
+
+    Args:
+        count: how many; fewer if there are no more.
+        known: combinations that must not be drawn.
+
+    Returns:
+        Choice → option, for the options that were not published.
+    """
+    seen = [dict(chosen) for chosen in known]
+    every = itertools.product(*(choice.options for choice in choices))
+    named = [dict(zip((choice.name for choice in choices), options, strict=True)) for options in every]
+    published = {choice.name: choice.published for choice in choices}
+    altered = [{name: option for name, option in chosen.items() if option != published[name]} for chosen in named]
+    left = [chosen for chosen in altered if len(chosen) >= MIN_ALTERED and chosen not in seen]
+    return numbers.sample(left, min(count, len(left)))
 
 
 def with_options(repo: Mapping[str, File], choices: Iterable[Choice], chosen: Mapping[str, str]) -> dict[str, File]:
