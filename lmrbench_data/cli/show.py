@@ -31,7 +31,8 @@ def show(
 ) -> None:
     """Explain one answer.
 
-    Shows its verdict, the functions and experiments of a method, the failed cases, the difference from the reference and the judgement.
+    Shows its verdict, the functions and experiments of a method, the failed cases, the difference from the reference
+    and the judgement.
 
     Example: lmrbench show runs/mine dpo-preference-loss --model my-model --sample 1
     """
