@@ -1,13 +1,16 @@
 """A method of the toy benchmark: four functions in two files, and one experiment."""
 
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from lmrbench_data.dataset.build import build_rows
+import lmrbench_data as lmr
+from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task import METHOD
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
@@ -173,3 +176,20 @@ def recorded_method(benchmark: Path, sandbox: Sandbox) -> DatasetRow:
     list(record_tasks(tasks, sandbox))
     [row] = build_rows(tasks)
     return row
+
+
+def evaluated_method(
+    folder: Path, single: DatasetRow, method: DatasetRow, answers: Mapping[str, Mapping[str, str] | str]
+) -> lmr.Run:
+    """Write a dataset of both configurations, and evaluate the answers of models to the method.
+
+    Args:
+        answers: model → its answer, as functions or as a completion.
+    """
+    place = folder / "dataset"
+    write_dataset([single], place, load_benchmark(), others={METHOD: [method]})
+    rows = []
+    for model, answer in answers.items():
+        form = "function" if isinstance(answer, str) else "functions"
+        rows.append({"instance_id": "toy-method", "model_name_or_path": model, "track": "paper", form: answer})
+    return lmr.evaluate(rows, folder / "run", dataset=str(place), config=METHOD, sandbox="local", workers=1)
