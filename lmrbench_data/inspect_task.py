@@ -25,7 +25,7 @@ from lmrbench_evaluate.verdict.verdict import Status, Verdict
 
 from .base.errors import InfraError, LMRBenchError
 from .dataset.load import load_rows
-from .dataset.rows import DatasetRow, FunctionRow, choose_rows
+from .dataset.rows import DatasetRow, PartRow, choose_rows
 from .generation.paper_texts import paper_text
 from .generation.prompt import build_prompt, prompt_version
 from .loader import FUNCTION, dataset_sha256
@@ -169,7 +169,7 @@ class _Tester:
             atexit.register(self._opened.close)
         return self._opened
 
-    def functions(self, instance: str, result: Verdict) -> list[FunctionRow]:
+    def functions(self, instance: str, result: Verdict) -> list[PartRow]:
         """Return the verdict on each function of a method."""
         return result.functions(self._rows[instance]["tests"]["cases"])
 

@@ -19,7 +19,7 @@ from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Verdict
 from support.toy import IN_CI, IN_DEPTH, recorded_rows, write_toy_benchmark
-from support.toy_method import add_toy_method
+from support.toy_method import add_toy_method, recorded_method
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -102,10 +102,10 @@ def toy_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) ->
 
 
 @pytest.fixture(scope="session")
-def toy_method_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
+def method_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
     """The dataset row of the toy method."""
-    folder = add_toy_method(write_toy_benchmark(tmp_path_factory.mktemp("toy-method") / "benchmark"))
-    return recorded_rows(folder, local_sandbox, "method")[0]
+    folder = write_toy_benchmark(tmp_path_factory.mktemp("method") / "benchmark")
+    return recorded_method(add_toy_method(folder), local_sandbox)
 
 
 @pytest.fixture

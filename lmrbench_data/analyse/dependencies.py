@@ -21,6 +21,7 @@ from lmrbench_evaluate.verdict.verdict import Status
 from ..base.progress import Progress
 from ..base.source import MalformedAnswerError, SourceError
 from ..dataset.rows import DatasetRow, ResultRow
+from ..dataset.single_functions import only_functions
 from ..loader import File, read_archive
 from .errors.classes import ErrorClass
 from .errors.error_analysis import analyse_errors
@@ -120,6 +121,7 @@ def dependency_recall(
     for run in runs:
         folder = RunFolder(run)
         rows |= folder.dataset_rows(dataset)
+        only_functions(rows.values(), "dependency recall")
         predictions = {(*item.key, item.sha256): item for item in folder.predictions}
         for row in folder.rows():
             prediction = predictions.get((*_key(row), row["prediction_sha256"]))

@@ -14,6 +14,7 @@ from statistics import fmean, pstdev
 
 from ..base.source import find_function
 from ..dataset.rows import DatasetRow
+from ..dataset.single_functions import only_functions
 from ..loader import read_archive
 from ..original import facts
 
@@ -105,7 +106,12 @@ def original_repositories() -> tuple[dict[str, MeasuredRepository], list[str]]:
 
 
 def task_repositories(rows: Collection[DatasetRow]) -> Iterator[tuple[str, MeasuredRepository]]:
-    """Instance id and repository of each row, from its masked archive and its reference."""
+    """Instance id and repository of each row, from its masked archive and its reference.
+
+    Raises:
+        InputError: a row is a method.
+    """
+    only_functions(rows, "the analysis of structure")
     for row in rows:
         tree = measure_tree(list(read_archive(row["repo_archive"])))
         yield (

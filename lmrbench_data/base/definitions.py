@@ -5,7 +5,7 @@ The index relies on syntax alone; no code runs. `base/uses.py` follows names thr
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -97,17 +97,17 @@ class Origin(NamedTuple):
 class CodeIndex:
     """The Python files of a repository and the definitions in them; files that cannot be parsed are skipped."""
 
-    def __init__(self, files: Mapping[str, File], *, without: str = "") -> None:
+    def __init__(self, files: Mapping[str, File], *, without: Collection[str] = ()) -> None:
         """Index a repository.
 
         Args:
-            without: path of a file to leave out.
+            without: paths of files to leave out.
         """
         self.modules: dict[str, Module] = {}
         self._by_name: dict[tuple[str, ...], Module] = {}
         self._owners: dict[str, list[tuple[Module, str]]] = {}
         for path, file in files.items():
-            if path.endswith(".py") and path != without:
+            if path.endswith(".py") and path not in without:
                 try:
                     self._add(Module(path, file.data.decode("utf-8")))
                 except (SourceError, UnicodeDecodeError, RecursionError):

@@ -5,7 +5,7 @@ Matching is by name and prefers too many results: a judge cannot follow a call t
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..loader import File
@@ -24,22 +24,29 @@ class Definition(NamedTuple):
     source: str
 
 
-def used_definitions(
-    others: CodeIndex, goal_file: str, goal_function: str, sources: Sequence[str], budget: int
-) -> list[Definition]:
-    """Find the definitions in other files that a function uses, directly or indirectly, nearest first.
+class SourceFunction(NamedTuple):
+    """A function in a version of its file."""
+
+    path: str
+    name: str
+    source: str
+    """The whole file."""
+
+
+def used_definitions(others: CodeIndex, functions: Iterable[SourceFunction], budget: int) -> list[Definition]:
+    """Find the definitions in other files that functions use, directly or indirectly, nearest first.
 
     They match imported names, and method names that are unique among the classes of the other files.
 
     Args:
-        others: the repository without the goal file.
-        sources: versions of the goal file; one that cannot be parsed is skipped.
+        others: the repository without the goal files.
+        functions: the functions; one whose file cannot be parsed is skipped.
         budget: maximum total length; a definition that exceeds it is left out.
     """
     waiting: list[tuple[Module, ast.AST]] = []
-    for source in sources:
+    for path, name, source in functions:
         try:
-            waiting.append((Module(goal_file, source), find_function(source, goal_function).node))
+            waiting.append((Module(path, source), find_function(source, name).node))
         except SourceError:
             continue
     found: dict[tuple[str, str], Definition] = {}
@@ -73,17 +80,17 @@ def _used(others: CodeIndex, module: Module, tree: ast.AST) -> Iterator[tuple[Mo
             yield found[0], f"{found[1]}.{name}", method
 
 
-def callers(others: CodeIndex, goal_function: str, budget: int) -> list[Definition]:
-    """Find the functions of other files that name the goal function, with the heads of their classes, tests last.
+def callers(others: CodeIndex, goal_functions: Iterable[str], budget: int) -> list[Definition]:
+    """Find the functions of other files that name a goal function, with the heads of their classes, tests last.
 
     Code that names a class counts as a caller of its `forward` and `__call__`, which Python and PyTorch call.
 
     Args:
-        others: the repository without the goal file.
+        others: the repository without the goal files.
         budget: maximum total length; a caller that exceeds it is left out.
     """
-    owner, _, name = goal_function.rpartition(".")
-    wanted = owner if name in ("forward", "__call__") else name
+    split = (name.rpartition(".") for name in goal_functions)
+    wanted = {owner if name in ("forward", "__call__") else name for owner, _, name in split}
     found = []
     paths = others.modules
     for path in sorted(paths, key=lambda path: ("test" in path.rpartition("/")[0] or "/test" in f"/{path}", path)):
@@ -94,29 +101,29 @@ def callers(others: CodeIndex, goal_function: str, budget: int) -> list[Definiti
             of_class = full.rpartition(".")[0]
             head = [module.head(module.classes[of_class].node)] if of_class else []
             text = "\n\n".join(filter(None, [*head, module.text(node)]))
-            if wanted in names and len(text) <= budget:
+            if wanted & names and len(text) <= budget:
                 budget -= len(text)
                 found.append(Definition(path, full, text))
     return found
 
 
-def reachable_files(files: Mapping[str, File], goal: str, cases: Collection[bytes]) -> frozenset[str]:
+def reachable_files(files: Mapping[str, File], goals: Collection[str], cases: Collection[bytes]) -> frozenset[str]:
     """Find the Python files that may run with the cases, because they are imported directly or indirectly.
 
     `import more` reaches every `more.py` in any folder, and so does the string `"more"`, which could name an import.
 
     Args:
         files: the repository, including files that an answer removes.
-        goal: path of the goal file.
-        cases: sources of the code that calls it.
+        goals: paths of the goal files.
+        cases: sources of the code that calls them.
     """
     by_stem: dict[str, list[str]] = {}
     for path in files:
         parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
         if path.endswith(".py") and all(part.isidentifier() for part in parts):
             by_stem.setdefault(parts[-1], []).append(path)
-    reached = {goal}
-    waiting = [files[goal].data, *cases]
+    reached = set(goals)
+    waiting = [*(files[path].data for path in goals), *cases]
     while waiting:
         for name in _module_names(waiting.pop()):
             new = [path for path in by_stem.get(name, ()) if path not in reached]

@@ -31,7 +31,8 @@ def show(
 ) -> None:
     """Explain one answer.
 
-    Shows its verdict, the failed cases, the difference from the reference and the judgement.
+    Shows its verdict, the functions and experiments of a method, the failed cases, the difference from the reference
+    and the judgement.
 
     Example: lmrbench show runs/mine dpo-preference-loss --model my-model --sample 1
     """
@@ -49,17 +50,21 @@ def show(
 
 
 def _print(score: "ModelScore", instance: str, answer: "Answer") -> None:
-    from lmrbench_evaluate.reports.score_tables import WORDS
+    from lmrbench_evaluate.reports.score_tables import words
     from lmrbench_evaluate.reports.spending import in_words
 
     word = "samples" if len(answer.samples) > 1 else "sample"
     of = f", {word} {', '.join(map(str, answer.samples))}" if answer.samples and score.samples > 1 else ""
     put(f"{instance}\n{score.name}, {score.track} track{of}")
-    put(f"\nVERDICT  {WORDS.get(answer.outcome, answer.outcome)}")
+    put(f"\nVERDICT  {words([score]).get(answer.outcome, answer.outcome)}")
     if answer.detail:
         put(answer.detail)
     if took := in_words(answer.took):
         put(f"took {took}")
+    for title, parts in (("FUNCTIONS", answer.functions), ("EXPERIMENTS", answer.experiments)):
+        if parts:
+            put(f"\n{title}  {sum(part['status'] == 'passed' for part in parts)} of {len(parts)} passed")
+            put("\n".join(f"  {part['name']}: {part['status']}" for part in parts))
     if answer.cases:
         put(f"\nFAILED CASES  {answer.bad_cases} of {answer.all_cases} cases and seeds")
         for case in answer.cases:

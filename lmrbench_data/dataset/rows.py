@@ -159,13 +159,13 @@ class CaseRow(TypedDict):
     detail: str
 
 
-class FunctionRow(TypedDict):
-    """The verdict on one function of a method."""
+class PartRow(TypedDict):
+    """The verdict on one function or one experiment of a method."""
 
     name: str
-    """`path::name`."""
+    """The function's qualified name, as in `goals` of the cases; the experiment's case."""
     status: str
-    """The worst of the cases that test it."""
+    """The worst of the cases and seeds that test it."""
 
 
 class ChoiceRow(TypedDict):
@@ -201,8 +201,10 @@ class ResultRow(TypedDict):
     core_memorised: NotRequired[bool]
     """The same for the core cases alone."""
     cases: list[CaseRow]
-    functions: NotRequired[list[FunctionRow]]
-    """The functions of a method, experiments left out; missing for a single goal function."""
+    functions: NotRequired[list[PartRow]]
+    """The functions of a method; missing for a single goal function."""
+    experiments: NotRequired[list[PartRow]]
+    """The experiments of a method, which test no function alone; missing for a single goal function."""
     choices: NotRequired[list[ChoiceRow]]
     """The options that the answer implements; only in the configuration counterfactual."""
     duration_s: float

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..base.definitions import CodeIndex
 from ..base.text import one_line
-from ..base.uses import used_definitions
+from ..base.uses import SourceFunction, used_definitions
 from ..loader import File
 from .calls import Call
 from .paper_facts import PaperFacts
@@ -31,8 +31,8 @@ class GoalFunction(NamedTuple):
 
 def _context(goal: GoalFunction, calls: Sequence[Call]) -> tuple[list[str], list[str]]:
     """(files that the goal function uses, those and the files that show how it is used)."""
-    others = CodeIndex(goal.files, without=goal.path)
-    found = used_definitions(others, goal.path, goal.name, [goal.source], budget=100_000)
+    others = CodeIndex(goal.files, without=[goal.path])
+    found = used_definitions(others, [SourceFunction(goal.path, goal.name, goal.source)], budget=100_000)
     used = list(dict.fromkeys(definition.path for definition in found))
     callers = [call.path for call in calls if not call.is_in_tests and call.path != goal.path]
     code = "\n".join([goal.source, *(goal.files[path].data.decode("utf-8") for path in callers)])

@@ -188,7 +188,7 @@ def _notes(
     notes.append(f"calls of {goal.name}: {len(calls) - tested} in the repository, {tested} in its tests")
     starts = [file.data for path, file in repository.files.items() if path.endswith(".py") and b"__main__" in file.data]
     tests = [file.data for path, file in repository.files.items() if path.startswith("tests/")]
-    reachable = reachable_files(goal.files, goal.path, [*starts, *tests])
+    reachable = reachable_files(goal.files, [goal.path], [*starts, *tests])
     scripts = {path for path, file in goal.files.items() if b"__main__" in file.data}
     idle = [
         path

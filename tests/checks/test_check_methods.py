@@ -1,4 +1,3 @@
-# ruff: noqa: E501  # one-line sources
 """`dataset record` and `dataset check` on a method over two files, and answers to it in every form."""
 
 import json
@@ -19,7 +18,7 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
 from support.toy import patch_that_writes
-from support.toy_method import METHOD_ANSWER, METHOD_YAML, WINDOW, add_toy_method
+from support.toy_method import METHOD_ANSWER, METHOD_REPLY, METHOD_YAML, WINDOW, add_toy_method
 
 
 @pytest.fixture
@@ -28,8 +27,8 @@ def benchmark(toy_benchmark: Path) -> Path:
 
 
 @pytest.fixture
-def row(toy_method_row: DatasetRow) -> DatasetRow:
-    return toy_method_row
+def row(method_row: DatasetRow) -> DatasetRow:
+    return method_row
 
 
 def answer(row: DatasetRow, form: str, content: Any) -> Prediction:
@@ -73,17 +72,12 @@ def test_a_row_holds_all_goals_and_no_answer(row: DatasetRow) -> None:
 
 def test_every_form_of_the_reference_reproduces(row: DatasetRow, local_sandbox: Sandbox) -> None:
     golden = golden_files_of(row)
-    functions = {
-        "scale.py::scale": "def scale(values, factor):\n    return [value * factor for value in values]\n",
-        "window.py::weigh": "import math\n\ndef weigh(values):\n    return [math.exp(-value) for value in values]\n",
-        "window.py::Window.total": "def total(self, values):\n    return sum(weigh(values[-self.size :]))\n",
-        "window.py::Window.mean": "def mean(self, values):\n    return self.total(values) / len(values[-self.size :])\n",
-    }
+    functions = dict(METHOD_ANSWER)
     answers = {
         "files": golden,
         "functions": functions,
         "model_patch": patch_that_writes(row, golden),
-        "function": METHOD_ANSWER,
+        "function": METHOD_REPLY,
     }
     verdicts = {
         form: evaluate_prediction(row, answer(row, form, content), local_sandbox, "")

@@ -26,10 +26,10 @@ def column_names(fields: Any, above: str = "") -> Iterator[str]:
 
 
 def test_the_card_and_the_parquet_files_have_what_the_hub_derives_metadata_from(
-    tmp_path: Path, toy_row: DatasetRow, toy_method_row: DatasetRow
+    tmp_path: Path, toy_row: DatasetRow, method_row: DatasetRow
 ) -> None:
     folder = tmp_path / "lmr-bench"
-    write_dataset([toy_row], folder, load_benchmark(), others={"method": [toy_method_row]})
+    write_dataset([toy_row], folder, load_benchmark(), others={"method": [method_row]})
     card = DatasetCard.load(folder / "README.md").data
     assert (card["license"], card["language"]) == (toy_row["license"], ["en"])
     assert card["pretty_name"]
@@ -47,18 +47,18 @@ def test_the_card_and_the_parquet_files_have_what_the_hub_derives_metadata_from(
     # What a stranger's `load_dataset` gives, without our loader.
     cache = str(tmp_path / "cache")
     assert list(load_dataset(str(folder), split="test", cache_dir=cache)) == [toy_row]
-    assert list(load_dataset(str(folder), "method", split="test", cache_dir=cache)) == [toy_method_row]
+    assert list(load_dataset(str(folder), "method", split="test", cache_dir=cache)) == [method_row]
 
 
 def test_a_configuration_is_loaded_and_verified_by_name(
-    tmp_path: Path, toy_row: DatasetRow, toy_method_row: DatasetRow
+    tmp_path: Path, toy_row: DatasetRow, method_row: DatasetRow
 ) -> None:
     folder = tmp_path / "lmr-bench"
-    write_dataset([toy_row], folder, load_benchmark(), others={"method": [toy_method_row]})
+    write_dataset([toy_row], folder, load_benchmark(), others={"method": [method_row]})
     assert load_rows(folder) == [toy_row]
-    assert load_rows(folder, "method") == [toy_method_row]
+    assert load_rows(folder, "method") == [method_row]
     changed = tmp_path / "changed"
-    write_dataset([toy_row], changed, load_benchmark(), others={"method": [{**toy_method_row, "venue": "Elsewhere"}]})
+    write_dataset([toy_row], changed, load_benchmark(), others={"method": [{**method_row, "venue": "Elsewhere"}]})
     shutil.copy(changed / data_file("method"), folder / data_file("method"))
     for place, config, words in (
         (folder, "method", "was changed after the build"),

@@ -20,7 +20,7 @@ from lmrbench_data.base.definitions import CodeIndex
 from lmrbench_data.base.passages import MAX_PASSAGE
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.source import MalformedAnswerError
-from lmrbench_data.base.uses import names_in, used_definitions
+from lmrbench_data.base.uses import SourceFunction, names_in, used_definitions
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.loader import File, read_archive
 from lmrbench_evaluate.judge.bare import code_only
@@ -225,11 +225,11 @@ FILES = {
     ],
 )
 def test_definitions_are_found_by_name(body: str, names: list[str]) -> None:
-    others = CodeIndex({name: File(text.encode()) for name, text in FILES.items()}, without="goal.py")
+    others = CodeIndex({name: File(text.encode()) for name, text in FILES.items()}, without=["goal.py"])
     source = FILES["goal.py"].replace("pass", body)
-    sources = [source, "def not_python("]
-    assert [item.name for item in used_definitions(others, "goal.py", "goal", sources, 1000)] == names
-    assert used_definitions(others, "goal.py", "goal", sources, 5) == []
+    functions = [SourceFunction("goal.py", "goal", text) for text in (source, "def not_python(")]
+    assert [item.name for item in used_definitions(others, functions, 1000)] == names
+    assert used_definitions(others, functions, 5) == []
 
 
 def test_both_functions_are_printed_alike(toy_row: dict[str, Any]) -> None:

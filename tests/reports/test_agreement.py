@@ -15,7 +15,8 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.judge.category import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import measure_agreement
 from lmrbench_evaluate.reports.annotations import Annotation, read_annotations
-from lmrbench_evaluate.reports.scores import ModelScore, ScoredAnswer
+from lmrbench_evaluate.reports.scored_answer import ScoredAnswer
+from lmrbench_evaluate.reports.scores import ModelScore
 from support.kappa import cohen
 from support.runs import command, result, write_run
 

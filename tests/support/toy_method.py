@@ -1,11 +1,20 @@
-# one-line sources
-"""A method over two files for the toy benchmark, and an answer to it."""
+"""A method of the toy benchmark: four functions in two files, and one experiment."""
 
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+import lmrbench_data as lmr
+from lmrbench_data.dataset.build import build_rows, write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_data.tasks.task import METHOD
+from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate.checks.record import record_tasks
+from lmrbench_evaluate.sandbox.base import Sandbox
 
 WINDOW = '''
 import math
@@ -138,10 +147,16 @@ VARIANTS = {
         "scale.py": "# Adds.\ndef scale(values, factor):\n    return [value + factor for value in values]\n"
     },
 }
+#: A right answer by function.
+METHOD_ANSWER = {
+    "window.py::weigh": "import math\n\ndef weigh(values):\n    return [math.exp(-value) for value in values]\n",
+    "window.py::Window.total": "def total(self, values):\n    return sum(weigh(values[-self.size :]))\n",
+    "window.py::Window.mean": "def mean(self, values):\n    return self.total(values) / len(values[-self.size :])\n",
+    "scale.py::scale": "def scale(values, factor):\n    return [value * factor for value in values]\n",
+}
 
-
-#: A completion that solves it, as the prompt asks for one.
-METHOD_ANSWER = """
+#: A right answer as a model replies to the prompt.
+METHOD_REPLY = """
 Both files:
 
 ```python
@@ -170,7 +185,7 @@ def scale(values, factor):
 
 
 def add_toy_method(benchmark: Path) -> Path:
-    """Give the toy task a method; return the benchmark."""
+    """Add the method to the toy benchmark."""
     folder = benchmark / "90-toy"
     (folder / "repo" / "window.py").write_text(WINDOW.lstrip())
     (folder / "unit_test" / "method.py").write_text(CASES.lstrip())
@@ -181,3 +196,28 @@ def add_toy_method(benchmark: Path) -> Path:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(textwrap.dedent(text).lstrip())
     return benchmark
+
+
+def recorded_method(benchmark: Path, sandbox: Sandbox) -> DatasetRow:
+    """Record the method of a benchmark; return its row."""
+    tasks = load_tasks(benchmark=benchmark, config=METHOD)
+    list(record_tasks(tasks, sandbox))
+    [row] = build_rows(tasks)
+    return row
+
+
+def evaluated_method(
+    folder: Path, single: DatasetRow, method: DatasetRow, answers: Mapping[str, Mapping[str, str] | str]
+) -> lmr.Run:
+    """Write a dataset of both configurations, and evaluate the answers of models to the method.
+
+    Args:
+        answers: model → its answer, as functions or as a completion.
+    """
+    place = folder / "dataset"
+    write_dataset([single], place, load_benchmark(), others={METHOD: [method]})
+    rows = []
+    for model, answer in answers.items():
+        form = "function" if isinstance(answer, str) else "functions"
+        rows.append({"instance_id": "toy-method", "model_name_or_path": model, "track": "paper", form: answer})
+    return lmr.evaluate(rows, folder / "run", dataset=str(place), config=METHOD, sandbox="local", workers=1)

@@ -15,7 +15,7 @@ from support.hub_server import Fault, Hub
 from support.hub_world import DATASET, RESULTS, World
 from support.openai_server import Reply, Request, Server, opinion
 from support.space_app import PATIENCE_S, served_space
-from support.toy_method import METHOD_ANSWER
+from support.toy_method import METHOD_REPLY
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -150,7 +150,7 @@ def write_method(request: Request) -> str:
         return SCALE
     if "CANDIDATE" in request.user:
         return opinion("LC" if "/ self.size" in request.user else "CC")
-    return METHOD_ANSWER
+    return METHOD_REPLY
 
 
 @pytest.mark.docker

@@ -5,6 +5,52 @@ from sparse_attention.packing import local_positions
 from torch import Tensor
 
 
+def attention_weights(scores: Tensor, kept: Tensor) -> Tensor:
+    """Weights that Attn of the paper gives to the values, from the scaled dot products of queries and keys.
+
+    Args:
+        scores: (..., L), one score for each key that a query is offered.
+        kept: bool, broadcasts to `scores`: which of these keys the query reads.
+
+    Returns:
+        (..., L), zero for keys that are not read, and without NaN where a query reads none; differentiable in `scores`.
+    """
+    # A finite fill, not -inf: a token without any key then gets weights 0 and gradients 0 instead of NaN.
+    return scores.masked_fill(~kept, torch.finfo(scores.dtype).min).softmax(dim=-1) * kept
+
+
+def selected_offsets(block_indices: Tensor, block_counts: Tensor | int | None, block_size: int) -> Tensor:
+    """Keys that the selected branch offers to each token.
+
+    Args:
+        block_indices, block_counts, block_size: as in `nsa`, time first.
+
+    Returns:
+        (B, T, H, L), int64, numbers of keys, counted from the start of the token's sequence, in any order. Entries
+        below 0 or above the token's own position stand for no key.
+    """
+    if block_counts is not None:
+        limit = block_counts.unsqueeze(-1) if isinstance(block_counts, Tensor) else block_counts
+        active = torch.arange(block_indices.shape[-1], device=block_indices.device) < limit
+        block_indices = block_indices.where(active, -1)
+    within_block = torch.arange(block_size, device=block_indices.device)
+    return (block_indices.unsqueeze(-1) * block_size + within_block).flatten(-2)
+
+
+def window_offsets(positions: Tensor, window_size: int) -> Tensor:
+    """Keys that the window branch offers to each token.
+
+    Args:
+        positions: (T,), int64, each token's position in its own sequence, counted from 0.
+        window_size: w of the paper, at least 1.
+
+    Returns:
+        (T, L), int64, numbers of keys, counted from the start of the token's sequence, in any order. Entries below 0 or
+        above the token's own position stand for no key.
+    """
+    return positions[:, None] - torch.arange(min(window_size, len(positions)), device=positions.device)
+
+
 def _attend(q: Tensor, k: Tensor, v: Tensor, offsets: Tensor, positions: Tensor, scale: float) -> Tensor:
     """Softmax attention of each token over its own list of keys, in float32.
 
@@ -33,9 +79,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, offsets: Tensor, positions: Tensor,
 
     grouped = q.float().unflatten(2, (kv_heads, -1))
     scores = scale * torch.einsum("bthgk,bthlk->bthgl", grouped, keys)
-    # A finite fill, not -inf: a token without any key then gets weights 0 and gradients 0 instead of NaN.
-    kept = kept.unsqueeze(-2)
-    weights = scores.masked_fill(~kept, torch.finfo(scores.dtype).min).softmax(dim=-1) * kept
+    weights = attention_weights(scores, kept.unsqueeze(-2))
     return torch.einsum("bthgl,bthlv->bthgv", weights, values).flatten(2, 3)
 
 
@@ -85,20 +129,13 @@ def nsa(
             block_counts = block_counts.transpose(1, 2)
     assert cu_seqlens is None or q.shape[0] == 1, f"packed sequences (cu_seqlens) need a batch of one, not {len(q)}"
 
-    length, slots = q.shape[1], block_indices.shape[-1]
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    positions = local_positions(length, cu_seqlens, device=q.device)
-
-    if block_counts is not None:
-        limit = block_counts.unsqueeze(-1) if isinstance(block_counts, Tensor) else block_counts
-        active = torch.arange(slots, device=q.device) < limit
-        block_indices = block_indices.where(active, -1)
-    within_block = torch.arange(block_size, device=q.device)
-    selected = (block_indices.unsqueeze(-1) * block_size + within_block).flatten(-2)
+    positions = local_positions(q.shape[1], cu_seqlens, device=q.device)
+    selected = selected_offsets(block_indices, block_counts, block_size)
     out = (g_slc.float().unsqueeze(-1) * _attend(q, k, v, selected, positions, scale)).to(q.dtype)
 
     if window_size > 0:
-        window = positions[:, None, None] - torch.arange(min(window_size, length), device=q.device)
+        window = window_offsets(positions, window_size).unsqueeze(1)
         # Each branch is rounded to the dtype of q before the sum, as it would be if it came from a kernel of its own.
         out = out + (g_swa.float().unsqueeze(-1) * _attend(q, k, v, window, positions, scale)).to(q.dtype)
     return out.transpose(1, 2) if head_first else out

@@ -11,7 +11,7 @@ from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.progress import Progress
-from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.dataset.rows import DatasetRow, config_of
 
 from ..runs.folder import RunFolder
 from .asking import AskingPass
@@ -29,7 +29,7 @@ _IDENTICAL = Opinion(
     Category.CC,
     "The reference's.",
     "The reference's.",
-    ("The goal file has the syntax tree of the reference's.", "No other file of the repository was changed."),
+    ("Each goal file has the syntax tree of the reference's.", "No other file of the repository was changed."),
 )
 
 
@@ -108,7 +108,10 @@ class _Judging(AskingPass[_Job, Opinion]):
         log: JudgementLog,
         progress: Progress | None,
     ) -> None:
-        super().__init__(settings, client, prompt_version(), log, progress)
+        configs = {config_of(row) for row in rows.values()}
+        if len(configs) != 1:
+            raise InputError(f"{settings.run}: methods and single functions are judged apart")
+        super().__init__(settings, client, prompt_version(*configs), log, progress)
         self.votes, self.rows = log, rows
         self._predictions = RunFolder(settings.run).needed_predictions()
         self._questions: dict[AnswerId, asyncio.Task[Question]] = {}

@@ -1,6 +1,7 @@
-"""Build the judge's question: the messages for one answer, from the template `prompt_v3.md`.
+"""Build the judge's question: the messages for one answer, from the template of its configuration.
 
-The version names the template and hashes its text and the schema, so that no two wordings share a version.
+The template for methods adds a section to the system message for single functions. A version names the template and
+hashes all texts that a judge is told and the schema, so that no two wordings share a version.
 """
 
 import functools
@@ -12,13 +13,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmrbench_data.chat.client import Message
-from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.dataset.rows import DatasetRow, config_of, is_method
+from lmrbench_data.loader import FUNCTION
+from lmrbench_data.tasks.task import METHOD
 
 from ..predictions.prediction import Prediction
 from .category import Category
 from .material import Material, gather
 
-TEMPLATE = Path(__file__).resolve().parent / "prompt_v3.md"
+_HERE = Path(__file__).resolve().parent
+#: The template for single functions.
+TEMPLATE = _HERE / "prompt_v3.md"
+#: The template for methods; `one_function` in it is the system message of `TEMPLATE`.
+METHOD_TEMPLATE = _HERE / "method_prompt_v1.md"
 #: The form of a judge's reply. OpenAI's strict mode requires every key and does not support lengths of lists.
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -45,14 +52,17 @@ class Question(NamedTuple):
 
 
 @functools.cache
-def prompt_version() -> str:
-    """Return the version of the judge's template."""
+def prompt_version(config: str = FUNCTION) -> str:
+    """Return the version of a configuration's prompt for judges: `v3-` or `method-v1-`, and a hash."""
+    if config == METHOD:
+        return f"method-{version_of(METHOD_TEMPLATE, SCHEMA, TEMPLATE)}"
     return version_of(TEMPLATE, SCHEMA)
 
 
-def version_of(template: Path, schema: Mapping[str, Any]) -> str:
-    """Return the version at the end of a template's name, and a hash of its text and of the schema."""
+def version_of(template: Path, schema: Mapping[str, Any], *included: Path) -> str:
+    """Return the version at the end of a template's name, and a hash of its text, the schema and included templates."""
     text = template.read_text(encoding="utf-8") + json.dumps(schema)
+    text += "".join(path.read_text(encoding="utf-8") for path in included)
     return f"{template.stem.rpartition('_')[2]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
@@ -71,14 +81,17 @@ def build_question(row: DatasetRow, prediction: Prediction) -> Question:
         MalformedAnswerError: the prediction cannot be applied: there is no candidate function.
         NotJudgedError: the candidate's function is too long, or cannot be printed without remarks.
     """
-    return ask(TEMPLATE, gather(row, prediction, prompt_version()))
+    material = gather(row, prediction, prompt_version(config_of(row)))
+    if is_method(row):
+        return ask(METHOD_TEMPLATE, material, one_function=template_sections(TEMPLATE)["system"].render())
+    return ask(TEMPLATE, material)
 
 
 def ask(template: Path, material: Material, **more: str) -> Question:
     """Fill in a template with the material, and with more values if the template has them."""
     sections = template_sections(template)
     user = sections["user"].render(**material.values, **more)
-    messages = [{"role": "system", "content": sections["system"].render()}, {"role": "user", "content": user}]
+    messages = [{"role": "system", "content": sections["system"].render(**more)}, {"role": "user", "content": user}]
     theirs, everything = sum(map(len, material.parts)), sum(len(message["content"]) for message in messages)
     return Question(messages, material.identical, is_mostly_candidate=2 * theirs > everything)
 

@@ -1,14 +1,14 @@
-"""Compare an answer with the reference, line by line: the goal function without its docstring, then the rest."""
+"""Compare an answer with the reference, line by line: the goal functions without their docstrings, then the rest."""
 
 import ast
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.errors import LMRBenchError
-from lmrbench_data.base.source import block_end, find_function, first_line, split_lines
-from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, split_lines
+from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 
 from ..predictions.prediction import Prediction
 from ..rebuild.workspace import rebuild
@@ -32,7 +32,7 @@ class DiffLine:
 
 @dataclass(frozen=True)
 class DiffSection:
-    """A section of the goal file: the reference's lines, the answer's lines, and the difference."""
+    """A section of a goal file: the reference's lines, the answer's lines, and the difference."""
 
     title: str
     before: list[str]
@@ -41,11 +41,15 @@ class DiffSection:
 
 
 def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
-    """Return the sections of the goal file that differ; an answer that cannot be applied is shown as it is."""
-    name = row["goal_function"]
+    """Return each goal function, and the rest of each goal file that differs.
+
+    An answer that cannot be applied is shown as it is.
+    """
+    goals = goals_of(row)
     try:
-        candidate = rebuild(row, prediction)[row["goal_file"]].data.decode("utf-8", "replace")
-        function, rest = call_on_answer(split_source, candidate, name)
+        files = rebuild(row, prediction)
+        texts = {path: files[path].data.decode("utf-8", "replace") for path in goals}
+        theirs = {path: call_on_answer(split_source, texts[path], names) for path, names in goals.items()}
     except LMRBenchError as error:
         text = prediction.content.splitlines()
         shown = [DiffLine("same", line, number) for number, line in enumerate(text[:MAX_DIFF_LINES])]
@@ -55,21 +59,34 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
                 "The answer as submitted", [], text, [DiffLine("note", f"cannot be applied: {error}"), *shown, *more]
             )
         ]
-    golden_function, golden_rest = split_source(row["golden_file"], name)
-    parts = [_section(name, golden_function, function)]
-    if golden_rest != rest:
-        parts.append(_section(f"The rest of {row['goal_file']}", golden_rest, rest))
+    ours = {path: split_source(text, goals[path]) for path, text in golden_files_of(row).items()}
+    parts = []
+    for path, names in goals.items():
+        for name, golden, function in zip(names, ours[path][0], theirs[path][0], strict=True):
+            parts.append(_section(f"{path}::{name}" if is_method(row) else name, golden, function))
+    for path in goals:
+        if ours[path][1] != theirs[path][1]:
+            parts.append(_section(f"The rest of {path}", ours[path][1], theirs[path][1]))
     return parts
 
 
-def split_source(source: str, qualified_name: str) -> tuple[str, str]:
-    """Split a file into a function without its docstring and the rest.
+def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str]:
+    """Split a file into functions without their docstrings and the rest.
+
+    Args:
+        names: qualified names of the functions.
 
     Raises:
-        SourceError: the file cannot be parsed or lacks the function.
+        SourceError: the file cannot be parsed or lacks a function.
     """
-    node = find_function(source, qualified_name).node
-    lines = split_lines(source)
+    nodes, lines = [find_function(source, name).node for name in names], split_lines(source)
+    taken = {number for node in nodes for number in range(first_line(node) - 1, block_end(lines, node))}
+    rest = "".join(line for number, line in enumerate(lines) if number not in taken)
+    return [_without_docstring(lines, node) for node in nodes], rest
+
+
+def _without_docstring(lines: list[str], node: FunctionNode) -> str:
+    """Return the lines of a function but for those of its docstring."""
     start, end = first_line(node) - 1, block_end(lines, node)
     first, *others = node.body
     skipped: range = range(0)
@@ -79,8 +96,7 @@ def split_source(source: str, qualified_name: str) -> tuple[str, str]:
     if is_text and others and first.end_lineno is not None and node.lineno < first.lineno:
         # Another statement may follow on its last line.
         skipped = range(first.lineno - 1, min(first.end_lineno, first_line(others[0]) - 1))
-    function = [line for number, line in enumerate(lines[start:end], start) if number not in skipped]
-    return "".join(function), "".join(lines[:start] + lines[end:])
+    return "".join(line for number, line in enumerate(lines[start:end], start) if number not in skipped)
 
 
 def _section(title: str, golden: str, candidate: str) -> DiffSection:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.text import error_line
-from lmrbench_data.dataset.rows import CaseRow, DatasetRow, ResultRow
+from lmrbench_data.dataset.rows import CaseRow, DatasetRow, PartRow, ResultRow
 
 from ..judge.judgement_log import Judgement, read_judgements
 from ..judge.question_log import AnswerId, answer_id
@@ -57,6 +57,9 @@ class Answer:
     """Number of cases and seeds that did not pass."""
     all_cases: int = 0
     """Number of cases and seeds."""
+    functions: list[PartRow] = field(default_factory=list)
+    """The functions of a method."""
+    experiments: list[PartRow] = field(default_factory=list)
     sections: list[DiffSection] = field(default_factory=list)
     judgement: Judgement | None = None
     log: str = ""
@@ -169,6 +172,8 @@ def _answer(
         max(0, len(failed) - MAX_CASES),
         sum(len(case.seeds) for case in failed),
         len(result["cases"]),
+        result.get("functions", []),
+        result.get("experiments", []),
         diff_answer(row, prediction) if row and prediction else [],
         run.judgements.get(answer_id(result)),
         _log(run.folder.log_path(of[0], result["prediction_sha256"])),

@@ -1,4 +1,4 @@
-"""Measure length and similarity of an answer's function beside the reference's: features that may bias a judge."""
+"""Measure length and similarity of an answer's functions beside the reference's: features that may bias a judge."""
 
 import ast
 import copy
@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lmrbench_data.base.source import find_function
-from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 
 from ..predictions.prediction import Prediction
 from ..rebuild.workspace import rebuild
@@ -18,7 +18,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class CodeSimilarity(NamedTuple):
-    """Length and similarity of two functions without comments, docstring and layout."""
+    """Length and similarity of two answers' functions without comments, docstring and layout."""
 
     length: float
     """Number of characters, as a multiple of the reference's."""
@@ -27,14 +27,15 @@ class CodeSimilarity(NamedTuple):
 
 
 def compare_with_reference(row: DatasetRow, prediction: Prediction) -> CodeSimilarity:
-    """Compare the function of an answer with the reference's.
+    """Compare the goal functions of an answer with the reference's; several count as one text.
 
     Raises:
         MalformedAnswerError: the answer cannot be applied.
     """
-    name = row["goal_function"]
-    theirs = _function(rebuild(row, prediction)[row["goal_file"]].data.decode("utf-8"), name)
-    ours = _function(row["golden_file"], name)
+    files, golden = rebuild(row, prediction), golden_files_of(row)
+    names = [(path, name) for path, names in goals_of(row).items() for name in names]
+    theirs = "\n".join(_function(files[path].data.decode("utf-8"), name) for path, name in names)
+    ours = "\n".join(_function(golden[path], name) for path, name in names)
     return CodeSimilarity(len(theirs) / len(ours), _dice(_TOKEN.findall(theirs), _TOKEN.findall(ours)))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.text import counted
+from lmrbench_data.loader import FUNCTION
 
 from ..predictions.sources import BadRow
 from ..runs.folder import RunFolder
@@ -108,7 +109,8 @@ def make_report(
         annotations: people's labels, to be compared with the judge.
 
     Raises:
-        InputError: a path is not a run folder, a folder is damaged, or the runs are on different datasets.
+        InputError: a path is not a run folder, a folder is damaged, or the runs are on different datasets or
+            configurations.
     """
     facts = [RunFolder(path).facts for path in paths]
     _check_datasets(paths, facts)
@@ -123,7 +125,13 @@ def make_report(
 
 
 def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
-    """Refuse runs on different datasets: their numbers must not share a table."""
+    """Refuse runs on different datasets or configurations: their numbers must not share a table."""
+    configs = [run.get("config", FUNCTION) for run in facts]
+    if len(set(configs)) > 1:
+        named = [f"{path} is on {config}" for path, config in zip(paths, configs, strict=True)]
+        raise InputError(
+            f"runs on different configurations cannot be compared: {', '.join(named)}; make a report for each of them"
+        )
     for path, other in zip(paths, facts, strict=True):
         if other["dataset_sha256"] != facts[0]["dataset_sha256"]:
             named = [

@@ -1,32 +1,52 @@
 """Make the tables of a report: header and rows of plain text, for terminal, Markdown and HTML."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lmrbench_data.base.shares import Share, percent
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 
 from ..judge.category import BEST_FIRST
+from ..runs.result_log import METHOD_KEYS
 from ..verdict.levels import MISSING, OUTCOMES, Level
 from .agreement import Agreement
 from .paired import Pair
-from .scores import NOT_JUDGED, ModelScore, Tally
+from .scored_answer import NOT_JUDGED
+from .scores import ModelScore, Tally
 from .spending import NAMES
 
 #: Outcomes that have another word in tables.
 WORDS = {"reproduced": "core only", "infra_error": "INFRA"}
+#: The same for methods, all of whose cases are core.
+METHOD_WORDS = {**WORDS, "robust": "reproduced"}
+
+
+def on_methods(scores: Iterable[ModelScore]) -> bool:
+    """Return whether the answers are to methods, for which the two levels are one."""
+    return any(score.is_on_methods for score in scores)
+
+
+def levels(scores: Iterable[ModelScore]) -> list[Level]:
+    """Return the levels to show."""
+    return [Level.REPRODUCED] if on_methods(scores) else list(Level)
+
+
+def words(scores: Iterable[ModelScore]) -> Mapping[str, str]:
+    """Return the outcomes that have another word in tables."""
+    return METHOD_WORDS if on_methods(scores) else WORDS
 
 
 def summary_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of both levels of each model: share, number, interval."""
+    """Make the table of the levels of each model: share, number, interval."""
     several = len({score.run for score in scores}) > 1
-    header = [*(["run"] if several else []), "model", "track", *(name for level in Level for name in (level, "95 %"))]
+    shown = levels(scores)
+    header = [*(["run"] if several else []), "model", "track", *(name for level in shown for name in (level, "95 %"))]
     rows = []
     for score in scores:
         cells = [score.run] if several else []
         cells += [score.name + ("" if score.complete else " [incomplete]"), score.track]
-        for level in Level:
+        for level in shown:
             share = score.overall.share(level)
             # Where nothing was graded, no answer failed either.
             cells += [share.fraction, share.bounds] if score.overall.graded else ["nothing graded", "-"]
@@ -40,9 +60,20 @@ def graded_table(scores: Sequence[ModelScore]) -> Table:
     for score in scores:
         tally = score.overall
         if tally.graded < tally.total:
-            shares = (Share(tally.reached(level), tally.graded).percent for level in Level)
+            shares = (Share(tally.reached(level), tally.graded).percent for level in levels(scores))
             rows.append([column(score, scores), f"{tally.graded}/{tally.total}", *shares])
-    return ["model", "graded", *map(str, Level)], rows
+    return ["model", "graded", *map(str, levels(scores))], rows
+
+
+def method_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of the functions and experiments of methods that passed."""
+    header = ["model", *(cell for key in METHOD_KEYS for cell in (f"{key} passed", "95 %"))]
+    rows = []
+    for score in scores:
+        shares = map(score.parts, METHOD_KEYS)
+        if score.is_on_methods:
+            rows.append([column(score, scores), *(cell for share in shares for cell in (share.fraction, share.bounds))])
+    return header, rows
 
 
 def pass_at_table(scores: Sequence[ModelScore]) -> Table:
@@ -51,7 +82,7 @@ def pass_at_table(scores: Sequence[ModelScore]) -> Table:
     ks = sorted({k for score in several for k in score.pass_at(score.headline)})
     rows = []
     for score in several:
-        for level in Level:
+        for level in levels(scores):
             found = score.pass_at(level)
             cells = (percent(found.get(k)) for k in ks)
             rows.append([column(score, scores), str(level), *cells])
@@ -60,10 +91,10 @@ def pass_at_table(scores: Sequence[ModelScore]) -> Table:
 
 def outcome_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of outcomes: each answer counts once, by its level or the status of its core cases."""
-    levels = [str(level) for level in reversed(Level)]
-    shown = [name for name in OUTCOMES if name in levels or any(score.overall.outcomes[name] for score in scores)]
+    best = [Level.ROBUST] if on_methods(scores) else list(Level)
+    shown = [name for name in OUTCOMES if name in best or any(score.overall.outcomes[name] for score in scores)]
     rows = [[column(score, scores), *(str(score.overall.outcomes[name]) for name in shown)] for score in scores]
-    return ["model", *(WORDS.get(name, name) for name in shown)], rows
+    return ["model", *(words(scores).get(name, name) for name in shown)], rows
 
 
 def cross_table(scores: Sequence[ModelScore]) -> Table:
@@ -75,23 +106,23 @@ def cross_table(scores: Sequence[ModelScore]) -> Table:
             counts = [found[name, category] for category in BEST_FIRST]
             if total := sum(count for (of, _), count in found.items() if of == name):
                 cells = map(str, (*counts, total - sum(counts)))
-                rows.append([column(score, scores), WORDS.get(name, name), *cells])
+                rows.append([column(score, scores), words(scores).get(name, name), *cells])
     return ["model", "tests", *(f"judge: {name}" for name in BEST_FIRST), "no category"], rows
 
 
 def spending_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of cost, tokens and time per answer, and of the cost of a success, from the predictions."""
     forms = {"cost_usd": "{:.4f}", "input_tokens": "{:,.0f}", "output_tokens": "{:,.0f}", "duration_s": "{:,.1f}"}
-    words = {
+    titles = {
         "cost_usd": "US dollars",
         "input_tokens": "tokens in",
         "output_tokens": "tokens out",
         "duration_s": "seconds",
     }
     named = [name for name in NAMES if any(score.spending.answers[name] for score in scores)]
-    header = ["model", *(words[name] for name in named)]
+    header = ["model", *(titles[name] for name in named)]
     if has_cost := "cost_usd" in named:
-        header += ["dollars in all", *(f"dollars per {level}" for level in Level)]
+        header += ["dollars in all", *(f"dollars per {level}" for level in levels(scores))]
     rows = []
     for score in scores:
         spending = score.spending
@@ -101,7 +132,7 @@ def spending_table(scores: Sequence[ModelScore]) -> Table:
         if has_cost:
             answers = spending.answers["cost_usd"]
             cells.append(f"{spending.sums['cost_usd']:.2f} for {counted(answers, 'answer')}" if answers else "-")
-            cells += [_amount(spending.per_success("cost_usd", level), "{:.4f}") for level in Level]
+            cells += [_amount(spending.per_success("cost_usd", level), "{:.4f}") for level in levels(scores)]
         rows.append([column(score, scores), *cells])
     return header, rows
 
@@ -138,7 +169,8 @@ def instance_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of outcomes by instance, one column per model, with the judge's category."""
     names = sorted({name for score in scores for name in score.answers})
     header = ["instance", *(column(score, scores) for score in scores)]
-    return header, [[name, *(mark(score.instances.get(name)) for score in scores)] for name in names]
+    used = words(scores)
+    return header, [[name, *(mark(score.instances.get(name), used) for score in scores)] for name in names]
 
 
 def pair_table(pairs: Sequence[Pair]) -> Table:
@@ -193,7 +225,7 @@ def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
     return f"{score.run}: {name}" if clash else name
 
 
-def mark(tally: Tally | None) -> str:
+def mark(tally: Tally | None, words: Mapping[str, str] = WORDS) -> str:
     """Return the outcome of one instance in a word; for several samples, the numbers."""
     if tally is None:
         return "-"
@@ -201,7 +233,7 @@ def mark(tally: Tally | None) -> str:
         return _counts(tally)
     [name] = tally.outcomes
     judged = next((label for label in tally.judged if label in BEST_FIRST), "")
-    return f"{WORDS.get(name, name)} {judged}".strip()
+    return f"{words.get(name, name)} {judged}".strip()
 
 
 def _counts(tally: Tally) -> str:

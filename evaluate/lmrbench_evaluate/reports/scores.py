@@ -9,43 +9,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lmrbench_data.base.ranking import ranking_key
 from lmrbench_data.base.shares import Share
 
 from ..judge.category import BEST_FIRST
-from ..judge.judgement_log import Judgement, read_judgements
+from ..judge.judgement_log import read_judgements
 from ..judge.question_log import answer_id
 from ..runs.folder import RunFolder
-from ..verdict.levels import MISSING, OUTCOMES, TRACK_ORDER, Level, headline, outcome
+from ..runs.result_log import METHOD_KEYS
+from ..verdict.levels import MISSING, OUTCOMES, TRACK_ORDER, Level, headline
 from ..verdict.verdict import Status
+from .scored_answer import NOT_JUDGED, ScoredAnswer
 from .spending import Spending, read_spending
 from .stats import pass_at_k
 
-#: Prefix of the reason why an answer cannot be shown to a judge.
-NOT_JUDGED = "not judged: "
 #: The reported k of pass@k, up to the number of samples; k = samples is added.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
-
-
-class ScoredAnswer(NamedTuple):
-    """The outcome of one prediction row."""
-
-    sample: int
-    status: str
-    core_status: str
-    sha256: str
-    judged: str | None
-    """The judge's category; `judge_error` if the judge failed, `not judged: ` and a reason if the answer cannot be
-    shown to a judge, None if the judge was not asked."""
-    votes_lost: int = 0
-    """Failed votes of the judge, where others succeeded."""
-
-    @property
-    def outcome(self) -> str:
-        """One of `OUTCOMES`."""
-        return outcome(self.status, self.core_status)
 
 
 @dataclass
@@ -140,12 +121,7 @@ class Tally:
 
     def _level_dict(self, level: Level) -> dict[str, Any]:
         share = self.share(level)
-        return {
-            "count": share.part,
-            "share": _rounded(share),
-            "ci95": [round(bound, 4) for bound in share.interval],
-            "share_of_graded": _rounded(Share(share.part, self.graded)),
-        }
+        return {**_share_dict(share), "share_of_graded": _rounded(Share(share.part, self.graded))}
 
 
 @dataclass
@@ -209,6 +185,25 @@ class ModelScore:
         track = TRACK_ORDER.index(self.track) if self.track in TRACK_ORDER else len(TRACK_ORDER)
         return track, *ranking_key(self.track, tally.reproduced / total, tally.robust / total), self.model, self.setting
 
+    @property
+    def is_on_methods(self) -> bool:
+        """Whether the answers are to methods, which have functions and experiments."""
+        return any(answer.functions for answers in self.answers.values() for answer in answers)
+
+    def parts(self, key: str) -> Share:
+        """Return the share of functions or experiments of methods that passed, over all graded answers.
+
+        Args:
+            key: `functions` or `experiments`.
+        """
+        graded = (
+            (name, answer)
+            for name, answers in self.answers.items()
+            for answer in answers
+            if answer.status != Status.INFRA_ERROR
+        )
+        return Share.clustered((name, passed) for name, answer in graded for passed in getattr(answer, key))
+
     def pass_at(self, level: Level) -> dict[int, float]:
         """Return k → mean pass@k over the instances of the scope, for k = samples and the smaller ones of `PASS_AT`."""
         if self.samples == 1:
@@ -229,6 +224,7 @@ class ModelScore:
             "samples": self.samples,
             "spending": self.spending.as_dict(),
             "overall": self.overall.as_dict(),
+            **({key: _share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
             "pass_at_k": {
                 str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()} for level in Level
             },
@@ -268,11 +264,7 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
     for row in run.rows():
         instance = row["instance_id"]
         if instance in facts["scope"]:
-            judgement = judgements.get(answer_id(row))
-            judged = _label(judgement)
-            lost = judgement.errors if judgement and judgement.category else 0
-            status, core_status = row["status"], row["core_status"]
-            answer = ScoredAnswer(row["sample"], status, core_status, row["prediction_sha256"], judged, lost)
+            answer = ScoredAnswer.of(row, judgements.get(answer_id(row)))
             by_instance = found.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
             by_instance.setdefault(instance, []).append(answer)
     spent = read_spending(run)
@@ -285,12 +277,9 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
         yield score
 
 
-def _label(judgement: Judgement | None) -> str | None:
-    if judgement is None:
-        return None
-    if judgement.not_judged:
-        return NOT_JUDGED + judgement.not_judged
-    return str(judgement.category) if judgement.category else "judge_error"
+def _share_dict(share: Share) -> dict[str, Any]:
+    interval = [round(bound, 4) for bound in share.interval]
+    return {"count": share.part, "share": _rounded(share), "ci95": interval}
 
 
 def _rounded(share: Share) -> float | None:

@@ -23,6 +23,9 @@ from .score_tables import (
     graded_table,
     instance_table,
     judge_table,
+    levels,
+    method_table,
+    on_methods,
     outcome_table,
     pair_table,
     pass_at_table,
@@ -33,6 +36,21 @@ from .scores import ModelScore
 
 #: Largest number of names in one note.
 MAX_NAMED = 10
+#: What the levels mean.
+ABOUT_LEVELS = (
+    "An answer reproduces the paper if every core case passes (these follow from paper and repository alone), and "
+    "is robust if every case passes (including those of the contract).",
+    "Models are ranked by reproduced in the paper track, where they do not see the contract, and by robust in the "
+    "contract track, where they do, and where the track is unstated.",
+)
+#: The same for methods.
+ABOUT_METHODS = (
+    "An answer reproduces a method if every case passes: those of its functions, and the experiments, which run them "
+    "together.",
+    "A function passes if every case that tests it passes; one that calls another may fail because of it. The shares "
+    "of functions and experiments are of all answers but infra errors, and their intervals count the answers to one "
+    "method as one.",
+)
 #: Printed with all scores on LMR-Bench's own tasks.
 COMPARABILITY = (
     "LMR-Bench's repositories are compact re-implementations: its numbers cannot be compared with those of the "
@@ -46,6 +64,7 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
     found = [
         ("Unit-test accuracy", summary_table(scores)),
         ("Outcomes", outcome_table(scores)),
+        ("Functions of methods", method_table(scores)),
         ("Share of graded answers", graded_table(scores)),
         ("pass@k", pass_at_table(scores)),
         ("Judge", judge_table(scores)),
@@ -56,7 +75,7 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
         ("By instance", instance_table(scores)),
         *(
             (f"Paired comparison: {level}", pair_table([pair for pair in report.pairs if pair.level is level]))
-            for level in Level
+            for level in levels(scores)
         ),
         *(agreement_tables(report.agreement) if report.agreement else []),
     ]
@@ -69,10 +88,7 @@ def notes(report: ReportData) -> list[str]:
     lines = [
         *others,
         *filter(None, map(overload_note, report.runs)),
-        "An answer reproduces the paper if every core case passes (these follow from paper and repository alone), and "
-        "is robust if every case passes (including those of the contract).",
-        "Models are ranked by reproduced in the paper track, where they do not see the contract, and by robust in the "
-        "contract track, where they do, and where the track is unstated.",
+        *(ABOUT_METHODS if on_methods(scores) else ABOUT_LEVELS),
     ]
     if not others and not report.benchmark:
         lines.append(COMPARABILITY)

@@ -26,6 +26,9 @@ _ROW: dict[str, Any] = {
 }
 #: Those that rows have had since there are levels and tracks.
 _LATER = {"track": str, "core_status": str}
+#: Those that rows of methods have, and rows of single functions have not.
+METHOD_KEYS = ("functions", "experiments")
+_PART = {"name": str, "status": str}
 _CASE = {"name": str, "seed": int, "core": bool, "status": str, "detail": str}
 
 #: Identity of a result: instance, model, setting, track, sample and hash of the answer.
@@ -93,6 +96,9 @@ class ResultLog(Ledger):
         row = {"track": UNSTATED, "core_status": row["status"], **row}
         row["cases"] = [{"core": True, **case} for case in row["cases"]]
         if wrong_key(row, _LATER) is not None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
+            return None
+        parts = [row.get(name, []) for name in METHOD_KEYS]
+        if not all(isinstance(part, list) and all(wrong_key(item, _PART) is None for item in part) for part in parts):
             return None
         if row["status"] == Status.PASSED and row["core_status"] != Status.PASSED:
             return None  # the core cases are among all cases

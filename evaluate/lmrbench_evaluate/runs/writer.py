@@ -20,7 +20,7 @@ from ..predictions.prediction import Prediction
 from ..predictions.prediction_file import Entry
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, RESULTS, RunFolder
-from .result_log import ResultLog
+from .result_log import METHOD_KEYS, ResultLog
 
 _log = logging.getLogger(__name__)
 
@@ -123,14 +123,16 @@ class RunWriter:
             "memorised": verdict.memorised(seeds),
             "core_memorised": verdict.memorised(seeds, core=True),
             "cases": [case.as_row() for case in verdict.cases],
-            **({"functions": verdict.functions(row["tests"]["cases"])} if is_method(row) else {}),
-            **({"choices": list(verdict.choices)} if "choices" in row else {}),
+            "functions": verdict.functions(row["tests"]["cases"]),
+            "experiments": verdict.experiments(row["tests"]["cases"]),
+            "choices": list(verdict.choices),
             "duration_s": round(verdict.duration_s, 3),
             "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
             "image_id": image_id,
             **{name: self.facts[name] for name in _SHARED},
         }
-        self._results.write({name: result[name] for name in ResultRow.__annotations__ if name in result})
+        absent = {*(() if is_method(row) else METHOD_KEYS), *(() if "choices" in row else ("choices",))}
+        self._results.write({name: result[name] for name in ResultRow.__annotations__ if name not in absent})
 
     def statuses(self, entries: Sequence[Entry]) -> list[Status]:
         """Return the statuses of those entries that have a result."""

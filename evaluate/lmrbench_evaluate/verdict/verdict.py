@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from lmrbench_data.base.text import visible
-from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DeclaredCase, FunctionRow
+from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DeclaredCase, PartRow
 
 from ..sandbox.base import Ended, Outcome
 from .compare import Comparison, TooLargeError, first_difference
@@ -140,19 +140,24 @@ class Verdict:
         """The worst of the core cases: `passed` is reproduced."""
         return worst(case.status for case in self.cases if case.core) if self.cases else self.status
 
-    def functions(self, declared: Sequence[DeclaredCase]) -> list[FunctionRow]:
+    def functions(self, declared: Sequence[DeclaredCase]) -> list[PartRow]:
         """Return the verdict on each function of a method: the worst of the cases that test it.
 
         Without results of cases, every function has the status of the answer. Experiments test no function alone.
         """
-        tested: dict[str, list[Status]] = {}
-        by_name: dict[str, list[Status]] = {}
-        for case in self.cases:
-            by_name.setdefault(case.name, []).append(case.status)
-        for item in declared:
-            for name in item.get("goals") or ():
-                tested.setdefault(name, []).extend(by_name.get(item["name"], [self.status] if not self.cases else []))
-        return [{"name": name, "status": str(worst(found))} for name, found in sorted(tested.items())]
+        return self._parts((name, item["name"]) for item in declared for name in item.get("goals") or ())
+
+    def experiments(self, declared: Sequence[DeclaredCase]) -> list[PartRow]:
+        """Return the verdict on each experiment of a method: the worst of its seeds, or the status of the answer."""
+        return self._parts((item["name"], item["name"]) for item in declared if not item.get("goals"))
+
+    def _parts(self, tested_by: Iterable[tuple[str, str]]) -> list[PartRow]:
+        """Return the verdict on each part of a method, given each part with the cases that test it."""
+        found: dict[str, list[Status]] = {}
+        for part, name in tested_by:
+            statuses = [case.status for case in self.cases if case.name == name] if self.cases else [self.status]
+            found.setdefault(part, []).extend(statuses)
+        return [{"name": part, "status": str(worst(statuses))} for part, statuses in sorted(found.items())]
 
     def memorised(self, published: Collection[int], *, core: bool = False) -> bool:
         """Tell whether the answer passes all published seeds and fails or raises on fresh ones.

@@ -19,6 +19,7 @@ from lmrbench_evaluate.verdict.verdict import Status
 from ...base.errors import ArgumentError
 from ...base.progress import Progress
 from ...dataset.rows import DatasetRow, ResultRow
+from ...dataset.single_functions import only_functions
 from .diagnosis import DIAGNOSIS, Diagnosis, build_question, is_quoted, prompt_version
 from .diagnosis_log import FILE, DiagnosisLog, as_rows, from_rows
 
@@ -74,6 +75,7 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
     settings.price()
     client = JudgeClient(settings.endpoint, DIAGNOSIS, TEMPERATURE)
     by_id = run.dataset_rows(settings.dataset)
+    only_functions(by_id.values(), "the diagnosis of errors")
     if unknown := [name for name in settings.instances if name not in scope]:
         raise ArgumentError("instances", f"{unknown[0]!r} is not in this run")
     with DiagnosisLog.open(settings.run / FILE) as log:

@@ -20,6 +20,7 @@ from ...chat.client import Message, RequestFailed
 from ...chat.jobs import JobPass, JobSummary
 from ...chat.logprobs import ECHO, TEXT, LogprobClient, Token, Unsupported, Written
 from ...dataset.rows import DatasetRow, choose_rows
+from ...dataset.single_functions import only_functions
 from ...tasks.task import Task
 from .probe_log import FILE, ProbeLog
 from .settings import ProbeSettings
@@ -95,7 +96,9 @@ def build_probes(
 
     Raises:
         ArgumentError: an unknown instance.
+        InputError: an instance is a method.
     """
+    only_functions(rows, "the probe")
     owners = {item.instance_id: task for task in tasks for item in task.implementations}
     return [probe_texts(row, owners.get(row["instance_id"])) for row in choose_rows(rows, instances)]
 

@@ -9,18 +9,33 @@ BRANCHES = ("compressed", "selected", "window")
 
 
 class BranchGates(nn.Module):
-    """Independent sigmoid gates of the three branches, computed from the hidden states.
+    """Gates of the three branches, computed from the hidden states.
 
     The gates of a branch that is not listed in `branches` are zero, which removes it from the layer's output.
+
+    Args:
+        dim: size D of the hidden states.
+        heads: number HQ of query heads.
+        branches: those in use.
+        hidden: hidden size of the network; None makes it a single linear map.
+
+    Attributes:
+        projection: the network, from (..., D) to (..., 3 * HQ): HQ numbers for each branch, in the order of `BRANCHES`.
+        switches: (3, 1), 1 for branches in use and 0 for others.
     """
 
-    def __init__(self, dim: int, heads: int, branches: Sequence[str] = BRANCHES) -> None:
+    def __init__(self, dim: int, heads: int, branches: Sequence[str] = BRANCHES, hidden: int | None = None) -> None:
         super().__init__()
         unknown = set(branches) - set(BRANCHES)
         if unknown:
             raise ValueError(f"unknown branches: {sorted(unknown)}")
         self.heads = heads
-        self.projection = nn.Linear(dim, len(BRANCHES) * heads)
+        gates = len(BRANCHES) * heads
+        self.projection = (
+            nn.Linear(dim, gates)
+            if hidden is None
+            else nn.Sequential(nn.Linear(dim, hidden), nn.GELU(), nn.Linear(hidden, gates))
+        )
         switches = torch.tensor([float(branch in branches) for branch in BRANCHES])
         self.register_buffer("switches", switches[:, None], persistent=False)
 

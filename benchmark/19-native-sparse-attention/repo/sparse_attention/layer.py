@@ -1,4 +1,4 @@
-"""The attention layer: projections, block selection and gates around the three branches."""
+"""A simple attention layer: one set of keys and values for all branches, and blocks that are pooled, not learned."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,10 @@ import torch
 from NSA import nsa
 from torch import Tensor, nn
 
-from sparse_attention.compression import compressed_attention
+from sparse_attention.compression import compressed_attention, pool_blocks, visible_blocks
 from sparse_attention.gating import BRANCHES, BranchGates
 from sparse_attention.packing import sequence_slices
-from sparse_attention.selection import select_blocks
+from sparse_attention.selection import blocks_to_read
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,13 @@ class SparseAttention(nn.Module):
         g_cmp, g_slc, g_swa = self.gates(hidden)
 
         compressed, indices, counts = [], [], []
+        size = config.block_size
         for span in sequence_slices(hidden.shape[1], cu_seqlens):
-            output, probabilities = compressed_attention(q[:, span], k[:, span], v[:, span], config.block_size)
-            block_indices, block_counts = select_blocks(probabilities, config.block_size, config.num_selected)
+            visible = visible_blocks(span.stop - span.start, size, size, hidden.device)
+            output, probabilities = compressed_attention(
+                q[:, span], pool_blocks(k[:, span], size), pool_blocks(v[:, span], size), visible
+            )
+            block_indices, block_counts = blocks_to_read(probabilities, size, size, size, config.num_selected)
             compressed.append(output)
             indices.append(block_indices)
             counts.append(block_counts)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from sparse_attention.layer import AttentionConfig, SparseAttention
+from sparse_attention.native import NativeConfig, NativeSparseAttention
 from sparse_attention.packing import local_positions
 
 
@@ -13,7 +14,7 @@ class DecoderBlock(nn.Module):
     def __init__(self, config: AttentionConfig) -> None:
         super().__init__()
         self.attention_norm = nn.LayerNorm(config.dim)
-        self.attention = SparseAttention(config)
+        self.attention = NativeSparseAttention(config) if isinstance(config, NativeConfig) else SparseAttention(config)
         self.mlp_norm = nn.LayerNorm(config.dim)
         self.mlp = nn.Sequential(
             nn.Linear(config.dim, 2 * config.dim),

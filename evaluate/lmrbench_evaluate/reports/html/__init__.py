@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from lmrbench_data.base.extras import need
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.base.text import visible
+from lmrbench_data.base.text import counted, visible
+from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
 
 from ...judge.category import BEST_FIRST
-from ...verdict.levels import OUTCOMES, Level
+from ...verdict.levels import OUTCOMES
 from ..answer_diff import DiffSection
 from ..answer_pages import collect
 from ..report_data import ReportData
-from ..score_tables import WORDS, column, mark
+from ..score_tables import column, levels, mark, words
 from ..sections import notes, tables
 from ..spending import in_words
 
@@ -51,6 +52,7 @@ def render_html(report: ReportData) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words)
+    environment.filters.update(goals=_goals)
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
     for title in ("By instance", "By category"):
@@ -61,7 +63,7 @@ def render_html(report: ReportData) -> str:
         scores=report.scores,
         names=[column(score, report.scores) for score in report.scores],
         categories=sorted({name for score in report.scores for name in score.categories}),
-        levels=list(Level),
+        levels=levels(report.scores),
         judged=BEST_FIRST,
         tables=named,
         notes=notes(report),
@@ -70,7 +72,7 @@ def render_html(report: ReportData) -> str:
         tasks=_task_folders(),
         tasks_url=TASKS_URL,
         outcomes=OUTCOMES,
-        words=WORDS,
+        words=words(report.scores),
         mark=mark,
         style=(_HERE / "style.css").read_text(encoding="utf-8"),
         script=script,
@@ -89,6 +91,15 @@ def _coloured(section: DiffSection) -> "Sequence[tuple[str, Markup | str]]":
     ]
 
 
+def _goals(row: DatasetRow) -> str:
+    """Return what an instance asks for: file and function, or their numbers."""
+    goals = goals_of(row)
+    names = [name for of in goals.values() for name in of]
+    if is_method(row):
+        return f"{counted(len(names), 'function')} in {counted(len(goals), 'file')}"
+    return f"{min(goals)} · {names[0]}"
+
+
 def _link(address: str) -> str:
     """Return an address if it is a plain http(s) link, else an empty text."""
     return address if re.fullmatch(r"https?://[\w./~:?&=%#+-]+", address) else ""
@@ -97,7 +108,7 @@ def _link(address: str) -> str:
 def _task_folders() -> dict[str, str]:
     """Return instance → folder, for the tasks of this installation."""
     found = {}
-    for path in benchmark_folder().glob("*/task.yaml"):
+    for path in [*benchmark_folder().glob("*/task.yaml"), *benchmark_folder().glob("*/method.yaml")]:
         for name in re.findall(r"^\s*-?\s*instance_id:\s*([\w.-]+)\s*$", path.read_text(encoding="utf-8"), re.M):
             found[name] = path.parent.name
     return found

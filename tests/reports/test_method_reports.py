@@ -1,0 +1,102 @@
+"""Reports on methods: the functions and experiments of each answer, in every form of a report."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data.analyse.dependencies import dependency_recall
+from lmrbench_data.analyse.errors.ask import ask_why
+from lmrbench_data.analyse.familiarity.probe import build_probes
+from lmrbench_data.analyse.repositories import task_repositories
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.shares import Share
+from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_evaluate.judge.settings import JudgeSettings
+from lmrbench_evaluate.predictions.prediction import own_answer
+from lmrbench_evaluate.reports.answer_diff import diff_answer
+from lmrbench_evaluate.reports.code_similarity import compare_with_reference
+from support.command_line import in_process
+from support.runs import result, write_run
+from support.toy_method import METHOD_ANSWER, evaluated_method
+
+SIZE = {"window.py::Window.mean": "def mean(self, values):\n    return self.total(values) / self.size\n"}
+ANSWERS: dict[str, Mapping[str, str] | str] = {"right": METHOD_ANSWER, "size": METHOD_ANSWER | SIZE, "none": "Sorry."}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, toy_row: DatasetRow, method_row: DatasetRow) -> lmr.Run:
+    return evaluated_method(tmp_path_factory.mktemp("methods"), toy_row, method_row, ANSWERS)
+
+
+def test_results_and_frames_have_the_share_of_functions(run: lmr.Run) -> None:
+    rows = {row["model_name_or_path"]: row for row in run.results()}
+    assert {part["name"]: part["status"] for part in rows["size"]["functions"]} == {
+        "weigh": "passed",
+        "Window.total": "passed",
+        "Window.mean": "failed",
+    }
+    assert rows["size"]["experiments"] == [{"name": "series", "status": "passed"}]
+    assert rows["none"]["experiments"] == [{"name": "series", "status": "malformed"}]
+    assert run.to_pandas()["functions_passed"].tolist() == [1.0, pytest.approx(2 / 3), 0.0]
+
+
+def test_a_report_has_a_table_of_functions_and_one_level(run: lmr.Run) -> None:
+    report = run.report()
+    text = report.to_markdown()
+    assert "## Functions of methods" in text
+    # Three functions of one method are one unit of the interval.
+    bounds = Share(2, 3, 1).bounds
+    assert f"| size | 66.7 % (2/3) | {bounds} | 100.0 % (1/1) | {Share(1, 1).bounds} |" in text
+    assert "robust" not in text
+    assert "| toy-method | reproduced | malformed | failed |" in text
+    scores = {score["model_name_or_path"]: score for score in json.loads(json.dumps(report.to_dict()))["scores"]}
+    assert (scores["size"]["functions"]["count"], scores["size"]["functions"]["share"]) == (2, 0.6667)
+    assert (scores["right"]["overall"]["robust"]["count"], scores["none"]["experiments"]["count"]) == (1, 0)
+    single = write_run(run.path.parent / "single", [result("a-one", "passed")])
+    assert "Functions of methods" not in lmr.report(single).to_markdown()
+    assert "functions" not in lmr.report(single).to_dict()["scores"][0]
+
+
+def test_runs_on_different_configurations_are_refused(run: lmr.Run) -> None:
+    single = write_run(run.path.parent / "other", [result("a-one", "passed")])
+    with pytest.raises(InputError, match=r"run is on method, .*other is on function; make a report for each"):
+        lmr.report(run, single)
+
+
+def test_show_and_the_page_list_functions_and_differences(run: lmr.Run) -> None:
+    shown = in_process("show", str(run.path), "toy-method", "--model", "size").stdout
+    assert "FUNCTIONS  2 of 3 passed\n  Window.mean: failed\n" in shown
+    assert "EXPERIMENTS  1 of 1 passed\n  series: passed\n" in shown
+    titles = [f"{name}, from the reference to the answer" for name in METHOD_ANSWER]
+    assert all(f"\n{title}\n" in shown for title in titles)
+    assert "-         return self.total(values) / self._count(values)\n" in shown
+    assert "VERDICT  reproduced" in in_process("show", str(run.path), "toy-method", "--model", "right").stdout
+    told = in_process("show", str(run.path), "toy-method", "--model", "size", "--json").stdout
+    assert len(json.loads(told)["functions"]) == 3
+    page = run.report().to_html()
+    assert "4 functions in 2 files" in page
+    assert "<h5>Functions (2 of 3 passed)</h5>" in page
+    assert "<li><code>Window.mean</code>: failed</li>" in page
+
+
+def test_an_answer_is_compared_over_all_functions(method_row: DatasetRow) -> None:
+    gold = own_answer(method_row, "gold")
+    assert {section.title for section in diff_answer(method_row, gold)} == set(METHOD_ANSWER)
+    assert compare_with_reference(method_row, gold) == (1.0, 1.0)
+    assert compare_with_reference(method_row, own_answer(method_row, "masked")).length < 1
+
+
+def test_tools_for_single_functions_refuse_methods_in_one_line(run: lmr.Run, method_row: DatasetRow) -> None:
+    settings = JudgeSettings(run=run.path, endpoint=Endpoint("m", "http://localhost:1"))
+    tools = {
+        "dependency recall": lambda: dependency_recall([run.path]),
+        "the analysis of structure": lambda: list(task_repositories([method_row])),
+        "the probe": lambda: build_probes([method_row]),
+        "the diagnosis of errors": lambda: ask_why(settings),
+    }
+    for name, tool in tools.items():
+        with pytest.raises(InputError, match=f"^toy-method: a method; {name} needs instances with one goal function"):
+            tool()
