@@ -178,6 +178,8 @@ class ChoiceRow(TypedDict):
     """`stated` in the row's paper, `published` and not stated, `other`, or `none`."""
     options: int
     """The number of options: chance is one in so many."""
+    altered: bool
+    """Whether the paper states an option that was not published; only then does `stated` mean that it was read."""
 
 
 class ResultRow(TypedDict):

@@ -23,7 +23,8 @@ from lmrbench_evaluate.judge.judgement_log import judges, read_judgements
 from lmrbench_evaluate.judge.question import build_question, prompt_version
 from lmrbench_evaluate.judge.summary import summarise
 from lmrbench_evaluate.reports.score_tables import judge_table
-from lmrbench_evaluate.reports.scores import Tally, score_runs
+from lmrbench_evaluate.reports.scores import score_runs
+from lmrbench_evaluate.reports.tally import Tally
 from support.command_line import in_process
 from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
 from support.openai_server import Reply, Request, Server, completion, opinion

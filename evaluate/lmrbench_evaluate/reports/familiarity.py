@@ -12,7 +12,8 @@ from typing import Any
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 
-from .scores import ModelScore, Tally
+from .scores import ModelScore
+from .tally import Tally
 
 FILE = "familiarity.json"
 #: Keys of the file: cut-offs by model, dates by instance, summaries by model.

@@ -13,8 +13,9 @@ from ..verdict.levels import MISSING, OUTCOMES, Level
 from .agreement import Agreement
 from .paired import Pair
 from .scored_answer import NOT_JUDGED
-from .scores import ModelScore, Tally
+from .scores import READ, ModelScore
 from .spending import NAMES
+from .tally import Tally
 
 #: Outcomes that have another word in tables.
 WORDS = {"reproduced": "core only", "infra_error": "INFRA"}
@@ -72,6 +73,17 @@ def method_table(scores: Sequence[ModelScore]) -> Table:
     for score in scores:
         shares = map(score.parts, METHOD_KEYS)
         if score.is_on_methods:
+            rows.append([column(score, scores), *(cell for share in shares for cell in (share.fraction, share.bounds))])
+    return header, rows
+
+
+def reading_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of altered choices: read from the paper, recited as published, or neither."""
+    header = ["model", *(cell for name in READ for cell in (name, "95 %"))]
+    rows = []
+    for score in scores:
+        if score.has_readings:
+            shares = [score.reading(*readings) for readings in READ.values()]
             rows.append([column(score, scores), *(cell for share in shares for cell in (share.fraction, share.bounds))])
     return header, rows
 

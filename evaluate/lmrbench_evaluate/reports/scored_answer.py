@@ -27,13 +27,16 @@ class ScoredAnswer(NamedTuple):
     """For each function of a method, whether it passed; empty for a single goal function."""
     experiments: tuple[bool, ...] = ()
     """For each experiment of a method, whether it passed."""
+    readings: tuple[str, ...] = ()
+    """For each altered choice of a counterfactual, what the answer implements (`verdict.choices.READINGS`)."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any], judgement: Judgement | None) -> "ScoredAnswer":
         """Score a result row."""
         lost = judgement.errors if judgement and judgement.category else 0
         names = row["sample"], row["status"], row["core_status"], row["prediction_sha256"]
-        return cls(*names, _label(judgement), lost, passed_parts(row, "functions"), passed_parts(row, "experiments"))
+        parts = passed_parts(row, "functions"), passed_parts(row, "experiments")
+        return cls(*names, _label(judgement), lost, *parts, altered_readings(row))
 
     @property
     def outcome(self) -> str:
@@ -48,6 +51,14 @@ def passed_parts(row: Mapping[str, Any], key: str) -> tuple[bool, ...]:
         key: `functions` or `experiments`.
     """
     return tuple(part["status"] == Status.PASSED for part in row.get(key, ()))
+
+
+def altered_readings(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what an answer implements for each choice whose published option the paper does not state.
+
+    Without outputs, because it could not be applied or ended early, it implements none.
+    """
+    return tuple(choice["reading"] for choice in row.get("choices", ()) if choice["altered"])
 
 
 def _label(judgement: Judgement | None) -> str | None:

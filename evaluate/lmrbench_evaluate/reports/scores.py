@@ -13,115 +13,24 @@ from typing import Any
 
 from lmrbench_data.base.ranking import ranking_key
 from lmrbench_data.base.shares import Share
+from lmrbench_data.tasks.task import COUNTERFACTUAL
 
-from ..judge.category import BEST_FIRST
 from ..judge.judgement_log import read_judgements
 from ..judge.question_log import answer_id
 from ..runs.folder import RunFolder
 from ..runs.result_log import METHOD_KEYS
-from ..verdict.levels import MISSING, OUTCOMES, TRACK_ORDER, Level, headline
+from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
+from ..verdict.levels import MISSING, TRACK_ORDER, Level, headline
 from ..verdict.verdict import Status
-from .scored_answer import NOT_JUDGED, ScoredAnswer
+from .scored_answer import ScoredAnswer
 from .spending import Spending, read_spending
 from .stats import pass_at_k
+from .tally import Tally, share_dict
 
 #: The reported k of pass@k, up to the number of samples; k = samples is added.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
-
-
-@dataclass
-class Tally:
-    """Counts of prediction rows; each instance counts as many as the one with the most, filled up with `missing`."""
-
-    outcomes: Counter[str] = field(default_factory=Counter)
-    """Rows by outcome (`OUTCOMES`)."""
-    judged: Counter[str] = field(default_factory=Counter)
-    """Rows by the judge's category, including `judge_error` and `not judged: ...`."""
-    nothing_to_judge: int = 0
-    """Missing and malformed rows."""
-    votes_lost: int = 0
-    """Rows whose category rests on fewer votes than requested."""
-    instances: int = 0
-
-    def add(self, other: "Tally") -> None:
-        """Add the counts of another tally."""
-        self.outcomes.update(other.outcomes)
-        self.judged.update(other.judged)
-        self.nothing_to_judge += other.nothing_to_judge
-        self.votes_lost += other.votes_lost
-        self.instances += other.instances
-
-    @property
-    def total(self) -> int:
-        """Number of rows, including missing ones."""
-        return self.outcomes.total()
-
-    @property
-    def reproduced(self) -> int:
-        """Number of rows whose core cases all passed, including robust ones."""
-        return self.outcomes[Level.REPRODUCED] + self.robust
-
-    @property
-    def robust(self) -> int:
-        """Number of rows whose cases all passed."""
-        return self.outcomes[Level.ROBUST]
-
-    def reached(self, level: Level) -> int:
-        """Return the number of rows that reached a level."""
-        return self.robust if level is Level.ROBUST else self.reproduced
-
-    @property
-    def graded(self) -> int:
-        """Number of rows that were graded: neither missing nor an infra error."""
-        return self.total - self.outcomes[MISSING] - self.outcomes[Status.INFRA_ERROR]
-
-    def share(self, level: Level) -> Share:
-        """Return the share of rows that reached a level; samples of one instance are not independent."""
-        return Share(self.reached(level), self.total, self.instances)
-
-    @property
-    def has_category(self) -> int:
-        """Number of rows with a category of the judge."""
-        return sum(self.judged[name] for name in BEST_FIRST)
-
-    @property
-    def not_judged(self) -> dict[str, int]:
-        """Number of rows that cannot be shown to a judge, by reason."""
-        found = ((name.removeprefix(NOT_JUDGED), count) for name, count in self.judged.items() if NOT_JUDGED in name)
-        return dict(sorted(found))
-
-    @property
-    def unjudged(self) -> int:
-        """Number of rows that the judge was not asked about although they can be judged."""
-        return self.total - self.judged.total() - self.nothing_to_judge
-
-    @property
-    def judge_base(self) -> int:
-        """The whole of the judge's shares."""
-        return self.total - self.judged["judge_error"] - self.unjudged
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all numbers, for report.json."""
-        judge = {
-            **{str(name): self.judged[name] for name in BEST_FIRST},
-            "judge_error": self.judged["judge_error"],
-            "not_judged": self.not_judged,
-            "nothing_to_judge": self.nothing_to_judge,
-            "votes_lost": self.votes_lost,
-            "unjudged": self.unjudged,
-            "shares": {name: _rounded(Share(self.judged[name], self.judge_base)) for name in BEST_FIRST},
-        }
-        return {
-            "total": self.total,
-            "graded": self.graded,
-            **{str(level): self._level_dict(level) for level in Level},
-            "outcomes": {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]},
-            "judge": judge if self.judged else None,
-        }
-
-    def _level_dict(self, level: Level) -> dict[str, Any]:
-        share = self.share(level)
-        return {**_share_dict(share), "share_of_graded": _rounded(Share(share.part, self.graded))}
+#: How a model decided an altered choice → readings.
+READ = {"read": (STATED,), "recited": (PUBLISHED,), "neither": (OTHER, NONE)}
 
 
 @dataclass
@@ -196,13 +105,26 @@ class ModelScore:
         Args:
             key: `functions` or `experiments`.
         """
-        graded = (
-            (name, answer)
-            for name, answers in self.answers.items()
-            for answer in answers
-            if answer.status != Status.INFRA_ERROR
+        return Share.clustered((name, passed) for name, answer in self._graded() for passed in getattr(answer, key))
+
+    @property
+    def has_readings(self) -> bool:
+        """Whether the answers are to papers with altered choices."""
+        return any(answer.readings for _, answer in self._graded())
+
+    def reading(self, *readings: str) -> Share:
+        """Return the share of altered choices with one of these readings, over all graded answers.
+
+        Choices of one paper resemble each other, so an interval counts papers.
+        """
+        return Share.clustered(
+            (paper_of(name), found in readings) for name, answer in self._graded() for found in answer.readings
         )
-        return Share.clustered((name, passed) for name, answer in graded for passed in getattr(answer, key))
+
+    def _graded(self) -> Iterator[tuple[str, ScoredAnswer]]:
+        """Yield instance and answer of all answers but infra errors."""
+        for name, answers in self.answers.items():
+            yield from ((name, answer) for answer in answers if answer.status != Status.INFRA_ERROR)
 
     def pass_at(self, level: Level) -> dict[int, float]:
         """Return k → mean pass@k over the instances of the scope, for k = samples and the smaller ones of `PASS_AT`."""
@@ -224,7 +146,8 @@ class ModelScore:
             "samples": self.samples,
             "spending": self.spending.as_dict(),
             "overall": self.overall.as_dict(),
-            **({key: _share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
+            **({key: share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
+            **({"reading": _readings(self)} if self.has_readings else {}),
             "pass_at_k": {
                 str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()} for level in Level
             },
@@ -277,10 +200,10 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
         yield score
 
 
-def _share_dict(share: Share) -> dict[str, Any]:
-    interval = [round(bound, 4) for bound in share.interval]
-    return {"count": share.part, "share": _rounded(share), "ci95": interval}
+def paper_of(instance: str) -> str:
+    """Return the paper of a counterfactual, as far as its name tells."""
+    return instance.partition(f"-{COUNTERFACTUAL}-")[0]
 
 
-def _rounded(share: Share) -> float | None:
-    return None if share.value is None else round(share.value, 4)
+def _readings(score: ModelScore) -> dict[str, Any]:
+    return {name: share_dict(score.reading(*readings)) for name, readings in READ.items()}

@@ -29,10 +29,11 @@ from .score_tables import (
     outcome_table,
     pair_table,
     pass_at_table,
+    reading_table,
     spending_table,
     summary_table,
 )
-from .scores import ModelScore
+from .scores import READ, ModelScore
 
 #: Largest number of names in one note.
 MAX_NAMED = 10
@@ -65,6 +66,7 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
         ("Unit-test accuracy", summary_table(scores)),
         ("Outcomes", outcome_table(scores)),
         ("Functions of methods", method_table(scores)),
+        ("Altered choices", reading_table(scores)),
         ("Share of graded answers", graded_table(scores)),
         ("pass@k", pass_at_table(scores)),
         ("Judge", judge_table(scores)),
@@ -100,6 +102,7 @@ def notes(report: ReportData) -> list[str]:
     )
     if any(tally.reproduced != tally.robust for score in scores for tally in score.categories.values()):
         lines.append("2/3 (1) means that 2 of 3 are reproduced, and 1 of these is robust.")
+    lines += _about_readings(scores)
     if any(score.samples > 1 for score in scores):
         lines.append(
             "With several samples, a share is the mean over samples, the n of its interval is the number of instances, "
@@ -141,6 +144,14 @@ def notes(report: ReportData) -> list[str]:
             "of comparisons at a level."
         )
     return [*lines, *report.familiarity, *_about_people(report)]
+
+
+def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
+    """Say in a line per model how it decided the altered choices."""
+    for score in scores:
+        if score.has_readings:
+            shares = ", ".join(f"{name} {score.reading(*readings).percent}" for name, readings in READ.items())
+            yield f"{score.name}: {shares} of the altered choices. Intervals count papers."
 
 
 def _about_others(report: ReportData) -> Iterator[str]:

@@ -29,6 +29,7 @@ _LATER = {"track": str, "core_status": str}
 #: Those that rows of methods have, and rows of single functions have not.
 METHOD_KEYS = ("functions", "experiments")
 _PART = {"name": str, "status": str}
+_CHOICE = {"name": str, "option": str, "reading": str, "options": int, "altered": bool}
 _CASE = {"name": str, "seed": int, "core": bool, "status": str, "detail": str}
 
 #: Identity of a result: instance, model, setting, track, sample and hash of the answer.
@@ -97,9 +98,11 @@ class ResultLog(Ledger):
         row["cases"] = [{"core": True, **case} for case in row["cases"]]
         if wrong_key(row, _LATER) is not None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
             return None
-        parts = [row.get(name, []) for name in METHOD_KEYS]
-        if not all(isinstance(part, list) and all(wrong_key(item, _PART) is None for item in part) for part in parts):
-            return None
+        lists = {**dict.fromkeys(METHOD_KEYS, _PART), "choices": _CHOICE}
+        for name, keys in lists.items():
+            items = row.get(name, [])
+            if not isinstance(items, list) or any(wrong_key(item, keys) is not None for item in items):
+                return None
         if row["status"] == Status.PASSED and row["core_status"] != Status.PASSED:
             return None  # the core cases are among all cases
         return row if {row["status"], row["core_status"]} <= set(Status) else None

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench_evaluate.reports.familiarity import CutoffSide, tallies_by_side
-from lmrbench_evaluate.reports.scores import ModelScore, Tally, score_runs
+from lmrbench_evaluate.reports.scores import ModelScore, score_runs
+from lmrbench_evaluate.reports.tally import Tally
 from lmrbench_evaluate.runs.folder import RunFolder
 
 from ...base.errors import ArgumentError

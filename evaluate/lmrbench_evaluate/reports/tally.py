@@ -1,0 +1,117 @@
+"""Count outcomes and judgements, by level and by category of the judge."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from lmrbench_data.base.shares import Share
+
+from ..judge.category import BEST_FIRST
+from ..verdict.levels import MISSING, OUTCOMES, Level
+from ..verdict.verdict import Status
+from .scored_answer import NOT_JUDGED
+
+
+@dataclass
+class Tally:
+    """Counts of prediction rows; each instance counts as many as the one with the most, filled up with `missing`."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """Rows by outcome (`OUTCOMES`)."""
+    judged: Counter[str] = field(default_factory=Counter)
+    """Rows by the judge's category, including `judge_error` and `not judged: ...`."""
+    nothing_to_judge: int = 0
+    """Missing and malformed rows."""
+    votes_lost: int = 0
+    """Rows whose category rests on fewer votes than requested."""
+    instances: int = 0
+
+    def add(self, other: "Tally") -> None:
+        """Add the counts of another tally."""
+        self.outcomes.update(other.outcomes)
+        self.judged.update(other.judged)
+        self.nothing_to_judge += other.nothing_to_judge
+        self.votes_lost += other.votes_lost
+        self.instances += other.instances
+
+    @property
+    def total(self) -> int:
+        """Number of rows, including missing ones."""
+        return self.outcomes.total()
+
+    @property
+    def reproduced(self) -> int:
+        """Number of rows whose core cases all passed, including robust ones."""
+        return self.outcomes[Level.REPRODUCED] + self.robust
+
+    @property
+    def robust(self) -> int:
+        """Number of rows whose cases all passed."""
+        return self.outcomes[Level.ROBUST]
+
+    def reached(self, level: Level) -> int:
+        """Return the number of rows that reached a level."""
+        return self.robust if level is Level.ROBUST else self.reproduced
+
+    @property
+    def graded(self) -> int:
+        """Number of rows that were graded: neither missing nor an infra error."""
+        return self.total - self.outcomes[MISSING] - self.outcomes[Status.INFRA_ERROR]
+
+    def share(self, level: Level) -> Share:
+        """Return the share of rows that reached a level; samples of one instance are not independent."""
+        return Share(self.reached(level), self.total, self.instances)
+
+    @property
+    def has_category(self) -> int:
+        """Number of rows with a category of the judge."""
+        return sum(self.judged[name] for name in BEST_FIRST)
+
+    @property
+    def not_judged(self) -> dict[str, int]:
+        """Number of rows that cannot be shown to a judge, by reason."""
+        found = ((name.removeprefix(NOT_JUDGED), count) for name, count in self.judged.items() if NOT_JUDGED in name)
+        return dict(sorted(found))
+
+    @property
+    def unjudged(self) -> int:
+        """Number of rows that the judge was not asked about although they can be judged."""
+        return self.total - self.judged.total() - self.nothing_to_judge
+
+    @property
+    def judge_base(self) -> int:
+        """The whole of the judge's shares."""
+        return self.total - self.judged["judge_error"] - self.unjudged
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all numbers, for report.json."""
+        judge = {
+            **{str(name): self.judged[name] for name in BEST_FIRST},
+            "judge_error": self.judged["judge_error"],
+            "not_judged": self.not_judged,
+            "nothing_to_judge": self.nothing_to_judge,
+            "votes_lost": self.votes_lost,
+            "unjudged": self.unjudged,
+            "shares": {name: _rounded(Share(self.judged[name], self.judge_base)) for name in BEST_FIRST},
+        }
+        return {
+            "total": self.total,
+            "graded": self.graded,
+            **{str(level): self._level_dict(level) for level in Level},
+            "outcomes": {name: self.outcomes[name] for name in OUTCOMES if self.outcomes[name]},
+            "judge": judge if self.judged else None,
+        }
+
+    def _level_dict(self, level: Level) -> dict[str, Any]:
+        share = self.share(level)
+        return {**share_dict(share), "share_of_graded": _rounded(Share(share.part, self.graded))}
+
+
+def share_dict(share: Share) -> dict[str, Any]:
+    """Return a share for report.json: count, rounded share and interval."""
+    interval = [round(bound, 4) for bound in share.interval]
+    return {"count": share.part, "share": _rounded(share), "ci95": interval}
+
+
+def _rounded(share: Share) -> float | None:
+    return None if share.value is None else round(share.value, 4)
