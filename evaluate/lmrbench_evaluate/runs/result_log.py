@@ -98,7 +98,7 @@ class ResultLog(Ledger):
         row["cases"] = [{"core": True, **case} for case in row["cases"]]
         if wrong_key(row, _LATER) is not None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
             return None
-        lists = {**dict.fromkeys(METHOD_KEYS, _PART), "choices": _CHOICE}
+        lists: dict[str, dict[str, Any]] = {**dict.fromkeys(METHOD_KEYS, _PART), "choices": _CHOICE}
         for name, keys in lists.items():
             items = row.get(name, [])
             if not isinstance(items, list) or any(wrong_key(item, keys) is not None for item in items):
