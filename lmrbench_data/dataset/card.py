@@ -13,6 +13,7 @@ from typing import Any
 from ..base.paths import cards_folder
 from ..loader import CARD_KEY, FUNCTION, SPLIT
 from ..tasks.manifest import Benchmark
+from ..tasks.task import COUNTERFACTUAL, METHOD
 from .rows import DatasetRow
 
 _TASK = re.compile(r"  - id: .*\n    config: (?P<config>.*)\n    split: .*\n")
@@ -81,7 +82,8 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark, template: str
         sha256=default.sha256,
         recordings=default.recordings,
         rows=rows,
-        methods=tables["method"].rows if "method" in tables else [],
+        methods=tables[METHOD].rows if METHOD in tables else [],
+        altered=tables[COUNTERFACTUAL].rows if COUNTERFACTUAL in tables else [],
         categories=sorted(Counter(str(row["category"]) for row in rows).items()),
         papers=len({str(row["paper_url"]) for row in rows}),
         images=sorted({str(row["docker_image"]) for row in rows}),

@@ -5,9 +5,10 @@ import hashlib
 from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
 from ..base.paths import cache_folder
-from ..dataset.rows import DatasetRow
+from ..dataset.rows import DatasetRow, config_of
 from ..papers.paper_cache import PaperStore, paper_key
 from ..papers.parse import PARSER, parse_pdf
+from ..tasks.task import COUNTERFACTUAL
 
 #: `text` is our summary, which needs no PDF; `none` leaves the paper out.
 FORMS = ("text", "pdf-json", "pdf-markdown", "none")
@@ -25,6 +26,10 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
         ArgumentError: no such form, or pages of what has none.
         InputError: the PDF is not there, or cannot be read.
     """
+    if form.startswith("pdf-") and config_of(row) == COUNTERFACTUAL:
+        raise ArgumentError(
+            "paper", f"{row['instance_id']}: its paper differs from the published PDF; choose text or none"
+        )
     if form not in FORMS:
         raise ArgumentError("paper", f"{form!r} is unknown; one of: {', '.join(FORMS)}")
     if form in ("text", "none"):
