@@ -31,9 +31,7 @@ def return_entity_overlap_between_relation_groups(parametric_knowledge_dataset: 
     names = groups.drop_duplicates().tolist()
     members = np.array([groups.to_numpy() == name for name in names])
     reached = _meets(parametric_knowledge_dataset) @ members.T  # (rows, groups)
-    return {
-        g: {h: int(reached[members[a], b].sum()) for b, h in enumerate(names)} for a, g in enumerate(names)
-    }
+    return {g: {h: int(reached[members[a], b].sum()) for b, h in enumerate(names)} for a, g in enumerate(names)}
 
 
 def choose_counter_objects(candidates, log_probabilities, first_token_ids, count):

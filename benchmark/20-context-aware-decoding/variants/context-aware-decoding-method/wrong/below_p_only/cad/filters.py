@@ -2,7 +2,6 @@
 import torch
 
 
-
 def top_p_filter(logits, top_p):
     probabilities, tokens = logits.softmax(dim=-1).sort(descending=True)
     dropped = probabilities.cumsum(dim=-1) > top_p

@@ -2,7 +2,6 @@
 import torch
 
 
-
 @torch.no_grad()
 def pointwise_information(model, context_ids, query_ids, answer_ids):
     values = []

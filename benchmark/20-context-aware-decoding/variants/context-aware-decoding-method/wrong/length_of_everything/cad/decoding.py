@@ -2,7 +2,6 @@
 import torch
 
 
-
 def sample(model, tokenizer, input_ids, max_length=128, temperature=1.0, top_p=1.0):
     sequence = input_ids.clone()
     while sequence.shape[-1] < max_length:

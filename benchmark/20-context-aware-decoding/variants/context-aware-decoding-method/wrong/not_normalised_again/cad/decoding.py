@@ -2,7 +2,6 @@
 import torch
 
 
-
 def next_token_distribution(model, sequence, temperature=1.0, top_p=1.0):
     logits = model(sequence).logits[0, -1] / temperature
     probabilities = torch.softmax(logits, dim=-1)

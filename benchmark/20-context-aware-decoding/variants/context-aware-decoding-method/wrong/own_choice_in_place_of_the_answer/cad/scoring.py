@@ -2,7 +2,6 @@
 import torch
 
 
-
 @torch.no_grad()
 def answer_log_probs(model, input_ids, answer_ids):
     results, sequence = [], input_ids

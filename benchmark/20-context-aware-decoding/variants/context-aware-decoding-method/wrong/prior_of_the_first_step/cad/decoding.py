@@ -2,7 +2,6 @@
 import torch
 
 
-
 class ContextAwareLM:
     @torch.no_grad()
     def __call__(self, input_ids):
