@@ -43,10 +43,20 @@ class TDPOTrainer:
         count = len(batch.labels) // 2
         options = self.loss_config
         losses, chosen, rejected = tdpo_loss(
-            margins[:count], margins[count:], divergences[:count], divergences[count:], options.beta, options.alpha,
+            margins[:count],
+            margins[count:],
+            divergences[:count],
+            divergences[count:],
+            options.beta,
+            options.alpha,
             options.if_tdpo2,
         )
         loss = losses.sum() / count
         names = ("loss", "accuracy", "reward margin", "chosen KL", "rejected KL")
-        values = (loss, (chosen > rejected).double().mean(), (chosen - rejected).mean(), *divergences.view(2, -1).mean(1))
+        values = (
+            loss,
+            (chosen > rejected).double().mean(),
+            (chosen - rejected).mean(),
+            *divergences.view(2, -1).mean(1),
+        )
         return loss, {name: value.item() for name, value in zip(names, values)}
