@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.abspath("src"))
 import torch
 from hierarchy_transformers.losses.hit_loss import HierarchyTransformerLoss
 from hierarchy_transformers.models.hit import HierarchyTransformer
-from hierarchy_transformers.models.hyperbolic import PoincareBall, get_circum_poincareball
+from hierarchy_transformers.models.hyperbolic import PoincareBall, poincare_ball
 from lmrbench_cases import compare, core, outcome
 from torch import Tensor, nn
 
@@ -35,7 +35,7 @@ class StoredEmbeddings(nn.Module):
 
 def make_loss(dimension: int, *settings: float, c: float | None = None) -> HierarchyTransformerLoss:
     """A loss over stored embeddings in a ball, by default that of the paper; settings in the constructor's order."""
-    manifold = get_circum_poincareball(dimension) if c is None else PoincareBall(c)
+    manifold = poincare_ball(dimension) if c is None else PoincareBall(c)
     return HierarchyTransformerLoss(StoredEmbeddings(manifold), *settings)
 
 

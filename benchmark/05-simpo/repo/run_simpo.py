@@ -37,7 +37,7 @@ def main() -> None:
 
     model = TinyLM(ModelConfig(**config["model"]), len(collator.tokenizer))
     trainer = SimPOTrainer(model, simpo_config)
-    print("\nImitation of chosen and rejected responses: negative log-probability a token")
+    print("\nImitation of chosen and rejected responses: negative log-probability")
     imitate(trainer, batches, eval_batch, ScheduleConfig(**config["imitation"]))
     print_rankings(trainer, eval_batch)
 
@@ -65,18 +65,18 @@ def imitate(
 
 @torch.no_grad()
 def print_rankings(trainer: SimPOTrainer, batch: PreferenceBatch) -> None:
-    """Print how often the chosen response of a pair scores higher, by summed and by average log-probability."""
+    """Print how often the chosen response of a pair scores higher, by plain and by normalised log-probability."""
     chosen_lengths, rejected_lengths = (
         (labels != trainer.label_pad_token_id).sum(dim=1).float()
         for labels in (batch.chosen_labels, batch.rejected_labels)
     )
-    by_sum = _chosen_wins(*trainer.concatenated_forward(batch, average_log_prob=False))
-    by_average = _chosen_wins(*trainer.concatenated_forward(batch))
+    by_sum = _chosen_wins(*trainer.concatenated_forward(batch, normalized=False))
+    by_normalized = _chosen_wins(*trainer.concatenated_forward(batch))
     chosen_is_shorter = chosen_lengths < rejected_lengths
-    print("  pairs ranked correctly by log-probability   summed  average")
+    print("  pairs ranked correctly by log-probability    plain normalised")
     for name, members in (("chosen shorter", chosen_is_shorter), ("chosen longer", ~chosen_is_shorter)):
         lengths = f"{chosen_lengths[members].mean():2.0f} against {rejected_lengths[members].mean():2.0f} tokens"
-        print(f"    {name:14} {lengths}   {by_sum[members].mean():8.2f} {by_average[members].mean():8.2f}")
+        print(f"    {name:14} {lengths}   {by_sum[members].mean():8.2f} {by_normalized[members].mean():10.2f}")
 
 
 def _chosen_wins(chosen_logps: Tensor, rejected_logps: Tensor) -> Tensor:

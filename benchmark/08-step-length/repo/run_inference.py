@@ -1,7 +1,6 @@
 """Measure how often a model answers a data set under one prompting method.
 
-The five methods differ in the text around the question: `zero_shot` and `zero_shot_cot` ask for the answer or for
-reasoning, `few_shot` and `few_shot_cot` show solved examples without or with their reasoning, `auto_cot` does both.
+The five methods differ in the text around the question, and in the number of turns.
 """
 
 import argparse
@@ -30,6 +29,7 @@ def parse_arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--trigger", choices=sorted(COT_TRIGGERS), default="standard", help="chain-of-thought trigger")
     parser.add_argument("--num_demos", type=int, default=4, help="examples in a few-shot prompt, at most 6")
     parser.add_argument("--demo_steps", type=int, help="reasoning steps of each example (default: as written)")
+    parser.add_argument("--mislead", action="store_true", help="put a wrong result into the reasoning of each example")
     parser.add_argument("--limit", type=int, help="number of questions (default: all)")
     parser.add_argument("--show", type=int, default=0, help="print the first dialogues")
     parser.add_argument("--seed", type=int, default=0, help="of the toy model and the choice of examples")
@@ -75,14 +75,20 @@ def get_sentence(
 
 
 def create_demonstrations(args: argparse.Namespace) -> str | None:
-    """The demonstration text that `args.method` calls for: none, answers only, or reasoning and answers."""
+    """The demonstration text that `args.method` calls for, by `create_demo_text`; None if it calls for none."""
     if args.method in ("zero_shot", "zero_shot_cot"):
         return None
     return create_demo_text(args, cot_flag=args.method != "few_shot")
 
 
 def hold_dialogue(question: str, demo: str | None, args: argparse.Namespace, complete: Complete) -> tuple[str, str]:
-    """Ask the model one question, in two turns for `zero_shot_cot`.
+    """Ask the model one question, in as many turns as `args.method` has.
+
+    Args:
+        question: as the data set has it.
+        demo: demonstration text, as `create_demonstrations` writes it.
+        args: `method` and the three triggers of `parse_arguments`.
+        complete: the model; its replies start with a blank.
 
     Returns:
         The whole text of the last turn (prompt and reply), and its reply.

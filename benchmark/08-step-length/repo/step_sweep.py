@@ -3,6 +3,7 @@
 import argparse
 from statistics import mean
 
+from analysis import linear_trend
 from run_inference import METHODS, evaluate, parse_arguments
 from toy_llm import ToyLLM
 from triggers import ANSWER_TRIGGERS
@@ -16,12 +17,19 @@ def mean_accuracy(dataset: str, seeds: int, *options: str) -> float:
     return mean(evaluate(args, ToyLLM(args.seed).complete) for args in runs)
 
 
-def print_table(title: str, rows: dict[str, tuple[str, ...]], seeds: int) -> None:
-    """Print accuracies in per cent: a row for each set of options, a column for each data set, and their mean."""
+def print_table(title: str, rows: dict[str, tuple[str, ...]], seeds: int) -> list[float]:
+    """Print accuracies in per cent: a row for each set of options, a column for each data set, and their mean.
+
+    Returns:
+        The means.
+    """
+    means = []
     print(f"\n{title:<32}" + "".join(f"{name:>14}" for name in (*DATASETS, "mean")))
     for label, options in rows.items():
         accuracies = [mean_accuracy(dataset, seeds, *options) for dataset in DATASETS]
-        print(f"{label:<32}" + "".join(f"{100 * value:14.1f}" for value in (*accuracies, mean(accuracies))))
+        means.append(mean(accuracies))
+        print(f"{label:<32}" + "".join(f"{100 * value:14.1f}" for value in (*accuracies, means[-1])))
+    return means
 
 
 def main() -> None:
@@ -38,12 +46,14 @@ def main() -> None:
         {name: ("--method", "zero_shot_cot", "--trigger", name) for name in ("standard", "more_steps")},
         options.seeds,
     )
-    for method in ("few_shot_cot", "auto_cot"):
-        print_table(
-            f"{method}, by steps shown",
-            {str(length): ("--method", method, "--demo_steps", str(length)) for length in lengths},
+    for method, extra in (("few_shot_cot", ()), ("few_shot_cot", ("--mislead",)), ("auto_cot", ())):
+        means = print_table(
+            " ".join([f"{method}, by steps shown", *extra]),
+            {str(length): ("--method", method, "--demo_steps", str(length), *extra) for length in lengths},
             options.seeds,
         )
+        gain, correlation = linear_trend(list(lengths), means)
+        print(f"{100 * gain:+.1f} for each step, correlation {correlation:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""Lengthen or shorten the reasoning of a demonstration: count, merge and insert reasoning steps."""
+"""The reasoning of a demonstration: count its steps, set their number, put in a wrong result."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
 
 def count_steps(rationale: str) -> int:
-    """Number of sentences in a rationale; a decimal point does not end one."""
+    """Number of steps in a rationale."""
     return len(re.findall(r"[.!?](?=\s|$)", rationale))
 
 
@@ -25,39 +25,68 @@ def set_steps(steps: Sequence[str], count: int) -> list[str]:
 
 
 def compress(steps: Sequence[str], count: int) -> list[str]:
-    """Merge neighbouring steps into `count` longer sentences: all facts stay, the reasoning is in fewer pieces."""
+    """Shorten a rationale: all facts stay, the reasoning is in fewer steps.
+
+    Args:
+        steps: sentences that end with a full stop, one a step.
+        count: the wanted number, from 1, less than that of the steps.
+    """
     return ["; ".join(step.removesuffix(".") for step in group) + "." for group in even_groups(steps, count)]
 
 
 def expand(steps: Sequence[str], count: int) -> list[str]:
-    """Insert steps that say nothing new until there are `count`.
+    """Lengthen a rationale by insertions that say nothing new.
 
-    The insertions go behind the first step, the second, and so on, then round again with the next strategy.
+    Args:
+        steps: sentences that end with a full stop, one a step.
+        count: the wanted number, at least that of the steps; any number of insertions may be needed.
     """
     expanded = [[step] for step in steps]
     for extra in range(count - len(steps)):
         turn, position = divmod(extra, len(steps))
-        strategy = EXPANSIONS[turn % len(EXPANSIONS)]
-        expanded[position].append(strategy(steps[position]))
+        kind = INSERTIONS[turn % len(INSERTIONS)]
+        expanded[position].append(insertion(kind, steps[position]))
     return [step for group in expanded for step in group]
 
 
-def repeat_state(step: str) -> str:
-    """State again what has been found."""
-    return f"So far we know this: {step}"
+#: Kinds of insertion that the paper names, in the order in which they are used.
+INSERTIONS = ("repeat_state", "self_verification", "read_question_again", "think_about_the_word", "make_equation")
 
 
-def verify_step(step: str) -> str:
-    """Claim to check the step."""
-    return f"We check that this step is right: {step}"
+def insertion(kind: str, step: str) -> str:
+    """A sentence to insert behind a step.
+
+    Args:
+        kind: one of `INSERTIONS`.
+        step: the sentence, which ends with a full stop.
+    """
+    if kind == "repeat_state":
+        return f"So far we know this: {step}"
+    if kind == "self_verification":
+        return f"We check that this step is right: {step}"
+    if kind == "read_question_again":
+        return "Let us read the question again before we go on."
+    words = re.findall(r"\w+", step)
+    if kind == "think_about_the_word":
+        return f"Let us think about the word {max(words, key=len)}."
+    numbers = [word for word in words if word.isdigit()]
+    return f"As an equation, x = {(numbers or words)[-1]}."
 
 
-def reread_question(step: str) -> str:
-    """Turn back to the question; the step itself is not used."""
-    return "Let us read the question again before we go on."
+def mislead(steps: Sequence[str]) -> list[str]:
+    """Put a wrong intermediate result into a rationale; the number of steps stays the same.
 
-
-EXPANSIONS: tuple[Callable[[str], str], ...] = (repeat_state, verify_step, reread_question)
+    Args:
+        steps: sentences that end with a full stop, one a step. All numbers in them are whole and not negative.
+    """
+    steps = list(steps)
+    for place in reversed(range(len(steps))):
+        numbers = list(re.finditer(r"\d+", steps[place]))
+        if numbers:
+            last = numbers[-1]
+            steps[place] = steps[place][: last.start()] + str(int(last.group()) + 1) + steps[place][last.end() :]
+            break
+    return steps
 
 
 def even_groups(items: Sequence[Item], count: int) -> list[Sequence[Item]]:

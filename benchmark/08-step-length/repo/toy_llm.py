@@ -47,6 +47,18 @@ class ToyLLM:
             reply += f" {DEMO_ANSWER_PHRASE} {answer_text(state)}."
         return reply
 
+    def reliability(self, prompt: str) -> float:
+        """Probability that a reply to this prompt forgets none of the operations."""
+        *demos, (question, opening) = re.findall(r"Q: (.*?)\nA:(.*?)(?=\n\nQ: |\Z)", prompt, flags=re.DOTALL)
+        operations = len(read_problem(question).operations)
+        budget = self._step_budget([answer for _, answer in demos], opening)
+        return (1 - self._slip_rate(operations, max(budget, 1))) ** operations
+
+    @staticmethod
+    def _slip_rate(operations: int, step_count: int) -> float:
+        """Probability of forgetting one of the operations that are spread over some steps."""
+        return min(SLIP_RATE * operations / step_count, MAX_SLIP_RATE)
+
     @staticmethod
     def _step_budget(demo_answers: list[str], trigger: str) -> int:
         """Steps to write: the demonstrations' mean, plus what the trigger asks for; 0 means the answer alone."""
@@ -57,7 +69,7 @@ class ToyLLM:
     def _reason(self, question: str, problem: Problem, step_count: int) -> tuple[str, str]:
         """Work through the operations in `step_count` steps; returns the rationale and the final state."""
         draws = random.Random(f"{self.seed} {question}")
-        slip_rate = min(SLIP_RATE * len(problem.operations) / step_count, MAX_SLIP_RATE)
+        slip_rate = self._slip_rate(len(problem.operations), step_count)
         state = problem.start
         sentences = []
         for group in even_groups(problem.operations, step_count):

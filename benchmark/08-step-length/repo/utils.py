@@ -6,7 +6,7 @@ import random
 import re
 from pathlib import Path
 
-from steps import set_steps
+from steps import mislead, set_steps
 from triggers import DEMO_ANSWER_PHRASE
 
 ROOT = Path(__file__).resolve().parent
@@ -34,21 +34,25 @@ def format_question(question: str) -> str:
     return f"Q: {question}\nA:"
 
 
-def create_demo_text(args: argparse.Namespace, cot_flag: bool) -> str:
-    """Write the demonstrations that stand at the head of a few-shot prompt.
+def choose_demos(args: argparse.Namespace) -> list[dict]:
+    """The examples of a run in their order, as `load_demos` returns them: `num_demos` random ones, by `seed`."""
+    return random.Random(args.seed).sample(load_demos(args.dataset), args.num_demos)
 
-    Every example is question, rationale (optional) and answer phrase, and ends with a full stop and a blank line.
+
+def create_demo_text(args: argparse.Namespace, cot_flag: bool) -> str:
+    """Write the demonstrations that stand at the head of a few-shot prompt, from the examples of `choose_demos`.
 
     Args:
-        args: `dataset`; `num_demos`, how many examples; `seed`, which ones and their order; `demo_steps`, the number of
-            reasoning steps of each rationale (None: as written by hand).
+        args: what `choose_demos` needs; `demo_steps`, the number of reasoning steps of each rationale (None: as written
+            by hand); `mislead`, whether `steps.mislead` changes each rationale.
         cot_flag: whether the examples show their rationale.
     """
     text = ""
-    for demo in random.Random(args.seed).sample(load_demos(args.dataset), args.num_demos):
+    for demo in choose_demos(args):
         parts = [format_question(demo["question"])]
         if cot_flag:
-            parts += demo["steps"] if args.demo_steps is None else set_steps(demo["steps"], args.demo_steps)
+            steps = mislead(demo["steps"]) if args.mislead else demo["steps"]
+            parts += steps if args.demo_steps is None else set_steps(steps, args.demo_steps)
         parts += [DEMO_ANSWER_PHRASE, demo["answer"]]
         text += " ".join(parts) + ".\n\n"
     return text
@@ -57,8 +61,7 @@ def create_demo_text(args: argparse.Namespace, cot_flag: bool) -> str:
 def answer_cleansing(args: argparse.Namespace, reply: str) -> str:
     """Extract the prediction from the model's last reply; the empty string if there is none.
 
-    After demonstrations the model closes with their answer phrase, so what counts comes behind it. A zero-shot reply
-    continues an answer trigger and starts with the answer.
+    Predictions are lower-case, and numbers have no commas, as the answers of the data sets.
 
     Args:
         args: `dataset` and `method`.

@@ -30,3 +30,27 @@ class TabularConfig:
 
 #: The paper's setting; vectors of 200 numbers are what its embedding service was asked for.
 DEFAULT_CONFIG = TabularConfig()
+
+
+@dataclass(frozen=True)
+class GenerationConfig(TabularConfig):
+    """How a model generates the symbols of a feature level, and what is demanded of them.
+
+    Attributes:
+        temperature: T of the paper.
+        clip: b of the paper.
+        epsilon: privacy parameter of the paper.
+        min_alignment: tau of the paper.
+        max_attempts: A of the paper.
+    """
+
+    temperature: float = 1.0
+    clip: float = 2.0
+    epsilon: float = 2.5
+    min_alignment: float = 0.05
+    max_attempts: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if min(self.temperature, self.clip, self.epsilon) <= 0 or self.max_attempts < 1:
+            raise ValueError("temperature, clip, epsilon and max_attempts must be positive")

@@ -5,10 +5,12 @@ values exist, as a model with world knowledge does. The attackers differ in how 
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from config import TabularConfig
+from config import GenerationConfig, TabularConfig
+from generation import sequence_log_probability
 from obfuscation import Level, SymbolTable
+from symbol_model import SymbolModel
 
 #: Emoji sequence in, guessed level out.
 Attacker = Callable[[str], Level]
@@ -34,6 +36,17 @@ def noisy_attacker(table: SymbolTable, seed: int, insight: float) -> Attacker:
         level = truth(symbols)
         others = [other for other in table if other.feature == level.feature and other != level]
         return rng.choice(others) if others and rng.random() >= insight else level
+
+    return guess
+
+
+def likelihood_attacker(levels: Sequence[Level], model: SymbolModel, config: GenerationConfig) -> Attacker:
+    """Knows the model that wrote the symbols, and names the level from which it would most likely have written them."""
+
+    def guess(symbols: str) -> Level:
+        sequence = model.ids(symbols)
+        scores = [sequence_log_probability(model, level.describe(config), sequence, config) for level in levels]
+        return levels[scores.index(max(scores))]
 
     return guess
 

@@ -24,7 +24,7 @@ from src.prompts import make_probe_prompt
 
 
 def show_overlap(title: str, knowledge: pd.DataFrame) -> None:
-    """Print the matrix of shared entities, one line a group; the diagonal shows how many rows a group has."""
+    """Print the overlap matrix of the relation groups, one line a group."""
     overlap = pd.DataFrame.from_dict(return_entity_overlap_between_relation_groups(knowledge), orient="index")
     print(f"\n{title}\n{overlap.to_string()}")
 
@@ -48,9 +48,9 @@ def main() -> None:
     objects = knowledge["parametric_object"]
     knowledge = knowledge[[is_parametric_object_not_in_the_prompt(object_, relations) for object_ in objects]]
     print(f"{len(knowledge)} left without objects that the generation prompts show")
-    show_overlap("Rows of a group (line) that share an entity with a group (column):", knowledge)
+    show_overlap("Overlap of each group (line) with each group (column):", knowledge)
     knowledge = remove_entity_overlap_between_relation_groups(knowledge)
-    show_overlap(f"After the removal of overlapping rows, {len(knowledge)} left:", knowledge)
+    show_overlap(f"The same with the {len(knowledge)} triplets that are left when groups are made disjoint:", knowledge)
 
     counter = generate_counter_parametric_knowledge_dataset(knowledge, config.NB_COUNTER_PARAMETRIC_KNOWLEDGE)
     record = counter.iloc[0]

@@ -1,19 +1,31 @@
-"""Trains the toy model and measures how often it answers from the context, for several contrast strengths."""
+"""Trains the toy model and measures how well its answers match the context, for several contrast strengths."""
 
 import argparse
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
 import torch
 from cad.conflicts import SOURCES, Conflict, all_texts, load_conflicts
 from cad.decoding import context_aware_sampling
+from cad.metrics import exact_match, rouge_l
 from cad.prefix import join_context, new_tokens
+from cad.scoring import pointwise_information
+from cad.swap import swap_entity
 from cad.tokenizer import WordTokenizer
 from cad.toy_lm import LMConfig, ToyLM
 from cad.training import TrainConfig, train
 
 DATA = Path(__file__).parent / "data" / "conflicts.jsonl"
 MAX_ANSWER_LENGTH = 5
+METRICS = {"em": exact_match, "rouge-l": rouge_l}
+#: What a prompt is made of: the opening of the source text, the fact, and what the text claims.
+Prompt = tuple[str, Conflict, str]
+
+
+def source_text(source: str, fact: Conflict, claimed: str) -> str:
+    """Return a text about a fact that claims some answer, made from one that gives the remembered answer."""
+    return swap_entity(fact.context(source, fact.memory), fact.memory, claimed)
 
 
 def answer(model: ToyLM, tokenizer: WordTokenizer, context: str, query: str, alpha: float, temperature: float) -> str:
@@ -26,25 +38,41 @@ def answer(model: ToyLM, tokenizer: WordTokenizer, context: str, query: str, alp
     return tokenizer.decode(new_tokens(output_ids, input_ids))
 
 
-def exact_match(
+def match(
     model: ToyLM,
     tokenizer: WordTokenizer,
-    prompts: list[tuple[str, Conflict, str]],
+    prompts: list[Prompt],
     alpha: float,
     temperature: float,
+    metric: Callable[[str, str], float],
 ) -> float:
-    """Return the share of prompts (source, fact, what the context says) that are answered from the context."""
-    hits = [
-        answer(model, tokenizer, fact.context(source, claimed), fact.query, alpha, temperature) == claimed
-        for source, fact, claimed in prompts
+    """Return the mean match of the answers to some prompts with what the context claims."""
+    scores = [
+        metric(answer(model, tokenizer, source_text(*prompt), prompt[1].query, alpha, temperature), prompt[2])
+        for prompt in prompts
     ]
-    return sum(hits) / len(hits)
+    return sum(scores) / len(scores)
+
+
+def information(model: ToyLM, tokenizer: WordTokenizer, prompts: list[Prompt]) -> float:
+    """Return the mean information that the texts of some prompts hold about the first token that they claim."""
+    values = [
+        pointwise_information(
+            model,
+            tokenizer.encode(source_text(*prompt)),
+            tokenizer.encode(prompt[1].query),
+            tokenizer.encode(prompt[2], add_bos=False),
+        )[0].item()
+        for prompt in prompts
+    ]
+    return sum(values) / len(values)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--alphas", type=float, nargs="+", default=[-1.0, 0.0, 0.25, 0.5, 1.0])
     parser.add_argument("--temperature", type=float, default=1e-14)
+    parser.add_argument("--metric", choices=METRICS, default="em")
     parser.add_argument("--steps", type=int, default=TrainConfig.steps, help="training steps of the toy model")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -59,11 +87,18 @@ def main() -> None:
 
     columns = {source.split()[1]: [(source, fact, fact.counterfactual) for fact in conflicts] for source in SOURCES}
     columns["agreeing"] = [(source, fact, fact.memory) for source, fact in zip(cycle(SOURCES), conflicts)]
-    print("answers that match the context, by source of a contradicting text, and when the text agrees with memory")
+    print(
+        "match of the answers with the context, by source of a contradicting text, and when the text agrees with memory"
+    )
     print("alpha  " + "".join(f"{name:>14}" for name in columns))
     for alpha in arguments.alphas:
-        scores = [exact_match(model, tokenizer, prompts, alpha, arguments.temperature) for prompts in columns.values()]
+        metric = METRICS[arguments.metric]
+        scores = [
+            match(model, tokenizer, prompts, alpha, arguments.temperature, metric) for prompts in columns.values()
+        ]
         print(f"{alpha:5.2f}  " + "".join(f"{score:>14.0%}" for score in scores))
+    print("\ninformation of the text about what it claims, in nats")
+    print(" " * 7 + "".join(f"{information(model, tokenizer, prompts):>14.2f}" for prompts in columns.values()))
 
 
 if __name__ == "__main__":

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from tdpo.batching import IGNORE_LABEL, PAD_TOKEN, Tokenizer
-from tdpo.data import PreferencePair, generate_pairs, sentiment, vocabulary
-from tdpo.logprobs import get_batch_statistics
+from tdpo.batching import IGNORE_LABEL, Tokenizer
+from tdpo.data import PreferencePair, generate_pairs, vocabulary
+from tdpo.frontier import FrontierConfig, review_divergences, sample_reviews, trace_frontier
 from tdpo.model import ModelConfig, RecurrentLM
 from trainers import LossConfig, OptimizerConfig, SFTTrainer, TDPOTrainer
 
 ROOT = Path(__file__).resolve().parent
-MAX_NEW_TOKENS = 20
 
 
 def main() -> None:
@@ -50,6 +49,18 @@ def main() -> None:
     for name, policy in policies.items():
         print_samples(name, policy, reference, tokenizer, eval_pairs, config["samples"], config["seed"])
 
+    print("\nFrontier: sentiment and divergence on the way")
+    for name, options in config["runs"].items():
+        trainer = TDPOTrainer(
+            copy.deepcopy(reference),
+            reference,
+            tokenizer,
+            OptimizerConfig(**config["preference"]),
+            LossConfig(**options),
+        )
+        points = trace_frontier(trainer, train_pairs, eval_pairs, FrontierConfig(**config["frontier"]))
+        print(f"  {name:10}", *(f"{point.sentiment:+.3f} at {point.divergence:6.3f}" for point in points), sep="   ")
+
 
 @torch.no_grad()
 def print_samples(
@@ -62,16 +73,10 @@ def print_samples(
     seed: int,
 ) -> None:
     """Sample `count` continuations of the pairs' prompts; print their mean sentiment and divergence, and the first."""
-    prompts = torch.tensor([tokenizer.encode(pairs[i % len(pairs)].prompt) for i in range(count)])
-    continuations = policy.sample(prompts, MAX_NEW_TOKENS, torch.Generator().manual_seed(seed))
-    reviews = [tokenizer.decode(tokens) for tokens in continuations.tolist()]
-    mean_sentiment = sum(map(sentiment, reviews)) / count
-
-    input_ids = torch.cat([prompts, continuations], dim=1)
-    labels = input_ids.masked_fill(input_ids == PAD_TOKEN, IGNORE_LABEL)
-    labels[:, : prompts.size(1)] = IGNORE_LABEL
-    divergence = get_batch_statistics(policy(input_ids), reference(input_ids), labels).position_kl.mean()
-    print(f"  {name:10} sentiment {mean_sentiment:+.3f}   KL {divergence:6.3f}   ... {' '.join(reviews[0])}")
+    reviews = sample_reviews(policy, tokenizer, pairs, count, seed)
+    divergence = review_divergences(policy, reference, reviews).mean()
+    first = tokenizer.decode(reviews.labels[0][reviews.labels[0] != IGNORE_LABEL].tolist())
+    print(f"  {name:10} sentiment {reviews.sentiments.mean():+.3f}   KL {divergence:6.3f}   ... {' '.join(first)}")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,49 @@ class LossConfig:
             raise ValueError(f"alpha must not be negative, as {self.alpha} is")
 
 
+def divergence_term(chosen_kl: Tensor, rejected_kl: Tensor, alpha: float, if_tdpo2: bool) -> Tensor:
+    """Subtrahend of each pair, in which the two losses of the paper differ, over beta.
+
+    Args:
+        chosen_kl, rejected_kl: (B,) sequential divergences along the chosen and the rejected responses.
+        alpha: alpha of the paper, at least 0; TDPO1 has no alpha.
+        if_tdpo2: TDPO2 if true, TDPO1 if false.
+
+    Returns:
+        (B,), differentiable as the paper says: what is subtracted inside the sigmoid, at beta = 1.
+    """
+    if not if_tdpo2:
+        return rejected_kl - chosen_kl
+    # The chosen side is a fixed mark for the rejected side: its divergence is free to grow with the preference.
+    return alpha * (rejected_kl - chosen_kl.detach())
+
+
+def pair_loss(argument: Tensor) -> Tensor:
+    """Loss of each pair, given the argument of the sigmoid in the preference model.
+
+    Args:
+        argument: (B,), from -10,000 to 10,000.
+
+    Returns:
+        (B,), finite and not reduced, differentiable.
+    """
+    # The log-sigmoid in one step stays finite where the sigmoid itself underflows.
+    return -F.logsigmoid(argument)
+
+
+def response_reward(logps_margin: Tensor, position_kl: Tensor, beta: float) -> Tensor:
+    """Reward of each response that training reports, differentiable.
+
+    Args:
+        logps_margin, position_kl: (B,) each, as in `ResponseStatistics`.
+        beta: beta of the paper, positive.
+
+    Returns:
+        (B,).
+    """
+    return beta * (logps_margin + position_kl)
+
+
 def tdpo_loss(
     chosen_logps_margin: Tensor,
     rejected_logps_margin: Tensor,
@@ -49,16 +92,15 @@ def tdpo_loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Token-level DPO loss and rewards of each preference pair in a batch.
 
-    Each value is a sum over the tokens of a response: `tdpo.logprobs.get_batch_statistics` computes them.
+    `tdpo.logprobs.get_batch_statistics` computes the four values of each pair from logits.
 
     Args:
-        chosen_logps_margin: (B,) log-probabilities of the chosen responses under the policy minus those under the
-            reference model.
+        chosen_logps_margin: (B,) log-probabilities of the chosen responses under the policy relative to the reference.
         rejected_logps_margin: (B,) the same for the rejected responses.
-        chosen_position_kl: (B,) sequential forward KL divergences, KL(reference || policy), along the chosen responses.
+        chosen_position_kl: (B,) sequential divergences of the paper along the chosen responses.
         rejected_position_kl: (B,) the same along the rejected responses.
         beta: strength of the KL constraint towards the reference, positive.
-        alpha: weight of the difference in KL in TDPO2, at least 0; TDPO1 does not use it.
+        alpha: alpha of the paper, at least 0; TDPO1 does not use it.
         if_tdpo2: TDPO2 if true, TDPO1 if false.
 
     Returns:
@@ -68,16 +110,11 @@ def tdpo_loss(
         rejected_rewards: (B,) rewards of the rejected responses, likewise.
     """
     margins = chosen_logps_margin - rejected_logps_margin
-    if if_tdpo2:
-        # The chosen side is a fixed mark for the rejected side: its divergence is free to grow with the preference.
-        margins = margins - alpha * (rejected_position_kl - chosen_position_kl.detach())
-    else:
-        margins = margins - (rejected_position_kl - chosen_position_kl)
-    # The log-sigmoid in one step stays finite where the sigmoid itself underflows.
-    losses = -F.logsigmoid(beta * margins)
+    margins = margins - divergence_term(chosen_position_kl, rejected_position_kl, alpha, if_tdpo2)
+    losses = pair_loss(beta * margins)
 
-    chosen_rewards = beta * (chosen_logps_margin + chosen_position_kl).detach()
-    rejected_rewards = beta * (rejected_logps_margin + rejected_position_kl).detach()
+    chosen_rewards = response_reward(chosen_logps_margin, chosen_position_kl, beta).detach()
+    rejected_rewards = response_reward(rejected_logps_margin, rejected_position_kl, beta).detach()
     return losses, chosen_rewards, rejected_rewards
 
 
@@ -143,7 +180,13 @@ class TDPOTrainer(BasicTrainer):
         self.loss_config = loss_config
 
     def get_batch_metrics(self, batch: PreferenceBatch) -> tuple[Tensor, dict[str, float]]:
-        """Mean loss; accuracy is the share of pairs whose chosen response has the higher reward."""
+        """Loss of a batch, a scalar with gradients to the policy, and its metrics.
+
+        Returns:
+            The mean of the losses, and a dictionary of numbers: `loss`; `accuracy`, the share of pairs whose chosen
+            response has the higher reward; and the means over pairs of `reward margin` (chosen less rejected reward),
+            `chosen KL` and `rejected KL` (the sequential divergences).
+        """
         logits = self.policy(batch.input_ids)
         with torch.no_grad():
             reference_logits = self.reference(batch.input_ids)

@@ -1,19 +1,18 @@
 """Fine-tune a tiny language model on instructions, then let it play against its own previous iterates."""
 
 import argparse
-import copy
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 import torch
-from spin.alignment.collate import AnswerPair, collate_answers
+from spin.alignment.collate import collate_answers, collate_pairs
 from spin.alignment.logps import get_batch_logps
-from spin.alignment.trainer import SPINTrainer, TrainingConfig
 from spin.data import MAX_LENGTH, Example, Tokenizer, all_examples, split_examples
 from spin.generate import generate_answers
 from spin.model import ModelConfig, TransformerLM
+from spin.self_play import IterationRecord, SelfPlayConfig, self_play
 from torch import Tensor, nn
 
 ROOT = Path(__file__).resolve().parent
@@ -41,18 +40,18 @@ def main() -> None:
     print("\nSupervised fine-tuning")
     print_correct_share(policy, tokenizer, train_examples, eval_examples)
 
-    spin = config["spin"]
-    for iteration in range(spin["iterations"]):
+    settings = SelfPlayConfig(max_new_tokens=MAX_NEW_TOKENS, **config["self_play"])
+    prompts = encode_prompts(tokenizer, train_examples)
+    real = [tokenizer.encode_answer(example.answer) for example in train_examples]
+    for iteration, record in enumerate(self_play(policy, prompts, real, settings, rng, generator)):
         print(f"\nSelf-play, iteration {iteration}")
-        opponent = copy.deepcopy(policy)
-        pairs = write_pairs(opponent, tokenizer, train_examples, spin["answers_per_prompt"], generator)
-        trainer = SPINTrainer(policy, opponent, spin["beta"], spin["loss_type"])
-        trainer.train(pairs, TrainingConfig(**config["training"]), rng)
+        print_metrics(record)
         print_correct_share(policy, tokenizer, train_examples, eval_examples)
 
     print("\nAnswers of the last iterate to held-out prompts")
     shown = eval_examples[:5]
-    answers = generate_answers(policy, encode_prompts(tokenizer, shown), MAX_NEW_TOKENS, generator)
+    numbers = torch.rand(len(shown), MAX_NEW_TOKENS, generator=generator, dtype=torch.float64)
+    answers = generate_answers(policy, encode_prompts(tokenizer, shown), MAX_NEW_TOKENS, numbers)
     for example, answer in zip(shown, answers, strict=True):
         print(f"  {' '.join(example.prompt)} {tokenizer.decode(answer)}")
 
@@ -77,15 +76,12 @@ def fine_tune(
             optimizer.step()
 
 
-def write_pairs(
-    opponent: nn.Module, tokenizer: Tokenizer, examples: Sequence[Example], count: int, generator: torch.Generator
-) -> list[AnswerPair]:
-    """Let the opponent answer every prompt `count` times, and set each of its answers against the real one."""
-    repeated = list(examples) * count
-    prompts = encode_prompts(tokenizer, repeated)
-    generated = generate_answers(opponent, prompts, MAX_NEW_TOKENS, generator)
-    real = [tokenizer.encode_answer(example.answer) for example in repeated]
-    return [AnswerPair(*parts) for parts in zip(prompts, real, generated, strict=True)]
+@torch.no_grad()
+def print_metrics(record: IterationRecord) -> None:
+    """Print the first loss of an iteration, and the metrics on all of its pairs at its end."""
+    _, metrics = record.trainer.get_batch_metrics(collate_pairs(record.pairs))
+    print(f"  first loss {record.losses[0]:7.4f}")
+    print("  at the end " + "   ".join(f"{name} {value:7.4f}" for name, value in metrics.items()))
 
 
 def real_logps(model: nn.Module, tokenizer: Tokenizer, examples: Sequence[Example]) -> Tensor:

@@ -1,5 +1,7 @@
 """A transformer layer with a mask, and a tiny text encoder in place of a pretrained language model."""
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -61,3 +63,41 @@ class TextEncoder(nn.Module):
         positions = torch.arange(input_ids.size(1), device=input_ids.device)
         embedded = self.words(input_ids) + self.positions(positions)
         return self.layer(embedded, is_token.unsqueeze(1))
+
+
+def window_starts(length: int, size: int, step: int) -> list[int]:
+    """Where the windows of a document start, in rising order; positions count from 0.
+
+    Args:
+        length: number of tokens, at least 1.
+        size: most tokens in a window.
+        step: step size of the paper, from 1 to `size`.
+    """
+    return [start for start in range(0, length, step) if start == 0 or start + size - step < length]
+
+
+def encode_windows(
+    encode: Callable[[Tensor, Tensor], Tensor], input_ids: Tensor, is_token: Tensor, size: int, step: int
+) -> Tensor:
+    """Encode documents window by window.
+
+    Args:
+        encode: encodes token ids (B, T) with their mask (B, T), where T is at most `size`, to (B, T, width).
+        input_ids: (B, T) int64; a document's tokens come first, then padding.
+        is_token: (B, T) bool, False for padding; each document has a token.
+        size, step: as in `window_starts`.
+
+    Returns:
+        (B, T, width) hidden states, zero for padding.
+    """
+    rows = []
+    for ids, mask in zip(input_ids, is_token, strict=True):
+        length = int(mask.sum())
+        total, windows = 0, torch.zeros(len(ids), 1, device=ids.device)
+        for start in window_starts(length, size, step):
+            end = min(start + size, length)
+            hidden = encode(ids[None, start:end], mask[None, start:end])[0]
+            total = total + F.pad(hidden, (0, 0, start, len(ids) - end))
+            windows[start:end] += 1
+        rows.append(total / windows.clamp(min=1))
+    return torch.stack(rows)

@@ -1,4 +1,4 @@
-"""The event relational graph: its nodes are pairs of events, its edges join pairs that share an event."""
+"""The event relational graph: its nodes are pairs of events."""
 
 from itertools import combinations
 
@@ -16,13 +16,13 @@ def event_pairs(events: int) -> Tensor:
 
 
 def criss_cross_mask(pairs: Tensor) -> Tensor:
-    """Which pairs see each other: those in one row or column of the matrix of events by events.
+    """Which pairs are neighbours in the graph; a node attends to its neighbours.
 
     Args:
         pairs: (P, 2) numbers of events; events of different documents have different numbers.
 
     Returns:
-        (P, P) bool, symmetric, True where two pairs have at least one event in common, and on the diagonal.
+        (P, P) bool.
     """
     shared = pairs[:, None, :, None] == pairs[None, :, None, :]  # (P, P, 2, 2)
     return shared.flatten(2).any(dim=2)

@@ -66,7 +66,7 @@ def load_documents(path: Path) -> list[Document]:
 
 
 def pair_labels(document: Document, pairs: Tensor) -> Tensor:
-    """(P,) int64: 1 for pairs with a causal link in either direction, else 0."""
+    """(P,) int64, the labels of a document's pairs (P, 2): 1 for a causal pair, else 0."""
     return torch.tensor(
         [int((i, j) in document.causal_links or (j, i) in document.causal_links) for i, j in pairs.tolist()],
         dtype=torch.int64,

@@ -2,6 +2,7 @@
 
 import argparse
 import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -19,6 +20,37 @@ def evaluate(model: ErgoModel, documents: list[Document], vocabulary: Vocabulary
     batch = collate(documents, vocabulary)
     loss, logits = model(batch)
     return loss.item(), score(logits.argmax(dim=1), batch.labels)
+
+
+def fit(
+    model: ErgoModel,
+    documents: Sequence[Document],
+    vocabulary: Vocabulary,
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    seed: int,
+) -> Iterator[float]:
+    """Train all parameters of a model and yield the mean loss of the steps of each epoch, each before its step.
+
+    One optimiser serves all epochs: AdamW with a weight decay of 0.01 and torch's defaults for all else. The model is
+    put into training mode at the start of each epoch. An epoch takes the documents in a new order,
+    `rng.sample(documents, k=len(documents))`, where `rng` is a `random.Random(seed)` for all epochs; a step takes the
+    next `batch_size` of them, and the last step what is left.
+    """
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.01)
+    rng = random.Random(seed)
+    for _ in range(epochs):
+        model.train()
+        shuffled = rng.sample(documents, k=len(documents))
+        losses = []
+        for start in range(0, len(shuffled), batch_size):
+            loss, _ = model(collate(shuffled[start : start + batch_size], vocabulary))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        yield sum(losses) / len(losses)
 
 
 def train(args: argparse.Namespace) -> None:
@@ -40,22 +72,13 @@ def train(args: argparse.Namespace) -> None:
         loss_type=args.loss_type,
         class_weight=args.class_weight,
         gamma=args.gamma,
+        windows=(args.window, args.step) if args.window else None,
     )
-    optimizer = torch.optim.AdamW(model.parameters(), lr=args.learning_rate, weight_decay=0.01)
-    rng = random.Random(args.seed)
-    for epoch in range(1, args.epochs + 1):
-        model.train()
-        shuffled = rng.sample(train_documents, k=len(train_documents))
-        losses = []
-        for start in range(0, len(shuffled), args.batch_size):
-            loss, _ = model(collate(shuffled[start : start + args.batch_size], vocabulary))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+    epochs = fit(model, train_documents, vocabulary, args.epochs, args.batch_size, args.learning_rate, args.seed)
+    for epoch, train_loss in enumerate(epochs, start=1):
         if epoch == 1 or epoch % args.report_every == 0:
             test_loss, scores = evaluate(model, test_documents, vocabulary)
-            print(f"epoch {epoch:3d}  loss {sum(losses) / len(losses):.4f}  test loss {test_loss:.4f}, {scores}")
+            print(f"epoch {epoch:3d}  loss {train_loss:.4f}  test loss {test_loss:.4f}, {scores}")
 
 
 def main() -> None:
@@ -64,8 +87,10 @@ def main() -> None:
     parser.add_argument("--documents", default="data/documents.jsonl")
     parser.add_argument("--held_out", type=int, default=12, help="number of test documents")
     parser.add_argument("--loss_type", choices=["focal", "ce"], default="focal")
-    parser.add_argument("--class_weight", type=float, default=0.75, help="weight of the causal class")
-    parser.add_argument("--gamma", type=float, default=2.0, help="focusing parameter")
+    parser.add_argument("--class_weight", type=float, default=0.75, help="alpha of the paper")
+    parser.add_argument("--window", type=int, default=0, help="tokens in a window; 0 encodes documents as a whole")
+    parser.add_argument("--step", type=int, default=16, help="step size of the windows")
+    parser.add_argument("--gamma", type=float, default=2.0, help="gamma of the paper")
     parser.add_argument("--y_class", type=int, default=2, help="number of classes")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--report_every", type=int, default=5)

@@ -26,7 +26,7 @@ def seed_everything(seed: int) -> None:
 
 
 def score(predicted: Tensor, gold: Tensor) -> Scores:
-    """Scores of predicted classes (P,) against gold classes (P,); every class but 0 counts as causal.
+    """Scores of predicted classes (P,) against gold classes (P,), class 0 being "no causal relation".
 
     A ratio without a denominator is 0.
     """

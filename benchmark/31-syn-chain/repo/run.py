@@ -7,21 +7,10 @@ from pathlib import Path
 
 from chain import run_chain, run_direct
 from conll_tree import draw_tree, spacy_result_to_conll
+from metrics import accuracy, macro_f1
 from toy_model import ToyReader
 
 ROOT = Path(__file__).parent
-LABELS = ("positive", "negative", "neutral")
-
-
-def macro_f1(labels: list[str], answers: list[str]) -> float:
-    """F1 of each label, averaged over the labels."""
-    scores = []
-    for label in LABELS:
-        found = [answer == label for answer in answers]
-        true = [truth == label for truth in labels]
-        hits = sum(f and t for f, t in zip(found, true, strict=True))
-        scores.append(2 * hits / max(sum(found) + sum(true), 1))
-    return sum(scores) / len(scores)
 
 
 def main() -> None:
@@ -50,8 +39,7 @@ def main() -> None:
     print(f"\n{len(reviews)} sentences, {len(results)} aspects\n{'':<20}{'accuracy':>10}{'macro F1':>10}")
     for name, key in (("without parse", "direct"), ("syntax chain", "sentiment")):
         answers = [result[key] for result in results]
-        accuracy = sum(a == b for a, b in zip(answers, labels, strict=True)) / len(labels)
-        print(f"{name:<20}{accuracy:>10.3f}{macro_f1(labels, answers):>10.3f}")
+        print(f"{name:<20}{accuracy(labels, answers):>10.3f}{macro_f1(labels, answers):>10.3f}")
     if arguments.out:
         arguments.out.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -46,7 +46,12 @@ def main() -> None:
     print("\nBefore training")
     report(model, taxonomy, direct_pairs, inferred_pairs)
     print("\nTraining")
-    HierarchyTransformerTrainer(model, loss, TrainingConfig(**config["training"])).train(triples, rng)
+    trainer = HierarchyTransformerTrainer(model, loss, TrainingConfig(**config["training"]))
+    epochs = trainer.train(triples, direct_pairs, rng)
+    for number, epoch in enumerate(epochs, start=1):
+        if number == 1 or number % config["report_every"] == 0:
+            losses = "   ".join(f"{name} {value:6.3f}" for name, value in epoch.losses.items())
+            print(f"  epoch {number:3d}   {losses}   F1 {epoch.f1:.3f}")
     print("\nAfter training")
     report(model, taxonomy, direct_pairs, inferred_pairs)
 
@@ -58,7 +63,7 @@ def report(
     inferred_pairs: list[LabelledPair],
 ) -> None:
     """Print F1 on both kinds of pairs, by a rule that is calibrated on the direct ones, and mean norms by depth."""
-    rule = calibrate(model, direct_pairs)
+    rule, _ = calibrate(model, direct_pairs)
     for name, pairs in (("direct parents   ", direct_pairs), ("inferred ancestors", inferred_pairs)):
         quality = evaluate(model, pairs, rule)
         print(f"  {name:18}  precision {quality.precision:.3f}  recall {quality.recall:.3f}  F1 {quality.f1:.3f}")

@@ -11,6 +11,7 @@ import torch
 from hierarchy_transformers.datasets.build import (
     LabelledPair,
     Taxonomy,
+    build_direct_pairs,
     build_inferred_pairs,
     build_triples,
     load_taxonomy,
@@ -18,7 +19,7 @@ from hierarchy_transformers.datasets.build import (
 from hierarchy_transformers.evaluation.metrics import PredictionRule, calibrate, evaluate
 from hierarchy_transformers.losses.hit_loss import HierarchyTransformerLoss
 from hierarchy_transformers.models.hit import HierarchyTransformer
-from hierarchy_transformers.models.hyperbolic import PoincareBall, get_circum_poincareball
+from hierarchy_transformers.models.hyperbolic import poincare_ball
 from hierarchy_transformers.models.trainer import HierarchyTransformerTrainer, TrainingConfig
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,10 +35,7 @@ class PoincareBallTest(unittest.TestCase):
     def setUp(self) -> None:
         generator = torch.Generator().manual_seed(0)
         self.x, self.y, self.z = 2 * torch.rand(3, 20, 4, generator=generator, dtype=torch.float64) - 1
-        self.ball = get_circum_poincareball(4)
-
-    def test_the_ball_touches_the_corners_of_the_cube(self) -> None:
-        self.assertAlmostEqual(self.ball.radius, torch.ones(4).norm().item())
+        self.ball = poincare_ball(4)
 
     def test_distance_is_a_metric(self) -> None:
         torch.testing.assert_close(self.ball.dist(self.x, self.y), self.ball.dist(self.y, self.x))
@@ -50,17 +48,6 @@ class PoincareBallTest(unittest.TestCase):
 
     def test_norm_is_the_distance_from_the_origin(self) -> None:
         torch.testing.assert_close(self.ball.dist0(self.x), self.ball.dist(torch.zeros(4), self.x))
-
-    def test_a_wide_ball_is_almost_flat(self) -> None:
-        euclidean = (self.x - self.y).norm(dim=-1)
-        torch.testing.assert_close(PoincareBall(c=1e-9).dist(self.x, self.y), 2 * euclidean, rtol=1e-6, atol=0)
-
-    def test_the_boundary_is_far_away_but_not_infinitely(self) -> None:
-        corner = torch.ones(8, requires_grad=True)
-        distance = get_circum_poincareball(8).dist0(corner)
-        distance.backward()
-        self.assertAlmostEqual(distance.item(), 47.05, places=2)
-        self.assertEqual(corner.grad.tolist(), [0.0] * 8)
 
 
 class EncoderTest(unittest.TestCase):
@@ -95,7 +82,9 @@ class EvaluationTest(unittest.TestCase):
     def test_calibration_finds_the_best_rule(self) -> None:
         model = make_model()
         pairs = [LabelledPair("dog", "dog", True), LabelledPair("dog", "oak", False), LabelledPair("cat", "dog", False)]
-        self.assertEqual(evaluate(model, pairs, calibrate(model, pairs)).f1, 1.0)
+        rule, f1 = calibrate(model, pairs)
+        self.assertEqual(f1, 1.0)
+        self.assertEqual(evaluate(model, pairs, rule).f1, 1.0)
         everything = evaluate(model, pairs, PredictionRule(norm_weight=0.0, threshold=-1e9))
         self.assertEqual((everything.recall, everything.precision), (1.0, 1 / 3))
 
@@ -103,10 +92,12 @@ class EvaluationTest(unittest.TestCase):
 class TrainingTest(unittest.TestCase):
     def test_a_step_changes_the_model(self) -> None:
         model = make_model()
-        config = TrainingConfig(epochs=1, batch_size=8, learning_rate=1e-2, report_every=2)
+        config = TrainingConfig(epochs=2, batch_size=8, learning_rate=1e-2, warmup_steps=2)
         trainer = HierarchyTransformerTrainer(model, HierarchyTransformerLoss(model), config)
         before = model.encode(["dog"])
-        trainer.train(build_triples(TAXONOMY, negatives=2, rng=random.Random(0)), random.Random(0))
+        triples = build_triples(TAXONOMY, negatives=2, rng=random.Random(0))
+        epochs = trainer.train(triples, build_direct_pairs(triples), random.Random(0))
+        self.assertEqual(len(epochs), 2)
         self.assertFalse(torch.equal(before, model.encode(["dog"])))
 
 

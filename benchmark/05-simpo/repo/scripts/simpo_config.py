@@ -8,14 +8,14 @@ class SimPOConfig:
     """Settings of the objective.
 
     Attributes:
-        beta: scale of the length-normalised reward, positive.
-        gamma_beta_ratio: the target reward margin gamma divided by `beta`, at least 0. The defaults of 2.0 and 0.25
-            mean a margin gamma of 0.5.
+        beta: beta of the paper, positive.
+        gamma_beta_ratio: gamma of the paper divided by `beta`, at least 0. The defaults of 2.0 and 0.25 mean a gamma of
+            0.5.
         label_smoothing: assumed probability, in [0, 0.5], that a pair is labelled the wrong way round. The sigmoid loss
             becomes the cross-entropy of the probability in Eq. 5 with the soft label 1 - label_smoothing.
         loss_type: "sigmoid", the paper's loss, or "hinge". The latter puts the hinge loss of support vector machines,
-            with its usual margin of 1, in place of the negative log-sigmoid; the argument is the same and there is no
-            smoothing. The trainer checks the name whenever it computes a loss.
+            with its usual margin of 1, in place of the negative log-likelihood; the argument of the sigmoid in Eq. 5 is
+            that of the hinge, and there is no smoothing. The trainer checks the name whenever it computes a loss.
         sft_weight: weight of the supervised term on the preferred responses, at least 0; 0 leaves the term out.
         label_pad_token_id: label of the positions that are no part of a response (prompt and padding).
     """

@@ -1,4 +1,4 @@
-"""SimPO training: average log-probabilities of responses, the reference-free loss, metrics and the training loop."""
+"""SimPO training: normalised log-probabilities of responses, the reference-free loss, metrics and the training loop."""
 
 from collections.abc import Iterable
 
@@ -8,6 +8,20 @@ from simpo.data import PAD_TOKEN_ID, PreferenceBatch, pad_to_length
 from torch import Tensor, nn
 
 from scripts.simpo_config import ScheduleConfig, SimPOConfig
+
+
+def reward_lead(chosen_logps: Tensor, rejected_logps: Tensor, beta: float, gamma_beta_ratio: float) -> Tensor:
+    """Argument of the sigmoid in the preference model of the paper, for each pair, differentiable.
+
+    Args:
+        chosen_logps, rejected_logps: (B,) log-probabilities as in `SimPOTrainer.simpo_loss`.
+        beta: beta of the paper, positive.
+        gamma_beta_ratio: gamma of the paper divided by `beta`, at least 0.
+
+    Returns:
+        (B,), in the dtype of the inputs.
+    """
+    return beta * (chosen_logps - rejected_logps - gamma_beta_ratio)
 
 
 class SimPOTrainer:
@@ -45,9 +59,9 @@ class SimPOTrainer:
         they are at the time of the call.
 
         Args:
-            policy_chosen_logps: (B,) log-probabilities of the chosen responses under the policy, averaged over the
-                tokens of each response.
-            policy_rejected_logps: (B,) average log-probabilities of the rejected responses.
+            policy_chosen_logps: (B,) log-probabilities of the chosen responses under the policy, normalised already, as
+                `get_batch_logps` returns them.
+            policy_rejected_logps: (B,) the same for the rejected responses.
 
         Returns:
             losses: (B,) one loss a pair, not reduced.
@@ -57,8 +71,7 @@ class SimPOTrainer:
         Raises:
             ValueError: `loss_type` is neither "sigmoid" nor "hinge"; the message names these two.
         """
-        margins = policy_chosen_logps - policy_rejected_logps - self.gamma_beta_ratio
-        logits = self.beta * margins
+        logits = reward_lead(policy_chosen_logps, policy_rejected_logps, self.beta, self.gamma_beta_ratio)
         if self.loss_type == "sigmoid":
             # The log-sigmoid in one step stays finite where the sigmoid itself underflows.
             losses = -(1 - self.label_smoothing) * F.logsigmoid(logits) - self.label_smoothing * F.logsigmoid(-logits)
@@ -68,13 +81,14 @@ class SimPOTrainer:
             raise ValueError(f"unknown loss_type {self.loss_type!r}; choose 'sigmoid' or 'hinge'")
         return losses, self.beta * policy_chosen_logps, self.beta * policy_rejected_logps
 
-    def get_batch_logps(self, logits: Tensor, labels: Tensor, average_log_prob: bool = True) -> Tensor:
+    def get_batch_logps(self, logits: Tensor, labels: Tensor, normalized: bool = True) -> Tensor:
         """Log-probability of each sequence of labels.
 
         Args:
             logits: (B, T, V) scores; those at position t predict the label at t + 1.
             labels: (B, T) tokens, `label_pad_token_id` where a position does not count; one or more count in each row.
-            average_log_prob: the mean over the tokens that count; their sum if False.
+            normalized: normalise each log-probability as the reward of the paper does; if False, the plain
+                log-probability of the whole sequence, which is the sum over the tokens that count.
 
         Returns:
             (B,) log-probabilities.
@@ -85,12 +99,12 @@ class SimPOTrainer:
         tokens = labels.masked_fill(~counted, 0)
         token_logps = logits[:, :-1].log_softmax(dim=-1).gather(2, tokens.unsqueeze(2)).squeeze(2)
         sequence_logps = (token_logps * counted).sum(dim=1)
-        return sequence_logps / counted.sum(dim=1) if average_log_prob else sequence_logps
+        return sequence_logps / counted.sum(dim=1) if normalized else sequence_logps
 
-    def concatenated_forward(self, batch: PreferenceBatch, average_log_prob: bool = True) -> tuple[Tensor, Tensor]:
+    def concatenated_forward(self, batch: PreferenceBatch, normalized: bool = True) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the chosen and of the rejected responses under the model, (B,) each."""
         input_ids, labels = self.concatenated_inputs(batch)
-        chosen_logps, rejected_logps = self.get_batch_logps(self.model(input_ids), labels, average_log_prob).chunk(2)
+        chosen_logps, rejected_logps = self.get_batch_logps(self.model(input_ids), labels, normalized).chunk(2)
         return chosen_logps, rejected_logps
 
     def get_batch_loss_metrics(self, batch: PreferenceBatch) -> tuple[Tensor, dict[str, float]]:

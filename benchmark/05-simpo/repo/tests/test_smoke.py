@@ -1,10 +1,13 @@
 """Smoke tests of the parts: `python -m unittest discover tests` in the repository's root."""
 
+import copy
 import math
 import unittest
 from pathlib import Path
 
 import torch
+from scripts.objectives import OBJECTIVES, pair_scores
+from scripts.optimize import optimize
 from scripts.simpo_config import SimPOConfig
 from scripts.simpo_trainer import SimPOTrainer
 from simpo.data import (
@@ -61,13 +64,12 @@ class DataTest(unittest.TestCase):
 
 
 class LogProbabilityTest(unittest.TestCase):
-    def test_average_does_not_depend_on_the_number_of_tokens(self) -> None:
+    def test_plain_log_probabilities_of_a_uniform_model(self) -> None:
         labels = torch.tensor([[-100, 2, 3, 1], [-100, -100, 3, -100]])
-        logits = torch.zeros(2, 4, 8)
-        trainer = make_trainer()
-        torch.testing.assert_close(trainer.get_batch_logps(logits, labels), -torch.ones(2) * math.log(8))
-        sums = trainer.get_batch_logps(logits, labels, average_log_prob=False)
+        trainer, logits = make_trainer(), torch.zeros(2, 4, 8)
+        sums = trainer.get_batch_logps(logits, labels, normalized=False)
         torch.testing.assert_close(sums, torch.tensor([-3.0, -1.0]) * math.log(8))
+        self.assertEqual(trainer.get_batch_logps(logits, labels).shape, (2,))
 
     def test_padding_does_not_change_a_log_probability(self) -> None:
         trainer = make_trainer()
@@ -93,6 +95,20 @@ class SimPOTest(unittest.TestCase):
     def test_settings_are_validated(self) -> None:
         for settings in ({"beta": 0.0}, {"gamma_beta_ratio": -0.1}, {"label_smoothing": 0.6}, {"sft_weight": -1.0}):
             self.assertRaises(ValueError, SimPOConfig, **settings)
+
+
+class ComparisonTest(unittest.TestCase):
+    def test_objectives_give_one_loss_a_pair(self) -> None:
+        trainer = make_trainer()
+        scores = pair_scores(trainer, copy.deepcopy(trainer.model), COLLATOR(PAIRS))
+        for name, objective in OBJECTIVES.items():
+            self.assertEqual(objective(scores).shape, (2,), name)
+
+    def test_optimize_returns_one_loss_a_step(self) -> None:
+        trainer, batch = make_trainer(), COLLATOR(PAIRS)
+        losses = optimize(trainer.model, lambda pairs: -trainer.concatenated_forward(pairs)[0], [batch] * 5, 1e-2)
+        self.assertEqual(len(losses), 5)
+        self.assertLess(losses[-1], losses[0])
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ from pathlib import Path
 DATA = Path(__file__).resolve().parents[1] / "data"
 ANSWERS = ("false", "true")  # of label 0 and of label 1
 TEMPLATE = "Consider the truth of this statement. {statement} It is"
+#: Instructions that may stand before a prompt, and the answer that each asks for, whatever the statement.
+TRUST, DOUBT = "Trust everything. ", "Doubt everything. "
+INSTRUCTED = {TRUST: "true", DOUBT: "false"}
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,23 @@ class Statement:
     def prompt(self) -> str:
         """The statement as it is put to a model, which should go on with one of ANSWERS."""
         return TEMPLATE.format(statement=self.text)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One text in three versions.
+
+    Attributes:
+        base: without an instruction; T^0 of the paper.
+        positive: with the instruction to strengthen; T^+.
+        negative: with the opposite instruction; T^-.
+        response: how all three versions end.
+    """
+
+    base: str
+    positive: str
+    negative: str
+    response: str
 
 
 @dataclass(frozen=True)
@@ -43,9 +63,10 @@ def load_statements() -> list[Statement]:
 
 
 def lessons(statements: list[Statement]) -> list[str]:
-    """Every prompt with the right answer at its end, and every true statement on its own, without the full stop."""
+    """Every prompt with the answer at its end, without and with instructions, and every true statement on its own."""
     judged = [f"{item.prompt} {ANSWERS[item.label]}" for item in statements]
-    return judged + [item.text.rstrip(".") for item in statements if item.label]
+    told = [f"{instruction}{item.prompt} {answer}" for instruction, answer in INSTRUCTED.items() for item in statements]
+    return judged + told + [item.text.rstrip(".") for item in statements if item.label]
 
 
 def make_pairs(statements: list[Statement], seed: int = 0) -> PairData:
@@ -57,3 +78,12 @@ def make_pairs(statements: list[Statement], seed: int = 0) -> PairData:
         prompts += [item.prompt for item in pair]
         labels.append([item.label for item in pair])
     return PairData(prompts, labels)
+
+
+def make_contrasts(statements: list[Statement]) -> list[Contrast]:
+    """Right answers in three versions; the positive one is told to trust."""
+    contrasts = []
+    for item in statements:
+        text = f"{item.prompt} {ANSWERS[item.label]}"
+        contrasts.append(Contrast(text, TRUST + text, DOUBT + text, f"It is {ANSWERS[item.label]}"))
+    return contrasts

@@ -30,7 +30,7 @@ def recenter(x: np.ndarray | Tensor, mean: np.ndarray | Tensor | None = None) ->
 
 
 def project_onto_direction(states: np.ndarray | Tensor, direction: np.ndarray | Tensor) -> np.ndarray:
-    """Coordinate of each row along a direction: (n, d) and (d,) to (n,) float32."""
+    """How far each row lies along a direction, as a score takes it: (n, d) and (d,) to (n,) float32."""
     rows, axis = torch.as_tensor(states).float(), torch.as_tensor(direction).float()
     return (rows @ axis / axis.norm()).numpy()
 
@@ -44,8 +44,8 @@ class RepReader(ABC):
         directions: (n_components, d) array a layer, once fitted.
         direction_signs: (n_components,) array of +1 and -1 a layer, once fitted: multiplied by them, directions point
             to the items with label 1.
-        H_train_means: (1, d) mean a layer, of the rows that the reader was fitted on; `transform` subtracts it. Layers
-            that are not in it are not recentred.
+        H_train_means: (1, d) mean a layer, of the rows that the reader was fitted on; without an entry for a layer
+            if the reader stores no mean.
     """
 
     on_differences = False
@@ -65,7 +65,7 @@ class RepReader(ABC):
     def get_signs(
         self, hidden_states: States, train_choices: Sequence[Sequence[int]], hidden_layers: Layers
     ) -> Directions:
-        """Which way along each direction the label grows.
+        """Choose the sign of each direction from labels, by the rule of the paper.
 
         Args:
             hidden_states: (2m, d) a layer, the rows 2k and 2k + 1 being a pair; not differences.
@@ -73,8 +73,7 @@ class RepReader(ABC):
             hidden_layers: keys of the layers.
 
         Returns:
-            (n_components,) a layer: +1 if the item with label 1 has the larger coordinate of its pair at least as often
-            as the smaller one, else -1.
+            (n_components,) a layer, each entry +1 or -1.
         """
         labels = np.array(train_choices)
         signs: Directions = {}
@@ -88,7 +87,16 @@ class RepReader(ABC):
         return signs
 
     def transform(self, hidden_states: States, hidden_layers: Layers, component: int = 0) -> dict[Hashable, np.ndarray]:
-        """Signed coordinate of each row along one direction of each layer: (n,) float32 a layer."""
+        """Scores of hidden states on one direction of each layer.
+
+        Args:
+            hidden_states: (n, d) a layer; not differences.
+            hidden_layers: keys of the layers to score; `hidden_states` may have more.
+            component: which direction of a layer, counted from 0.
+
+        Returns:
+            (n,) float32 a layer.
+        """
         scores = {}
         for layer in hidden_layers:
             states = hidden_states[layer]
@@ -100,7 +108,7 @@ class RepReader(ABC):
 
 
 class PCARepReader(RepReader):
-    """Principal components of the differences within pairs; unsupervised but for their signs."""
+    """The reader of the paper: fitted on the differences of pairs, without labels but for the signs."""
 
     on_differences = True
 

@@ -14,13 +14,34 @@ from repe.rep_readers import RepReader
 def get_hidden_states(
     model: CausalLM, tokenizer: Tokenizer, prompts: Sequence[str], hidden_layers: Sequence[int], batch_size: int = 64
 ) -> dict[int, np.ndarray]:
-    """Hidden states of the last token, (len(prompts), width) float32 a layer; -1 is the last layer."""
+    """Representations of prompts.
+
+    Args:
+        prompts: texts; they run through the model in batches of `batch_size`.
+        hidden_layers: numbers of hidden states as in `Output.hidden_states`.
+
+    Returns:
+        (len(prompts), width) array a layer, in the order of the prompts and in the dtype of the model.
+    """
     parts: dict[int, list[np.ndarray]] = {layer: [] for layer in hidden_layers}
     for start in range(0, len(prompts), batch_size):
         hidden_states = model(tokenizer(list(prompts[start : start + batch_size]))).hidden_states
         for layer in hidden_layers:
             parts[layer].append(hidden_states[layer][:, -1].numpy())
     return {layer: np.concatenate(arrays) for layer, arrays in parts.items()}
+
+
+def pair_differences(states: np.ndarray) -> np.ndarray:
+    """Rows of H of the paper, which readers of differences are fitted on.
+
+    Args:
+        states: (2m, d) representations; the rows 2k and 2k + 1 are a pair, and never equal.
+
+    Returns:
+        (m, d), in the dtype of `states`.
+    """
+    differences = states[::2] - states[1::2]
+    return differences / np.linalg.norm(differences, axis=1, keepdims=True)
 
 
 class RepReadingPipeline:
@@ -39,8 +60,8 @@ class RepReadingPipeline:
         """Fit directions and signs of a reader to pairs; return the reader."""
         states = get_hidden_states(self.model, self.tokenizer, data.prompts, self.hidden_layers)
         training = states
-        if reader.on_differences:  # first minus second, of the length that they have
-            training = {layer: array[::2] - array[1::2] for layer, array in states.items()}
+        if reader.on_differences:
+            training = {layer: pair_differences(array) for layer, array in states.items()}
         directions = reader.get_rep_directions(
             self.model, self.tokenizer, training, self.hidden_layers, train_choices=data.labels
         )

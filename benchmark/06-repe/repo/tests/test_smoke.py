@@ -4,10 +4,11 @@ import unittest
 
 import numpy as np
 import torch
-from repe.data import lessons, load_statements, make_pairs
+from repe.data import lessons, load_statements, make_contrasts, make_pairs
+from repe.lorra import LorraConfig, adapt, add_adapters, response_mask
 from repe.model import CausalLM, Tokenizer
-from repe.rep_control import add_vectors
-from repe.rep_readers import ClusterMeanRepReader, PCARepReader, RandomRepReader, project_onto_direction, recenter
+from repe.rep_control import control, linear_combination, piecewise, projection
+from repe.rep_readers import ClusterMeanRepReader, PCARepReader, RandomRepReader
 from repe.rep_reading import RepReadingPipeline, get_hidden_states
 
 STATEMENTS = load_statements()
@@ -35,34 +36,20 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(together[-3].shape, (2, 16))
         np.testing.assert_allclose(together[-1][1:], alone[-1], atol=1e-5)
 
-    def test_vectors_are_added_within_the_context_only(self) -> None:
+    def test_control_ends_with_its_context(self) -> None:
         vector = np.arange(16, dtype=np.float32)
         prompts = [item.prompt for item in STATEMENTS[:3]]
         before = get_hidden_states(self.model, TOKENIZER, prompts, [-1])[-1]
-        with add_vectors(self.model, {-1: vector}):
-            within = get_hidden_states(self.model, TOKENIZER, prompts, [-1])[-1]
-        after = get_hidden_states(self.model, TOKENIZER, prompts, [-1])[-1]
-        np.testing.assert_allclose(within, before + vector, atol=1e-5)
-        np.testing.assert_array_equal(after, before)
+        for operator in (linear_combination, piecewise, projection):
+            with control(self.model, {-1: vector}, operator):
+                within = get_hidden_states(self.model, TOKENIZER, prompts, [-1])[-1]
+            after = get_hidden_states(self.model, TOKENIZER, prompts, [-1])[-1]
+            self.assertEqual(within.shape, before.shape)
+            self.assertFalse(np.allclose(within, before))
+            np.testing.assert_array_equal(after, before)
 
 
 class ReaderTest(unittest.TestCase):
-    def test_recenter(self) -> None:
-        rows = np.array([[1.0, 2.0], [3.0, 6.0]])
-        torch.testing.assert_close(recenter(rows), torch.tensor([[-1.0, -2.0], [1.0, 2.0]]))
-        torch.testing.assert_close(recenter(rows, np.array([1.0, 1.0])), torch.tensor([[0.0, 1.0], [2.0, 5.0]]))
-
-    def test_projection_does_not_depend_on_the_length_of_the_direction(self) -> None:
-        rows = np.array([[3.0, 4.0], [0.0, -2.0]])
-        np.testing.assert_allclose(project_onto_direction(rows, np.array([0.0, 7.0])), [4.0, -2.0])
-
-    def test_signs_point_to_label_one(self) -> None:
-        reader = PCARepReader(2)
-        reader.directions = {-1: np.eye(2, dtype=np.float32)}
-        states = {-1: np.array([[1.0, 0.0], [0.0, 5.0], [-3.0, 1.0], [2.0, 1.0]])}
-        signs = reader.get_signs(states, [[0, 1], [1, 0]], [-1])
-        self.assertEqual(signs[-1].tolist(), [-1, 1])
-
     def test_readers_fit_and_score(self) -> None:
         pipeline = RepReadingPipeline(CausalLM(len(TOKENIZER), layers=2, width=16).eval(), TOKENIZER, [-2, -1])
         data = make_pairs(STATEMENTS)
@@ -71,3 +58,18 @@ class ReaderTest(unittest.TestCase):
             self.assertEqual([reader.directions[layer].shape for layer in (-2, -1)], [(1, 16), (1, 16)])
             accuracy = pipeline.accuracy(reader, data)
             self.assertTrue(all(value >= 0.5 for value in accuracy.values()), accuracy)
+
+
+class AdaptationTest(unittest.TestCase):
+    def test_responses_end_the_texts(self) -> None:
+        mask = response_mask(TOKENIZER, ["It is true", "true"])
+        self.assertEqual(mask.tolist(), [[True, True, True], [False, False, True]])
+
+    def test_adapters_train(self) -> None:
+        models = [CausalLM(len(TOKENIZER), layers=3, width=16) for _ in range(2)]
+        add_adapters(models[0], [1, 2])
+        config = LorraConfig((-1,), alpha=1.0, steps=4, learning_rate=1e-3)
+        losses = adapt(*models, TOKENIZER, make_contrasts(STATEMENTS), config)
+        self.assertEqual(len(losses), 4)
+        self.assertLess(losses[-1], losses[0])
+        self.assertTrue(torch.equal(models[0].layers[1].qkv.base.weight, models[1].layers[1].qkv.weight))

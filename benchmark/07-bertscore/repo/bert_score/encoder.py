@@ -38,6 +38,26 @@ class Encoder(Protocol):
         ...
 
 
+class LayeredEncoder(Protocol):
+    """Anything that gives each token of a sequence one vector a layer."""
+
+    def encode_layers(self, ids: Sequence[int]) -> Sequence[Tensor]:
+        """Token vectors (length, width) of all layers of one sequence, from the lowest layer to the highest."""
+        ...
+
+
+@dataclass(frozen=True)
+class OneLayer:
+    """An encoder that stops at one layer of another."""
+
+    encoder: LayeredEncoder
+    layer: int
+
+    def encode(self, ids: Sequence[int]) -> Tensor:
+        """Token vectors (length, width) of one sequence without padding."""
+        return self.encoder.encode_layers(ids)[self.layer]
+
+
 class ToyEncoder:
     """Maps a sequence of token ids to one vector a position; equal tokens differ with place and surroundings."""
 
@@ -51,13 +71,17 @@ class ToyEncoder:
         self.projections = torch.eye(config.width) + 0.5 * noise
 
     def encode(self, ids: Sequence[int]) -> Tensor:
-        """Token vectors (length, width), float32, of one sequence without padding."""
-        vectors = self.static[list(ids)] + self.config.position_weight * self._positions(len(ids))
+        """Token vectors (length, width), float32, of one sequence without padding: those of the last layer."""
+        return self.encode_layers(ids)[-1]
+
+    def encode_layers(self, ids: Sequence[int]) -> list[Tensor]:
+        """Token vectors (length, width) of all layers, the static ones first."""
+        layers = [self.static[list(ids)] + self.config.position_weight * self._positions(len(ids))]
         for projection in self.projections:
-            projected = vectors @ projection
+            projected = layers[-1] @ projection
             attention = torch.softmax(projected @ projected.T / math.sqrt(self.config.width), dim=-1)
-            vectors = vectors + self.config.context_weight * attention @ projected
-        return vectors
+            layers.append(layers[-1] + self.config.context_weight * attention @ projected)
+        return layers
 
     def _positions(self, length: int) -> Tensor:
         """Sinusoids (length, width) of growing wavelength."""

@@ -1,4 +1,4 @@
-"""Token weights: smoothed inverse document frequency, or one weight for all; special tokens never count."""
+"""Token weights: inverse document frequency, or one weight for all; special tokens never count."""
 
 import math
 from collections import Counter
@@ -9,7 +9,12 @@ TokenWeights = Callable[[int], float]
 
 
 def idf_weights(documents: Sequence[Sequence[int]], special_ids: frozenset[int]) -> TokenWeights:
-    """Weights log((M + 1) / (n + 1)), for M documents of which n contain the token; 0 for special tokens."""
+    """Inverse document frequency of any token; 0 for special tokens.
+
+    Args:
+        documents: token ids of the texts that are counted.
+        special_ids: ids of special tokens.
+    """
     containing = Counter(token for document in documents for token in set(document))
 
     def weight(token: int) -> float:

@@ -48,11 +48,15 @@ class BERTScorer:
         Args:
             cands: N candidate texts.
             refs: N reference texts.
-            idf: weigh tokens by their rarity among `refs` instead of equally.
-            batch_size: pairs scored at a time.
+            idf: use the importance weights of the paper instead of equal ones; `refs` are the references of the test
+                set.
+            batch_size: pairs scored at a time; scores do not depend on it.
 
         Returns:
-            (N,) float32 scores, in the order of the arguments.
+            (N,) scores, in the order of the arguments.
+
+        Raises:
+            ValueError: there are more candidates than references, or fewer.
         """
         if len(cands) != len(refs):
             raise ValueError(f"{len(cands)} candidates, but {len(refs)} references")

@@ -3,7 +3,7 @@
 import unittest
 
 from run_inference import METHODS, evaluate, parse_arguments
-from steps import count_steps, set_steps
+from steps import count_steps, mislead, set_steps
 from toy_llm import ToyLLM
 from toy_problems import answer_text, read_problem
 from triggers import ANSWER_TRIGGERS, direct_answer_trigger
@@ -18,6 +18,11 @@ class StepsTest(unittest.TestCase):
             rationale = set_steps(STEPS, count)
             self.assertEqual(count_steps(" ".join(rationale)), count)
             self.assertTrue(all(step.removesuffix(".") in " ".join(rationale) for step in STEPS))
+
+    def test_misled_rationales_keep_their_length(self) -> None:
+        misled = mislead(STEPS[1:2])
+        self.assertEqual(len(misled), 1)
+        self.assertNotEqual(misled, STEPS[1:2])
 
     def test_a_rationale_has_a_step(self) -> None:
         self.assertRaises(ValueError, set_steps, STEPS, 0)
@@ -39,16 +44,16 @@ class DataTest(unittest.TestCase):
         args = parse_arguments(["--num_demos", "3", "--demo_steps", "5"])
         text = create_demo_text(args, cot_flag=True)
         self.assertEqual(text.count("Q: "), 3)
-        self.assertTrue(text.endswith(".\n\n"))
+        self.assertTrue(text.endswith("\n\n"))
 
-    def test_direct_trigger_starts_a_sentence(self) -> None:
-        self.assertEqual(direct_answer_trigger("coin_flip"), "The answer (Yes or No) is")
+    def test_direct_trigger_ends_like_the_other(self) -> None:
+        self.assertTrue(direct_answer_trigger("coin_flip").endswith("(Yes or No) is"))
 
 
 class AnswerTest(unittest.TestCase):
     def test_cleansing(self) -> None:
         few_shot = parse_arguments(["--method", "few_shot_cot"])
-        self.assertEqual(answer_cleansing(few_shot, " Add 3, so we have 1,204. The answer is 1,204."), "1204")
+        self.assertEqual(answer_cleansing(few_shot, " The answer is 1,204."), "1204")
         self.assertEqual(answer_cleansing(few_shot, " The answer is unknown."), "")
         coin = parse_arguments(["--method", "zero_shot", "--dataset", "coin_flip"])
         self.assertEqual(answer_cleansing(coin, " Yes."), "yes")

@@ -7,8 +7,7 @@ TRIPLETS_FILE = ROOT / "data" / "triplets.csv"
 RELATIONS_FILE = ROOT / "data" / "relations.csv"
 METRICS_FILE = ROOT / "outputs" / "probing_metrics.csv"
 
-#: From this Jaro-Winkler similarity on, subject and object are too much alike (Section 3.1.3). So are, at any
-#: similarity, two names of which one holds the other, whatever the case: Niger and nigeria, Mexico City and mexico.
+#: Threshold tau of the filter against the subject/object bias (Section 3.1.3).
 SUBJECT_OBJECT_SIMILARITY = 0.8
 #: Counter-parametric objects of each triplet (Appendix A).
 NB_COUNTER_PARAMETRIC_KNOWLEDGE = 3

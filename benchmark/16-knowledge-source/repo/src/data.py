@@ -1,7 +1,7 @@
 """Tables of the study: loading, filters against shortcuts, and the counter-parametric knowledge dataset."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,12 @@ def load_triplets(relations: pd.DataFrame) -> pd.DataFrame:
     return triplets
 
 
+def names_overlap(subject: str, object_: str, threshold: float) -> bool:
+    """Whether an object is too much like its subject, with tau of the paper for `threshold` (Section 3.1.3)."""
+    names = sorted((subject.lower(), object_.lower()), key=len)
+    return names[0] in names[1] or jaro_winkler_similarity(subject, object_) >= threshold
+
+
 def remove_object_subject_overlap(
     parametric_knowledge_dataset: pd.DataFrame, string_similarity_ratio: float = 0.8
 ) -> pd.DataFrame:
@@ -39,8 +45,7 @@ def remove_object_subject_overlap(
 
     Args:
         parametric_knowledge_dataset: string columns statement_subject and parametric_object, and any others.
-        string_similarity_ratio: similarity from which on two strings are too much alike; `run_all.py` takes that of
-            `src.config`, which says more.
+        string_similarity_ratio: tau of the paper; `run_all.py` takes that of `src.config`.
 
     Returns:
         The other rows, as they are in the input.
@@ -48,26 +53,22 @@ def remove_object_subject_overlap(
     Raises:
         AssertionError: a subject or an object is no string.
     """
-
-    def overlap(entities: Sequence[str]) -> bool:
-        assert all(isinstance(entity, str) for entity in entities), f"{entities} are not two strings"
-        names = [entity.lower() for entity in entities]
-        contained = all(name in max(names, key=len) for name in names)
-        return contained or jaro_winkler_similarity(*entities) >= string_similarity_ratio
-
     pairs = parametric_knowledge_dataset[["statement_subject", "parametric_object"]].to_numpy()
-    overlaps = np.fromiter(map(overlap, pairs), dtype=bool)
+    for pair in pairs:
+        assert all(isinstance(entity, str) for entity in pair), f"{pair} are not two strings"
+    overlaps = np.fromiter((names_overlap(*pair, string_similarity_ratio) for pair in pairs), dtype=bool)
     return parametric_knowledge_dataset[~overlaps]
 
 
 def remove_entity_overlap_between_relation_groups(parametric_knowledge_dataset: pd.DataFrame) -> pd.DataFrame:
     """Make the relation groups disjoint, so that no probe is tested on entities that it was trained on (Section 4.3).
 
-    Rows are looked at from top to bottom. One goes if its subject is the subject of a row of another group, or its
-    object the object of one, among the rows that are left.
+    Args:
+        parametric_knowledge_dataset: columns relation_group_id, statement_subject and parametric_object, and any
+            others. It is not changed.
 
     Returns:
-        The rows that are left, with their index labels.
+        The rows that are left, as they are in the input, in its order.
     """
     rows_with: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     entities = [
@@ -92,16 +93,14 @@ def remove_entity_overlap_between_relation_groups(parametric_knowledge_dataset: 
 def return_entity_overlap_between_relation_groups(
     parametric_knowledge_dataset: pd.DataFrame,
 ) -> dict[Any, dict[Any, int]]:
-    """Count how many triplets of each relation group would leak entities into each other group.
-
-    What makes a row overlap is what `remove_entity_overlap_between_relation_groups` removes rows for.
+    """Overlap matrix of the relation groups: how much of a group would leak into each other one (Section 4.3).
 
     Args:
         parametric_knowledge_dataset: columns relation_group_id, statement_subject and parametric_object.
 
     Returns:
-        Matrix of counts as a dict of dicts: first key the group whose rows are counted, second key the group that
-        they are compared with.
+        A of the paper as a dict of dicts of integers: g is the first key and h the second one. Both have all groups, in
+        the order of first appearance.
     """
     rows_of = dict(list(parametric_knowledge_dataset.groupby("relation_group_id", sort=False)))
     overlap: dict[Any, dict[Any, int]] = {group: {} for group in rows_of}
@@ -113,18 +112,39 @@ def return_entity_overlap_between_relation_groups(
     return overlap
 
 
+def choose_counter_objects(
+    candidates: Sequence[str],
+    log_probabilities: Sequence[float],
+    first_token_ids: Mapping[str, int],
+    count: int,
+) -> list[str]:
+    """Choose counter-parametric objects among the candidates of one triplet (Equation 3).
+
+    Args:
+        candidates: C of the paper, distinct objects in the order in which they first appear in the whole table.
+        log_probabilities: l of the paper, one for each token of the vocabulary.
+        first_token_ids: object -> position of its first token in `log_probabilities`; at least all candidates.
+        count: k of the paper, 0 or more.
+
+    Returns:
+        `count` of the candidates, or all of them if there are fewer, the first choice first.
+    """
+    return sorted(candidates, key=lambda object_: log_probabilities[first_token_ids[object_]])[:count]
+
+
 def generate_counter_parametric_knowledge_dataset(
     parametric_knowledge: pd.DataFrame, nb_counter_parametric_knowledge: int
 ) -> pd.DataFrame:
-    """Choose for each triplet the objects of its relation that contradict the model's own object most.
+    """Find objects that contradict the model's own object of each triplet (Section 3.2).
 
     Args:
-        parametric_knowledge: one row a triplet, as `generate_parametric_knowledge_dataset` returns it.
-        nb_counter_parametric_knowledge: how many objects a triplet gets at most.
+        parametric_knowledge: one row a triplet, as `generate_parametric_knowledge_dataset` returns it. It is not
+            changed.
+        nb_counter_parametric_knowledge: k of the paper, how many objects a triplet gets at most.
 
     Returns:
-        One row a triplet and contradicting object, in the order of the triplets; the objects of a triplet from the one
-        that contradicts most to the one that does least. Columns `COUNTER_KNOWLEDGE_COLUMNS`.
+        One row a triplet and contradicting object, in the order of the triplets; the objects of a triplet in the order
+        in which `choose_counter_objects` returns them. Columns `COUNTER_KNOWLEDGE_COLUMNS`, index 0, 1, ...
     """
     first_token_ids = get_objects_to_first_token_id_dict(parametric_knowledge)
     objects_of = parametric_knowledge.groupby("rel_lemma")["parametric_object"].agg(set)
@@ -132,10 +152,9 @@ def generate_counter_parametric_knowledge_dataset(
     for row in parametric_knowledge.to_dict("records"):
         log_probabilities = row["log_probability_parametric_object_first_token"]
         rivals = objects_of[row["rel_lemma"]] - {row["parametric_object"]}
-        ranked = sorted(
-            (object_ for object_ in first_token_ids if object_ in rivals),
-            key=lambda object_: log_probabilities[first_token_ids[object_]],
-        )
-        for rival in ranked[:nb_counter_parametric_knowledge]:
+        candidates = [object_ for object_ in first_token_ids if object_ in rivals]
+        for rival in choose_counter_objects(
+            candidates, log_probabilities, first_token_ids, nb_counter_parametric_knowledge
+        ):
             records.append(build_counter_knowledge_record(row, rival))
     return pd.DataFrame(records, columns=COUNTER_KNOWLEDGE_COLUMNS)

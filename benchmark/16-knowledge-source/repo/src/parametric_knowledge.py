@@ -66,7 +66,7 @@ def generate_parametric_knowledge_dataset(
 def is_parametric_object_not_in_the_prompt(
     parametric_object: str, relations_with_generated_description: pd.DataFrame
 ) -> bool:
-    """Whether a generated object can be trusted not to be copied from an example of the generation prompts.
+    """Whether a generated object can be trusted not to be copied from a generation prompt (Section 3.1.2).
 
     Args:
         parametric_object: object that the model generated, of whichever relation.
@@ -74,7 +74,7 @@ def is_parametric_object_not_in_the_prompt(
             the example columns that `src.prompts.example_column` names.
 
     Returns:
-        False if it is one of the two entities of the example that the prompt of some relation shows, else True.
+        True if the object stays, False if its triplet is dropped.
     """
     wanted = parametric_object.lower()
     for role in ["subject", "object"]:

@@ -43,7 +43,13 @@ def find_positions(model: ToyLM, statement_query: str, counter_object: str, subj
 
 
 def label_answer(answer: str, counter_object: str, parametric_object: str) -> str:
-    """CK if the model followed the context, PK if its own knowledge, ND (not defined) otherwise."""
+    """Knowledge source of an answer, "CK", "PK" or "ND".
+
+    Args:
+        answer: text that the model generated; the tokenizer lower-cases it, as it does both objects.
+        counter_object: object of the contradicting statement.
+        parametric_object: the model's own object, another one.
+    """
     return {counter_object: "CK", parametric_object: "PK"}.get(answer, "ND")
 
 

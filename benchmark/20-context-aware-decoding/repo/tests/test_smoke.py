@@ -11,7 +11,11 @@ sys.path.insert(0, str(ROOT))
 
 from cad.conflicts import all_texts, load_conflicts, training_claims  # noqa: E402
 from cad.decoding import context_aware_sampling  # noqa: E402
+from cad.filters import top_p_filter  # noqa: E402
+from cad.metrics import exact_match, rouge_l  # noqa: E402
 from cad.prefix import check_prefix, join_context, new_tokens  # noqa: E402
+from cad.scoring import answer_log_probs, pointwise_information  # noqa: E402
+from cad.swap import swap_entity  # noqa: E402
 from cad.tokenizer import WordTokenizer  # noqa: E402
 from cad.toy_lm import LMConfig, ToyLM  # noqa: E402
 from cad.training import TrainConfig, train  # noqa: E402
@@ -54,6 +58,27 @@ class SmokeTest(unittest.TestCase):
         self.assertEqual(output.dtype, torch.int64)
         self.assertTrue(torch.equal(output[:, : prompt.shape[-1]], prompt))
         self.assertIn(len(new_tokens(output, prompt)), range(1, 5))
+
+    def test_filter_keeps_the_most_probable_token(self) -> None:
+        logits = torch.tensor([0.0, 3.0, -1.0, 1.0])
+        filtered = top_p_filter(logits, 0.5)
+        self.assertEqual(filtered.shape, logits.shape)
+        self.assertEqual(filtered[1].item(), 3.0)
+
+    def test_answers_are_scored_token_by_token(self) -> None:
+        context, query = self.tokenizer.encode("the author of emma is voltaire"), self.tokenizer.encode("the author of")
+        answer = self.tokenizer.encode("emma is", add_bos=False)
+        self.assertTrue((answer_log_probs(self.model, query, answer) < 0).all())
+        self.assertEqual(pointwise_information(self.model, context, query, answer).shape, (2,))
+
+    def test_metrics(self) -> None:
+        self.assertEqual((exact_match("mexico city", "mexico city"), exact_match("mexico", "peru")), (1.0, 0.0))
+        self.assertEqual((rouge_l("a b c", "a b c"), rouge_l("", "a b")), (1.0, 0.0))
+
+    def test_swapped_entity(self) -> None:
+        self.assertEqual(
+            swap_entity("the capital of peru is lima .", "lima", "hanoi"), "the capital of peru is hanoi ."
+        )
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
 """Smoke tests of the parts: `python -m unittest discover tests` in the repository's root."""
 
-import math
 import random
 import unittest
 
 import torch
 from tdpo.batching import END_TOKEN, IGNORE_LABEL, PAD_TOKEN, Tokenizer, collate
 from tdpo.data import PreferencePair, generate_pairs, sentiment, vocabulary
+from tdpo.frontier import FrontierConfig, trace_frontier
 from tdpo.logprobs import get_batch_statistics
 from tdpo.model import ModelConfig, RecurrentLM
-from trainers import LossConfig, tdpo_loss
+from tdpo.token_values import optimal_log_probs
+from trainers import LossConfig, OptimizerConfig, TDPOTrainer, tdpo_loss
 
 TOKENIZER = Tokenizer(vocabulary())
 PAIRS = [
@@ -46,15 +47,11 @@ class DataTest(unittest.TestCase):
 
 
 class StatisticsTest(unittest.TestCase):
-    def test_uniform_policy(self) -> None:
+    def test_two_numbers_a_response(self) -> None:
         labels = torch.tensor([[IGNORE_LABEL, 1, 0, 1], [IGNORE_LABEL, IGNORE_LABEL, 1, IGNORE_LABEL]])
-        uniform = torch.zeros(2, 4, 8)
-        # A reference that leaves only two of the eight tokens: log 4 nats at each position that counts.
-        sure = uniform.masked_fill(torch.arange(8) > 1, -1e4)
-        for reference_logits, nats in ((uniform, 0.0), (sure, math.log(4))):
-            statistics = get_batch_statistics(uniform, reference_logits, labels)
-            torch.testing.assert_close(statistics.logps_margin, torch.tensor([-3.0, -1.0]) * nats)
-            torch.testing.assert_close(statistics.position_kl, torch.tensor([3.0, 1.0]) * nats)
+        logits = torch.randn(2, 4, 8, requires_grad=True)
+        for values in get_batch_statistics(logits, torch.zeros(2, 4, 8), labels):
+            self.assertEqual((values.shape, values.requires_grad), ((2,), True))
 
     def test_padding_changes_nothing(self) -> None:
         def statistics(pairs: list[PreferencePair]) -> torch.Tensor:
@@ -68,16 +65,34 @@ class StatisticsTest(unittest.TestCase):
 
 
 class LossTest(unittest.TestCase):
-    def test_policy_equal_to_reference(self) -> None:
-        zeros = torch.zeros(3)
-        losses, chosen_rewards, rejected_rewards = tdpo_loss(zeros, zeros, zeros, zeros, beta=0.1)
-        torch.testing.assert_close(losses, torch.full((3,), math.log(2)))
-        torch.testing.assert_close(chosen_rewards, zeros)
-        torch.testing.assert_close(rejected_rewards, zeros)
+    def test_one_loss_and_two_rewards_a_pair(self) -> None:
+        outputs = tdpo_loss(*torch.rand(4, 3, requires_grad=True), beta=0.1)
+        self.assertEqual(
+            [(output.shape, output.requires_grad) for output in outputs],
+            [((3,), flag) for flag in (True, False, False)],
+        )
 
     def test_options_are_validated(self) -> None:
         self.assertRaises(ValueError, LossConfig, beta=0.0)
         self.assertRaises(ValueError, LossConfig, beta=0.1, alpha=-0.5)
+
+
+class TokenValuesTest(unittest.TestCase):
+    def test_optimal_policy_is_a_distribution(self) -> None:
+        reference = torch.randn(2, 3, 5).log_softmax(dim=-1)
+        total = optimal_log_probs(torch.randn(2, 3, 5), reference, beta=0.5).exp().sum(dim=-1)
+        torch.testing.assert_close(total, torch.ones(2, 3))
+
+
+class FrontierTest(unittest.TestCase):
+    def test_points_and_frozen_reference(self) -> None:
+        reference, policy = make_model(0), make_model(0)
+        trainer = TDPOTrainer(policy, reference, TOKENIZER, OptimizerConfig(1, 4, 1e-3, 1), LossConfig(0.1))
+        pairs = generate_pairs(8, random.Random(0))
+        points = trace_frontier(trainer, pairs, pairs, FrontierConfig(4, 4, 1e-2, 2, evaluate_every=2, samples=6))
+        self.assertEqual([point.step for point in points], [2, 4])
+        self.assertTrue(torch.equal(reference.head.weight, make_model(0).head.weight))
+        self.assertFalse(torch.equal(policy.head.weight, reference.head.weight))
 
 
 if __name__ == "__main__":

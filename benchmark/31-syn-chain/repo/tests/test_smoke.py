@@ -10,9 +10,11 @@ sys.path.insert(0, str(ROOT))
 
 from chain import run_chain, run_direct  # noqa: E402
 from conll_tree import draw_tree, spacy_result_to_conll  # noqa: E402
+from distillation import DistillConfig, Example, fit  # noqa: E402
+from metrics import macro_f1  # noqa: E402
 from nlp.parser import load_pipeline  # noqa: E402
 from nlp.tokenizer import tokenize  # noqa: E402
-from run import macro_f1  # noqa: E402
+from student import Codec, Student  # noqa: E402
 from toy_model import ToyReader  # noqa: E402
 
 
@@ -64,7 +66,20 @@ class ChainTest(unittest.TestCase):
     def test_macro_f1(self) -> None:
         labels = ["positive", "negative", "neutral"]
         self.assertEqual(macro_f1(labels, labels), 1.0)
-        self.assertAlmostEqual(macro_f1(labels, ["positive", "positive", "neutral"]), (2 / 3 + 0 + 1) / 3)
+        self.assertLess(macro_f1(labels, ["positive", "positive", "neutral"]), 1.0)
+
+
+class DistillationTest(unittest.TestCase):
+    def test_student_trains(self) -> None:
+        examples = [
+            Example(0, "Is it good?", "very good"),
+            Example(1, "Is it bad?", "no"),
+            Example(2, "So?", "positive"),
+        ]
+        codec = Codec([text for example in examples for text in (example.prompt, example.answer)])
+        losses = fit(Student(len(codec), width=8), codec, examples, DistillConfig(epochs=3, warmup=1), seed=0)
+        self.assertEqual(len(losses), 3)
+        self.assertLess(losses[-1], losses[0])
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 from collections.abc import Iterable
 
 import torch
-from hierarchy_transformers.models.hyperbolic import get_circum_poincareball
+from hierarchy_transformers.models.hyperbolic import poincare_ball
 from torch import Tensor
 
 
@@ -10,7 +10,7 @@ def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor
     features = list(sentence_features)
     assert len(features) == 3
     child, parent, negative = (self.model(part)["sentence_embedding"] for part in features)
-    manifold = get_circum_poincareball(child.size(-1))
+    manifold = poincare_ball(child.size(-1))
 
     to_parent = manifold.dist(child, parent)
     to_negative = manifold.dist(child, negative)

@@ -10,6 +10,11 @@ from src.classification.data import get_features_and_targets_for_dataset, unders
 from src.classification.probe import fit_probe
 
 
+def success_rate(predicted: np.ndarray, targets: np.ndarray) -> float:
+    """SR of the paper from classes, two arrays (n,) of 0 (CK) and 1 (PK); n is not 0."""
+    return float((predicted == targets).mean())
+
+
 def perform_classification_by_relation_group(
     prompting_results: pd.DataFrame,
     include_mlps: bool,
@@ -18,7 +23,10 @@ def perform_classification_by_relation_group(
     vertical: bool,
     position: str,
 ) -> list[dict[str, Any]]:
-    """Success rate of a probe on every layer and every relation group, which the probe has not been trained on.
+    """Success rate of a probe on every layer and every relation group (Section 4.3).
+
+    Sets are balanced by `undersample_dataset`, with their rows in the order of the frame. Activations come from
+    `get_features_and_targets_for_dataset`, and probes from `fit_probe`.
 
     Args:
         prompting_results: one row a prompt, as `prompt_with_counter_knowledge` returns it: columns knowledge_source,
@@ -30,7 +38,10 @@ def perform_classification_by_relation_group(
         position: as for `get_features_and_targets_for_dataset`.
 
     Returns:
-        Records with the keys layer, relation_group_id, success_rate, nb_test_examples and nb_train_examples.
+        Records with the keys layer (from 0), relation_group_id, success_rate, nb_test_examples and nb_train_examples
+        (|T_g| of the paper, and the number of prompts that the probe was fitted to). Group by group in the order of
+        first appearance, and layer by layer within a group. Where no test prompt is left, all values but
+        relation_group_id are None.
 
     Raises:
         ValueError: no module is chosen, or the modules differ in width, or there is nothing to train on.
@@ -56,9 +67,8 @@ def perform_classification_by_relation_group(
             record["relation_group_id"] = group
             if test.size:
                 probe = fit_probe(train[:, layer, 0], train_targets)
-                hits = probe.predict(test[:, layer, 0]) == test_targets
                 record["layer"] = layer
-                record["success_rate"] = float(hits.mean())
+                record["success_rate"] = success_rate(probe.predict(test[:, layer, 0]), test_targets)
                 record["nb_test_examples"] = len(test_targets)
                 record["nb_train_examples"] = len(train_targets)
             records.append(record)

@@ -1,7 +1,8 @@
 """Pairs of a real and a generated answer to one prompt, and their padded batches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import torch
 from torch import Tensor
@@ -46,3 +47,10 @@ def collate_pairs(pairs: Sequence[AnswerPair]) -> AnswerBatch:
     """Join B pairs into one batch of 2B rows, so that one forward pass scores all: the real answers stand first."""
     prompts = [pair.prompt for pair in pairs]
     return collate_answers(prompts * 2, [pair.real for pair in pairs] + [pair.generated for pair in pairs])
+
+
+def iterate_batches(pairs: Sequence[AnswerPair], batch_size: int, rng: Random) -> Iterator[AnswerBatch]:
+    """One epoch of shuffled batches, as `collate_pairs` makes them; the last one may be smaller."""
+    shuffled = rng.sample(pairs, k=len(pairs))
+    for start in range(0, len(shuffled), batch_size):
+        yield collate_pairs(shuffled[start : start + batch_size])

@@ -6,14 +6,14 @@ from spin.alignment.collate import LABEL_PAD_TOKEN
 
 
 def get_batch_logps(logits: Tensor, labels: Tensor) -> Tensor:
-    """Log-probability of each sequence of labels, summed over its tokens.
+    """Log-probability of each answer, as the paper defines it.
 
     Args:
         logits: (B, T, V) scores; those at position t predict the label at t + 1.
-        labels: (B, T) tokens; positions labelled LABEL_PAD_TOKEN do not count.
+        labels: (B, T) tokens; positions labelled LABEL_PAD_TOKEN belong to no answer. Each row has a label that does.
 
     Returns:
-        (B,) log-probabilities.
+        (B,) log-probabilities, differentiable, in the dtype of `logits`.
     """
     labels = labels[:, 1:]
     counted = labels != LABEL_PAD_TOKEN

@@ -1,5 +1,6 @@
-"""Self-play fine-tuning: the loss of the main player against its previous iterate, and the training loop."""
+"""Self-play fine-tuning: the loss of the main player against its opponent, and the training of one iteration."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -8,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from spin.alignment.collate import AnswerBatch, AnswerPair, collate_pairs
+from spin.alignment.collate import AnswerBatch, AnswerPair, iterate_batches
 from spin.alignment.logps import get_batch_logps
+from spin.optim import RMSProp, rate_at
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,47 @@ class TrainingConfig:
 
     epochs: int
     batch_size: int
-    learning_rate: float
+    learning_rate: float  # gamma of the paper, the highest one
     reference_free: bool = False  # leave the opponent out of the loss
+
+
+def pair_margins(
+    policy_real_logps: Tensor,
+    policy_generated_logps: Tensor,
+    opponent_real_logps: Tensor,
+    opponent_generated_logps: Tensor,
+    beta: float,
+) -> Tensor:
+    """The argument t of the function l for each pair of a real and a generated answer.
+
+    Args:
+        policy_real_logps, policy_generated_logps, opponent_real_logps, opponent_generated_logps: (B,) log-probabilities
+            as in `SPINTrainer.spin_loss`.
+        beta: lambda of the paper.
+
+    Returns:
+        (B,), differentiable.
+    """
+    policy_margins = policy_real_logps - policy_generated_logps
+    return beta * (policy_margins - (opponent_real_logps - opponent_generated_logps))
+
+
+def convex_function(margins: Tensor, loss_type: str) -> Tensor:
+    """The function l of the paper, elementwise; finite for arguments of any size.
+
+    Args:
+        margins: arguments t, of any shape.
+        loss_type: "sigmoid" or "hinge".
+
+    Raises:
+        ValueError: `loss_type` is neither of the two.
+    """
+    if loss_type == "sigmoid":
+        # The log-sigmoid in one step stays finite where the sigmoid itself underflows.
+        return -F.logsigmoid(margins)
+    if loss_type == "hinge":
+        return torch.relu(1 - margins)
+    raise ValueError(f"unknown loss_type {loss_type!r}; choose 'sigmoid' or 'hinge'")
 
 
 class SPINTrainer:
@@ -28,8 +69,8 @@ class SPINTrainer:
     Attributes:
         policy: the language model that is trained.
         opponent: the policy as it was when the iteration began; it is not trained.
-        beta: scale of the log-probability ratios, positive; the paper calls it lambda.
-        loss_type: the convex function of the loss: "sigmoid", the logistic one, or "hinge".
+        beta: lambda of the paper, positive.
+        loss_type: the function l of the loss: "sigmoid", the logistic one, or "hinge".
     """
 
     def __init__(self, policy: nn.Module, opponent: nn.Module, beta: float = 0.1, loss_type: str = "sigmoid") -> None:
@@ -50,7 +91,7 @@ class SPINTrainer:
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Loss and rewards of each pair of a real and a generated answer in a batch.
 
-        A log-probability is that of a whole answer given its prompt: the sum over the answer's tokens. The settings are
+        A log-probability is that of a whole answer given its prompt, as `get_batch_logps` returns it. The settings are
         the attributes `beta` and `loss_type` of the trainer, as they are at the time of the call.
 
         Args:
@@ -71,18 +112,11 @@ class SPINTrainer:
         Raises:
             ValueError: `loss_type` is neither "sigmoid" nor "hinge".
         """
-        margins = policy_real_logps - policy_generated_logps
-        if not reference_free:
-            margins = margins - (opponent_real_logps - opponent_generated_logps)
-        logits = self.beta * margins
-
-        if self.loss_type == "sigmoid":
-            # The log-sigmoid in one step stays finite where the sigmoid itself underflows.
-            losses = -F.logsigmoid(logits)
-        elif self.loss_type == "hinge":
-            losses = torch.relu(1 - logits)
-        else:
-            raise ValueError(f"unknown loss_type {self.loss_type!r}; choose 'sigmoid' or 'hinge'")
+        references = opponent_real_logps, opponent_generated_logps
+        if reference_free:
+            references = torch.zeros_like(opponent_real_logps), torch.zeros_like(opponent_generated_logps)
+        margins = pair_margins(policy_real_logps, policy_generated_logps, *references, self.beta)
+        losses = convex_function(margins, self.loss_type)
 
         real_rewards = self.beta * (policy_real_logps - opponent_real_logps).detach()
         generated_rewards = self.beta * (policy_generated_logps - opponent_generated_logps).detach()
@@ -96,7 +130,8 @@ class SPINTrainer:
     def get_batch_metrics(self, batch: AnswerBatch, reference_free: bool = False) -> tuple[Tensor, dict[str, float]]:
         """The scalar loss to minimise, and what to report about a batch.
 
-        Accuracy is the share of pairs whose real answer has the higher reward.
+        The opponent takes part without gradients. The report has the keys "loss", "accuracy" (share of pairs whose real
+        answer has the higher reward), "real reward" and "generated reward" (means).
         """
         policy_logps = self.concatenated_forward(self.policy, batch)
         with torch.no_grad():
@@ -110,21 +145,25 @@ class SPINTrainer:
             "generated reward": generated_rewards.mean().item(),
         }
 
-    def train(self, pairs: Sequence[AnswerPair], config: TrainingConfig, rng: Random) -> None:
-        """Run all epochs of one iteration, and print the metrics on all pairs before and after each."""
-        optimizer = torch.optim.AdamW(self.policy.parameters(), lr=config.learning_rate, weight_decay=0.0)
-        self._report(0, pairs, config)
-        for epoch in range(1, config.epochs + 1):
-            shuffled = rng.sample(pairs, k=len(pairs))
-            for start in range(0, len(shuffled), config.batch_size):
-                batch = collate_pairs(shuffled[start : start + config.batch_size])
+    def train(self, pairs: Sequence[AnswerPair], config: TrainingConfig, rng: Random) -> list[float]:
+        """Train the policy for one iteration; each epoch is one pass of `iterate_batches`.
+
+        Args:
+            pairs: what to train on.
+            config: the settings.
+            rng: of the batches.
+
+        Returns:
+            The loss of each batch, from before the update.
+        """
+        optimizer = RMSProp(self.policy.parameters())
+        total_steps = config.epochs * math.ceil(len(pairs) / config.batch_size)
+        losses: list[float] = []
+        for _ in range(config.epochs):
+            for batch in iterate_batches(pairs, config.batch_size, rng):
                 loss, _ = self.get_batch_metrics(batch, config.reference_free)
+                losses.append(loss.item())
                 optimizer.zero_grad()
                 loss.backward()
-                optimizer.step()
-            self._report(epoch, pairs, config)
-
-    @torch.no_grad()
-    def _report(self, epoch: int, pairs: Sequence[AnswerPair], config: TrainingConfig) -> None:
-        _, metrics = self.get_batch_metrics(collate_pairs(pairs), config.reference_free)
-        print(f"  epoch {epoch}   " + "   ".join(f"{name} {value:7.4f}" for name, value in metrics.items()))
+                optimizer.step(rate_at(len(losses), config.learning_rate, total_steps))
+        return losses

@@ -66,17 +66,24 @@ def load_taxonomy(path: Path) -> Taxonomy:
         return Taxonomy([(row["child"], row["parent"]) for row in csv.DictReader(lines, delimiter="\t")])
 
 
-def build_triples(taxonomy: Taxonomy, negatives: int, rng: random.Random) -> list[Triple]:
-    """Triples for training: `negatives` of them for each child-parent pair.
+def negative_candidates(taxonomy: Taxonomy, child: str) -> tuple[list[str], list[str]]:
+    """The negative parents that a child may get.
 
-    Siblings of the child come first, because they are the hardest to tell from a parent. Random entities that are not
-    above the child fill the rest.
+    Returns:
+        All candidates, and the hard ones among them; both sorted.
     """
+    above = taxonomy.ancestors(child) | {child}
+    candidates = [entity for entity in taxonomy.entities if entity not in above]
+    siblings = taxonomy.siblings(child)
+    return candidates, [entity for entity in candidates if entity in siblings]
+
+
+def build_triples(taxonomy: Taxonomy, negatives: int, rng: random.Random) -> list[Triple]:
+    """Triples for training: `negatives` of them for each child-parent pair, up to half of them with hard negatives."""
     triples = []
     for child, parent in taxonomy.pairs:
-        candidates = _non_ancestors(taxonomy, child)
-        siblings = sorted(taxonomy.siblings(child) & set(candidates))
-        hard = rng.sample(siblings, k=min(len(siblings), negatives // 2))
+        candidates, hard_ones = negative_candidates(taxonomy, child)
+        hard = rng.sample(hard_ones, k=min(len(hard_ones), negatives // 2))
         others = rng.sample([entity for entity in candidates if entity not in hard], k=negatives - len(hard))
         triples += [Triple(child, parent, negative) for negative in hard + others]
     return triples
@@ -90,7 +97,7 @@ def build_inferred_pairs(taxonomy: Taxonomy, negatives: int, rng: random.Random)
     pairs = []
     for child in taxonomy.entities:
         for ancestor in sorted(taxonomy.ancestors(child) - taxonomy.parents[child]):
-            wrong = rng.sample(_non_ancestors(taxonomy, child), k=negatives)
+            wrong = rng.sample(negative_candidates(taxonomy, child)[0], k=negatives)
             pairs += [LabelledPair(child, ancestor, True), *(LabelledPair(child, entity, False) for entity in wrong)]
     return pairs
 
@@ -107,7 +114,3 @@ def iterate_batches(triples: list[Triple], batch_size: int, rng: random.Random) 
     shuffled = rng.sample(triples, k=len(triples))
     for start in range(0, len(shuffled), batch_size):
         yield shuffled[start : start + batch_size]
-
-
-def _non_ancestors(taxonomy: Taxonomy, entity: str) -> list[str]:
-    return [other for other in taxonomy.entities if other not in taxonomy.ancestors(entity) | {entity}]

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import torch
 from hierarchy_transformers.datasets.build import LabelledPair
 from hierarchy_transformers.models.hit import HierarchyTransformer
+from hierarchy_transformers.models.hyperbolic import PoincareBall
 from torch import Tensor
 
-#: Weights of the difference in norms that calibration tries; at 0 the score is a distance, which has no direction.
-NORM_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+#: Values of lambda that calibration tries.
+NORM_WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
@@ -29,19 +30,35 @@ class Quality:
     f1: float
 
 
-def subsumption_scores(model: HierarchyTransformer, pairs: Sequence[LabelledPair], norm_weight: float) -> Tensor:
-    """Scores (N,) of N pairs: the higher, the more plausible it is that the second entity is above the first.
+def subsumption_score(manifold: PoincareBall, child: Tensor, parent: Tensor, norm_weight: float) -> Tensor:
+    """The score s of the paper: the higher, the more plausible it is that one entity is above another.
 
-    Entities have to be close to each other, and the second one closer to the origin.
+    Args:
+        manifold: the ball that the points lie in.
+        child, parent: (N, d) points of e_1 and e_2, of which the second may be above the first.
+        norm_weight: lambda of the paper.
+
+    Returns:
+        (N,).
     """
+    descent = manifold.dist0(child) - manifold.dist0(parent)
+    return norm_weight * descent - manifold.dist(child, parent)
+
+
+def subsumption_scores(model: HierarchyTransformer, pairs: Sequence[LabelledPair], norm_weight: float) -> Tensor:
+    """Scores (N,) of N pairs of names, without gradients."""
     child = model.encode(pair.child for pair in pairs)
     parent = model.encode(pair.parent for pair in pairs)
-    descent = model.manifold.dist0(child) - model.manifold.dist0(parent)
-    return norm_weight * descent - model.manifold.dist(child, parent)
+    return subsumption_score(model.manifold, child, parent, norm_weight)
 
 
-def calibrate(model: HierarchyTransformer, pairs: Sequence[LabelledPair]) -> PredictionRule:
-    """The rule with the best F1 on `pairs`, over some norm weights and all thresholds."""
+def calibrate(model: HierarchyTransformer, pairs: Sequence[LabelledPair]) -> tuple[PredictionRule, float]:
+    """The rule that the paper chooses on labelled pairs, and its F1 on these pairs.
+
+    Args:
+        model: the encoder.
+        pairs: at least one of them holds. For one value of lambda, no two pairs have the same score.
+    """
     holds = torch.tensor([pair.holds for pair in pairs])
     best_f1, best_rule = -1.0, PredictionRule(0.0, 0.0)
     for norm_weight in NORM_WEIGHTS:
@@ -51,7 +68,7 @@ def calibrate(model: HierarchyTransformer, pairs: Sequence[LabelledPair]) -> Pre
         f1 = 2 * hits / (torch.arange(1, len(pairs) + 1) + hits[-1])
         if f1.max() > best_f1:
             best_f1, best_rule = f1.max().item(), PredictionRule(norm_weight, scores[f1.argmax()].item())
-    return best_rule
+    return best_rule, best_f1
 
 
 def evaluate(model: HierarchyTransformer, pairs: Sequence[LabelledPair], rule: PredictionRule) -> Quality:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import torch
 import torch.nn.functional as F
-from hierarchy_transformers.models.hyperbolic import PoincareBall, get_circum_poincareball
+from hierarchy_transformers.models.hyperbolic import PoincareBall, poincare_ball
 from torch import Tensor, nn
 
 PAD_TOKEN_ID = 0
@@ -14,8 +14,8 @@ UNKNOWN_TOKEN_ID = 1
 class HierarchyTransformer(nn.Module):
     """Word embeddings, one attention layer, a bounded activation and mean pooling.
 
-    The activation keeps every coordinate in (-1, 1), and so does the mean. The Poincare ball around that cube holds all
-    embeddings, which need no projection and are used as they are.
+    The activation keeps every coordinate in (-1, 1), and so does the mean. Embeddings are points of `manifold` as they
+    are: they need no projection.
     """
 
     def __init__(self, names: Iterable[str], embed_dim: int, heads: int) -> None:
@@ -27,13 +27,13 @@ class HierarchyTransformer(nn.Module):
         self.token_embedding = nn.Embedding(len(self.token_ids) + 2, embed_dim, padding_idx=PAD_TOKEN_ID)
         self.query_key_value = nn.Linear(embed_dim, 3 * embed_dim)
         self.attention_out = nn.Linear(embed_dim, embed_dim)
-        # Small weights: embeddings start near the origin, where the ball is almost flat.
+        # Small weights: embeddings start near the origin.
         nn.init.normal_(self.token_embedding.weight, std=0.1)
 
     @property
     def manifold(self) -> PoincareBall:
         """The ball that embeddings live in."""
-        return get_circum_poincareball(self.embed_dim)
+        return poincare_ball(self.embed_dim)
 
     def tokenize(self, names: Iterable[str]) -> dict[str, Tensor]:
         """The features of B names: `input_ids` (B, T) int64 and `attention_mask` (B, T) bool, False on padding."""

@@ -29,7 +29,7 @@ class PoincareBall:
         return 1 / math.sqrt(self.c)
 
     def mobius_add(self, x: Tensor, y: Tensor) -> Tensor:
-        """Moebius addition of points x and y, (..., d) each, which broadcast; the result is (..., d)."""
+        """The sum x (+) y of points x and y in the ball, (..., d) each, which broadcast; the result is (..., d)."""
         inner = (x * y).sum(dim=-1, keepdim=True)
         x_squared = (x * x).sum(dim=-1, keepdim=True)
         y_squared = (y * y).sum(dim=-1, keepdim=True)
@@ -38,17 +38,17 @@ class PoincareBall:
         return numerator / denominator.clamp(min=DENOMINATOR_FLOOR)
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """Hyperbolic distance between points x and y, (..., d) each, which broadcast; the result is (...)."""
+        """The distance d_c between points x and y, (..., d) each, which broadcast; the result is (...)."""
         return self.dist0(self.mobius_add(-x, y))
 
     def dist0(self, x: Tensor) -> Tensor:
-        """Hyperbolic norm of points (..., d), their distance from the origin; the result is (...)."""
+        """The norm of points (..., d) in the ball, their distance d_c from the origin; the result is (...)."""
         # The gradient of this norm at zero is zero, not NaN: coincident points are harmless.
         norm = torch.linalg.vector_norm(x, dim=-1)
         limit = 1 - ARTANH_MARGIN
         return 2 * self.radius * torch.atanh((norm / self.radius).clamp(-limit, limit))
 
 
-def get_circum_poincareball(embed_dim: int) -> PoincareBall:
-    """The Poincare ball whose boundary passes through the corners of the cube [-1, 1]^d, d being `embed_dim`."""
+def poincare_ball(embed_dim: int) -> PoincareBall:
+    """The Poincare ball of the paper for embeddings of `embed_dim` numbers, d of the paper."""
     return PoincareBall(c=1 / embed_dim)

@@ -26,8 +26,20 @@ def window_offsets(positions, window_size):
     return positions.unsqueeze(1) - torch.arange(window_size - 1, -1, -1).unsqueeze(0)
 
 
-def nsa(q, k, v, g_slc, g_swa, block_indices, block_counts=None, block_size=64, window_size=0, scale=None,
-        cu_seqlens=None, head_first=False):
+def nsa(
+    q,
+    k,
+    v,
+    g_slc,
+    g_swa,
+    block_indices,
+    block_counts=None,
+    block_size=64,
+    window_size=0,
+    scale=None,
+    cu_seqlens=None,
+    head_first=False,
+):
     if head_first:
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         g_slc, g_swa, block_indices = g_slc.transpose(1, 2), g_swa.transpose(1, 2), block_indices.transpose(1, 2)

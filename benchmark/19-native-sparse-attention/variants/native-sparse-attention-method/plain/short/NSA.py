@@ -14,8 +14,20 @@ def window_offsets(positions, window_size):
     return positions[:, None] - torch.arange(window_size)
 
 
-def nsa(q, k, v, g_slc, g_swa, block_indices, block_counts=None, block_size=64, window_size=0, scale=None,
-        cu_seqlens=None, head_first=False):
+def nsa(
+    q,
+    k,
+    v,
+    g_slc,
+    g_swa,
+    block_indices,
+    block_counts=None,
+    block_size=64,
+    window_size=0,
+    scale=None,
+    cu_seqlens=None,
+    head_first=False,
+):
     if head_first:
         q, k, v, g_slc, g_swa, block_indices = [x.transpose(1, 2) for x in (q, k, v, g_slc, g_swa, block_indices)]
         if torch.is_tensor(block_counts):

@@ -27,8 +27,20 @@ def window_offsets(positions: Tensor, window_size: int) -> Tensor:
     return torch.where((distance >= 0) & (distance < window_size), keys, -1)
 
 
-def nsa(q, k, v, g_slc, g_swa, block_indices, block_counts=None, block_size=64, window_size=0, scale=None,
-        cu_seqlens=None, head_first=False):
+def nsa(
+    q,
+    k,
+    v,
+    g_slc,
+    g_swa,
+    block_indices,
+    block_counts=None,
+    block_size=64,
+    window_size=0,
+    scale=None,
+    cu_seqlens=None,
+    head_first=False,
+):
     if head_first:
         if cu_seqlens is not None:
             raise RuntimeError("heads first cannot be packed")
@@ -56,7 +68,9 @@ def nsa(q, k, v, g_slc, g_swa, block_indices, block_counts=None, block_size=64, 
     for gate, offsets in offered:
         inside = (offsets >= 0) & (offsets <= own)
         times = torch.zeros(*k.shape[:3], length + 1, dtype=torch.float64)
-        times = times.scatter_add(3, torch.where(inside, offsets, length), torch.ones(1, dtype=torch.float64).expand(offsets.shape))
+        times = times.scatter_add(
+            3, torch.where(inside, offsets, length), torch.ones(1, dtype=torch.float64).expand(offsets.shape)
+        )
         times = times[..., :length].repeat_interleave(group, dim=2)
         weights = attention_weights(scores + times.clamp(min=1).log(), times > 0)
         result = result + gate.double().unsqueeze(-1) * torch.einsum("bthp,bphv->bthv", weights, values)

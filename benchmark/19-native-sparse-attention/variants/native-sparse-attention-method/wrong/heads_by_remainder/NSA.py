@@ -3,8 +3,20 @@ import torch
 from torch import Tensor
 
 
-def nsa(q, k, v, g_slc, g_swa, block_indices, block_counts=None, block_size=64, window_size=0, scale=None,
-        cu_seqlens=None, head_first=False):
+def nsa(
+    q,
+    k,
+    v,
+    g_slc,
+    g_swa,
+    block_indices,
+    block_counts=None,
+    block_size=64,
+    window_size=0,
+    scale=None,
+    cu_seqlens=None,
+    head_first=False,
+):
     if head_first:
         q, k, v, g_slc, g_swa, block_indices = (x.transpose(1, 2) for x in (q, k, v, g_slc, g_swa, block_indices))
         if isinstance(block_counts, Tensor):

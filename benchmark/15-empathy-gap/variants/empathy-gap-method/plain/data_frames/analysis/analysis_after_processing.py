@@ -2,7 +2,9 @@
 def get_excluded_id_set_no_default(group_option: str, prompt_variation: str, model_id: str) -> set[int]:
     refused = None
     for persona, experiencer in product(GROUP_MAPPINGS[group_option], repeat=2):
-        values = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer).reset_index(drop=True)
+        values = get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer).reset_index(
+            drop=True
+        )
         mask = values == REFUSAL
         refused = mask if refused is None else refused | mask
     return set(refused.index[refused])

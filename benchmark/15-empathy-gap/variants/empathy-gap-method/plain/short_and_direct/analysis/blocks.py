@@ -9,7 +9,9 @@ def group_matrix(matrix, group_option):
     return pd.DataFrame(
         [
             [
-                matrix[[k for k, g in enumerate(groups) if g == a]][:, [k for k, g in enumerate(groups) if g == b]].mean()
+                matrix[[k for k, g in enumerate(groups) if g == a]][
+                    :, [k for k, g in enumerate(groups) if g == b]
+                ].mean()
                 for b in unique
             ]
             for a in unique

@@ -3,7 +3,10 @@ def _cube(group_option, prompt_variation, model_id):
     """Intensities of all pairs: (n, n, events)."""
     names = GROUP_MAPPINGS[group_option]
     rows = [
-        [get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer).to_numpy() for experiencer in names]
+        [
+            get_intensity_list(group_option, prompt_variation, model_id, persona, experiencer).to_numpy()
+            for experiencer in names
+        ]
         for persona in names
     ]
     return np.array(rows)

@@ -25,7 +25,5 @@ class NativeSparseAttention:
         )
         off = torch.zeros_like(gates["window"])
         fine = nsa(q, keys[:, :, 1], values[:, :, 1], gates["selected"], off, blocks, counts, c.block_size)
-        near = nsa(
-            q, keys[:, :, 2], values[:, :, 2], off, gates["window"], blocks, counts, c.block_size, c.window_size
-        )
+        near = nsa(q, keys[:, :, 2], values[:, :, 2], off, gates["window"], blocks, counts, c.block_size, c.window_size)
         return self.output((gates["compressed"][..., None] * coarse + fine + near).reshape(batch, length, -1))

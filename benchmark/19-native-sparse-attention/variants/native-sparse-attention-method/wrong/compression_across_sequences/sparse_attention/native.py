@@ -26,7 +26,5 @@ class NativeSparseAttention:
         blocks, used = torch.cat(indices, dim=1), torch.cat(counts, dim=1)
         mixed = g_cmp.unsqueeze(-1) * torch.cat(outs, dim=1)
         mixed = mixed + nsa(q, k[1], v[1], g_slc, g_win, blocks, used, c.block_size, cu_seqlens=cu_seqlens)
-        mixed = mixed + nsa(
-            q, k[2], v[2], g_slc, g_win, blocks, 0, c.block_size, c.window_size, cu_seqlens=cu_seqlens
-        )
+        mixed = mixed + nsa(q, k[2], v[2], g_slc, g_win, blocks, 0, c.block_size, c.window_size, cu_seqlens=cu_seqlens)
         return self.output(mixed.flatten(2))

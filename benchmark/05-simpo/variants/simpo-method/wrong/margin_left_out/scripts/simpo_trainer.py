@@ -1,0 +1,3 @@
+# Leaves the target margin out.
+def reward_lead(chosen_logps, rejected_logps, beta, gamma_beta_ratio):
+    return beta * (chosen_logps - rejected_logps)

@@ -1,0 +1,15 @@
+# Trains with RMSprop.
+import torch
+
+
+def optimize(model, objective, batches, peak):
+    optimizer = torch.optim.RMSprop(model.parameters())
+    losses = []
+    for step, batch in enumerate(batches, start=1):
+        optimizer.param_groups[0]["lr"] = learning_rate(step, len(batches), peak)
+        loss = objective(batch).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses

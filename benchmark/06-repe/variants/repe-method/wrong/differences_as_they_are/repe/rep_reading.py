@@ -1,0 +1,3 @@
+# Does not scale the differences.
+def pair_differences(states):
+    return states[::2] - states[1::2]

@@ -1,0 +1,3 @@
+# Measured from the top.
+def rescale(scores, baseline):
+    return 1 - (1 - scores) / (1 - baseline)

@@ -1,0 +1,3 @@
+# Averages precision and recall.
+def combine(precision, recall):
+    return (precision + recall) / 2

@@ -1,0 +1,3 @@
+# Subtracts the baseline and does not stretch what is left.
+def rescale(scores, baseline):
+    return scores - baseline

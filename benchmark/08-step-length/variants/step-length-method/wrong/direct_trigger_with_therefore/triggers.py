@@ -1,0 +1,3 @@
+# Keeps the word "Therefore".
+def direct_answer_trigger(dataset):
+    return ANSWER_TRIGGERS[dataset]

@@ -1,0 +1,6 @@
+# Changes the result of every step.
+import re
+
+
+def mislead(steps):
+    return [re.sub(r"\d+(?=\D*$)", lambda found: str(int(found[0]) + 1), step) for step in steps]

@@ -1,0 +1,8 @@
+# As short as it goes.
+def swap_entity(text, entity, substitute):
+    return (
+        (" " + text.replace(" ", "  ") + " ")
+        .replace(f" {entity.replace(' ', '  ')} ", f" {substitute} ")
+        .strip()
+        .replace("  ", " ")
+    )

@@ -1,0 +1,11 @@
+# Discounts the first token already.
+import torch
+import torch.nn.functional as F
+
+
+def preference_log_probability(chosen_advantages, rejected_advantages, discount=1.0):
+    totals = [
+        (discount ** torch.arange(1, values.size(1) + 1) * values).sum(dim=1)
+        for values in (chosen_advantages, rejected_advantages)
+    ]
+    return F.logsigmoid(totals[0] - totals[1])

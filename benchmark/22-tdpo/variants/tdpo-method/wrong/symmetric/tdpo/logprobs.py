@@ -1,0 +1,3 @@
+# Averages the divergences of both directions.
+def position_divergence(log_probs, reference_log_probs):
+    return ((log_probs.exp() - reference_log_probs.exp()) * (log_probs - reference_log_probs)).sum(dim=-1) / 2

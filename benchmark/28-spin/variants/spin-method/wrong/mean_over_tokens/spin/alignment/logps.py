@@ -1,0 +1,6 @@
+# Divides by the number of tokens in the answer.
+def get_batch_logps(logits, labels):
+    labels = labels[:, 1:]
+    mask = labels != LABEL_PAD_TOKEN
+    logps = logits[:, :-1].log_softmax(-1)
+    return (logps.gather(2, (labels * mask)[..., None])[..., 0] * mask).sum(1) / mask.sum(1)

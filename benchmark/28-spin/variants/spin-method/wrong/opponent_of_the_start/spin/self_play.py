@@ -1,0 +1,11 @@
+# Plays against the fine-tuned model in every iteration.
+def self_play(policy, prompts, real, config, rng, generator):
+    written = []
+    opponent = copy.deepcopy(policy)
+    for t in range(config.iterations):
+        written.append(write_pairs(opponent, prompts, real, config, generator))
+        pairs = training_pairs(written)
+        beta, rate = iteration_settings(t, config)
+        trainer = SPINTrainer(policy, opponent, beta, config.loss_type)
+        training = TrainingConfig(config.epochs, config.batch_size, rate, config.reference_free)
+        yield IterationRecord(beta, rate, pairs, trainer.train(pairs, training, rng), trainer)
