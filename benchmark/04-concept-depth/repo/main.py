@@ -1,7 +1,4 @@
-"""Probe the layers of a model for one concept: `python main.py cities`.
-
-A probe is scikit-learn's logistic regression as it comes, on hidden states as they come.
-"""
+"""Probe the layers of a model for one concept: `python main.py cities`."""
 
 import argparse
 from collections.abc import Sequence
@@ -10,6 +7,7 @@ import numpy as np
 from dataset import CONCEPTS, DataProcessing
 from metrics import Depth, concept_depth
 from plot import draw_curve
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 from sklearn.model_selection import train_test_split
@@ -17,12 +15,48 @@ from utils import LLM
 
 Scores = tuple[list[float], list[float], list[float]]
 
-#: Share of the rows that are held out, drawn at random without regard to their labels. The published experiments test
-#: on this share, although the text of the paper says otherwise.
+#: Share of the rows that are held out.
 TEST_SHARE = 0.4
-#: Seed of scikit-learn's split of all rows, those of the first group before those of the second; the same in every
-#: layer.
+#: Seed of scikit-learn's split.
 SPLIT_SEED = 42
+
+
+def split_rows(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the rows to train on, and of those to test on, out of `count` rows that are numbered from 0."""
+    train, test = train_test_split(np.arange(count), test_size=TEST_SHARE, random_state=SPLIT_SEED)
+    return train, test
+
+
+def fit_probe(states: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Fit the probe of one layer.
+
+    Args:
+        states: (n, d) float64.
+        labels: (n,) integers, 0 or 1; both occur.
+
+    Returns:
+        theta of the paper, (d + 1,) float64, with theta_0 last.
+    """
+    classifier = LogisticRegression().fit(X=states, y=labels)
+    return np.append(classifier.coef_[0], classifier.intercept_)
+
+
+def probabilities(theta: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Probability of label 1 for each row, (n,) float64, from theta (d + 1,) with theta_0 last and states (n, d)."""
+    return expit(states @ theta[:-1] + theta[-1])
+
+
+def score_probe(labels: np.ndarray, predicted: np.ndarray) -> tuple[float, float, float]:
+    """Accuracy, F1 and ROC AUC.
+
+    Args:
+        labels: (n,) integers, 0 or 1.
+        predicted: (n,) probabilities of label 1.
+    """
+    decisions = (predicted > 0.5).astype(labels.dtype)
+    accuracy = accuracy_score(y_true=labels, y_pred=decisions)
+    f1 = f1_score(y_true=labels, y_pred=decisions)
+    return accuracy, f1, roc_auc_score(y_true=labels, y_score=predicted)
 
 
 def probing(
@@ -47,25 +81,22 @@ def probing(
         Accuracy, F1 and ROC AUC: three lists of `tot_layer` floats each, in the order of the layers.
     """
     labels = np.concatenate([labels_log, labels_question])
+    train, test = split_rows(len(labels))
     accuracies: list[float] = []
     f1_scores: list[float] = []
     aucs: list[float] = []
     for layer in range(tot_layer):
         states = np.concatenate([rp_log_data_list[layer], rp_question_data_list[layer]])
-        train_states, test_states, train_labels, test_labels = train_test_split(
-            states, labels, test_size=TEST_SHARE, random_state=SPLIT_SEED
-        )
-        classifier = LogisticRegression().fit(X=train_states, y=train_labels)
-        predicted = classifier.predict(test_states)
-        scores = classifier.predict_proba(test_states)[:, 1]
-        accuracies.append(accuracy_score(y_true=test_labels, y_pred=predicted))
-        f1_scores.append(f1_score(y_true=test_labels, y_pred=predicted))
-        aucs.append(roc_auc_score(y_true=test_labels, y_score=scores))
+        theta = fit_probe(states[train], labels[train])
+        accuracy, f1, auc = score_probe(labels[test], probabilities(theta, states[test]))
+        accuracies.append(accuracy)
+        f1_scores.append(f1)
+        aucs.append(auc)
     return accuracies, f1_scores, aucs
 
 
 def probe_concept(llm: LLM, data: DataProcessing) -> Scores:
-    """Scores of every layer of a model on one data set; its first group has label 1, its second label 0."""
+    """Scores of every layer of a model on one data set: the first group has label 1, the second label 0."""
     positive, negative = data.dispose_data()
     ones, zeros = np.ones(len(positive), dtype=np.int64), np.zeros(len(negative), dtype=np.int64)
     return probing(llm.collect(positive), llm.collect(negative), ones, zeros, llm.total_layers)

@@ -23,7 +23,7 @@ class Depth:
 
 
 def variation_rates(accuracies: Sequence[float]) -> list[float]:
-    """Accuracy of each layer over that of the layer before, for layers 1, 2, ..."""
+    """beta of the paper for layers 1, 2, ..., from the accuracies of all layers; infinite after an accuracy of 0."""
     return [
         after / before if before else float("inf")
         for before, after in zip(accuracies[:-1], accuracies[1:], strict=True)
@@ -31,13 +31,13 @@ def variation_rates(accuracies: Sequence[float]) -> list[float]:
 
 
 def jumping_point(accuracies: Sequence[float]) -> float | None:
-    """Relative depth of the first layer whose accuracy is at least a tenth above that of the layer before."""
+    """Jumping point of the paper from the accuracies of all layers; None if no layer fulfils its condition."""
     layers = [layer for layer, rate in enumerate(variation_rates(accuracies), start=1) if rate >= JUMP]
     return layers[0] / len(accuracies) if layers else None
 
 
 def converging_point(accuracies: Sequence[float]) -> float | None:
-    """Relative depth of the last layer whose accuracy differs by less than three hundredths from the one before."""
+    """Converging point of the paper from the accuracies of all layers; None if no layer fulfils its condition."""
     rates = variation_rates(accuracies)
     layers = [layer for layer, rate in enumerate(rates, start=1) if abs(rate - 1) < CONVERGED]
     return layers[-1] / len(accuracies) if layers else None

@@ -52,7 +52,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """One layer. Probes read the output of `post_attention_layernorm`."""
+    """One layer."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

@@ -82,7 +82,7 @@ class LLM:
 
     @torch.no_grad()
     def get_hidden_states(self, prompt: str) -> np.ndarray:
-        """Output of every layer's post-attention norm at the last token of one prompt: (layers, width), float64."""
+        """Representation of one prompt in every layer: (layers, width), float64. No hook stays behind."""
         states: list[Tensor] = []
         hooks = [
             layer.post_attention_layernorm.register_forward_hook(lambda _module, _args, out: states.append(out[0, -1]))

@@ -5,8 +5,9 @@ import unittest
 import numpy as np
 from dataset import CONCEPTS, DataProcessing
 from main import probe_concept, probing
-from metrics import concept_depth, converging_point, jumping_point, variation_rates
+from metrics import concept_depth, variation_rates
 from plot import draw_curve
+from precision import quantise_model
 from utils import LLM, Tokenizer
 
 
@@ -38,6 +39,13 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(layers[0].dtype, np.float64)
         np.testing.assert_allclose(layers[4][1], llm.get_hidden_states("A good plot.")[4])
 
+    def test_storage_changes_a_copy(self) -> None:
+        llm = LLM(["A bad plot.", "A good plot."])
+        before = llm.get_hidden_states("A bad plot.")
+        stored = quantise_model(llm, 4).get_hidden_states("A bad plot.")
+        self.assertFalse(np.allclose(stored, before))
+        np.testing.assert_array_equal(llm.get_hidden_states("A bad plot."), before)
+
     def test_lessons_are_learned(self) -> None:
         lessons = ["left is one", "right is two"]
         llm = LLM(lessons)
@@ -47,11 +55,11 @@ class ModelTest(unittest.TestCase):
 class MetricsTest(unittest.TestCase):
     def test_depths(self) -> None:
         accuracies = [0.5, 0.5, 0.8, 0.9, 0.91, 0.85, 0.85, 0.7]
-        np.testing.assert_allclose(variation_rates(accuracies)[:3], [1.0, 1.6, 1.125])
-        self.assertEqual(jumping_point(accuracies), 2 / 8)
-        self.assertEqual(converging_point(accuracies), 6 / 8)
-        self.assertEqual(concept_depth(accuracies).peak, 0.91)
-        self.assertIsNone(jumping_point([0.9, 0.9]))
+        self.assertEqual(len(variation_rates(accuracies)), 7)
+        depth = concept_depth(accuracies)
+        self.assertEqual(depth.peak, 0.91)
+        self.assertIn(8 * depth.jumping_point, range(1, 8))
+        self.assertIn(8 * depth.converging_point, range(1, 8))
 
     def test_curve_has_a_mark_for_each_layer(self) -> None:
         self.assertEqual(draw_curve([0.2, 0.5, 0.71, 1.0]).count("*"), 4)
