@@ -1,2 +1,0 @@
-def update_factor(alpha, rank):
-    return alpha / rank.sqrt()

@@ -1,2 +1,0 @@
-def score(average, deviation):
-    return (average * deviation).sqrt()
