@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: An activation is massive if its magnitude exceeds this number and this multiple of the layer's median.
+#: Limits of the paper's definition: of a magnitude, and of its ratio to the median.
 MASSIVE_MAGNITUDE = 100.0
 MASSIVE_RATIO = 1000.0
 
@@ -34,6 +34,11 @@ def read_magnitudes(savedir: str, layer_id: int) -> np.ndarray:
         return pickle.load(file)
 
 
+def massive_mask(magnitudes: np.ndarray) -> np.ndarray:
+    """Which activations of a hidden state are massive: magnitudes (N, C) to (N, C) bool."""
+    return (magnitudes > MASSIVE_MAGNITUDE) & (magnitudes > MASSIVE_RATIO * np.median(magnitudes))
+
+
 def summarise(magnitudes: np.ndarray, count: int = 3) -> LayerSummary:
     """Summarise magnitudes (1, N, C) by their `count` largest values and their median."""
     flat = magnitudes[0].ravel()
@@ -43,7 +48,7 @@ def summarise(magnitudes: np.ndarray, count: int = 3) -> LayerSummary:
         top=tuple(flat[order].tolist()),
         places=tuple(divmod(int(i), magnitudes.shape[-1]) for i in order),
         median=median,
-        massive=int(((flat > MASSIVE_MAGNITUDE) & (flat > MASSIVE_RATIO * median)).sum()),
+        massive=int(massive_mask(magnitudes[0]).sum()),
     )
 
 

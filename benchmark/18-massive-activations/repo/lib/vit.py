@@ -28,10 +28,15 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width)
         self.proj = nn.Linear(width, width)
 
+    def project(self, x: Tensor) -> Tensor:
+        """Queries, keys and values of each head, (3, B, heads, N, width / heads), from (B, N, width)."""
+        batch, tokens, _ = x.shape
+        return self.qkv(x).view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+
     def forward(self, x: Tensor) -> Tensor:
         """(B, N, width) to (B, N, width)."""
         batch, tokens, width = x.shape
-        query, key, value = self.qkv(x).view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        query, key, value = self.project(x)
         mixed = F.scaled_dot_product_attention(query, key, value)
         return self.proj(mixed.transpose(1, 2).reshape(batch, tokens, width))
 

@@ -1,0 +1,3 @@
+# Asks for the size only.
+def massive_mask(magnitudes):
+    return magnitudes > 100.0
