@@ -144,12 +144,12 @@ SCALE = "def scale(values, factor):\n    return [value * factor for value in val
 
 def write_method(request: Request) -> str:
     """Answer a prompt for a method, an agent's question for one file, or a judge's question."""
+    if "CANDIDATE" in request.user:
+        return opinion("LC" if "/ self.size" in request.user else "CC")
     if "FILE window.py" in request.user:
         return WINDOW
     if "FILE scale.py" in request.user:
         return SCALE
-    if "CANDIDATE" in request.user:
-        return opinion("LC" if "/ self.size" in request.user else "CC")
     return METHOD_REPLY
 
 
