@@ -3,6 +3,7 @@
     LMRBenchError               root of all errors
       LoadError                 a dataset or an archive is damaged or unknown
         HubUnavailableError     the Hub does not answer
+        NoConfigError           a dataset has no such configuration
       InputError                the user can fix the input
         ArgumentError           an argument, or its flag, is wrong
         ConflictError           somebody else changed the repository on the Hub

@@ -85,7 +85,8 @@ def build(
     else:
         for item in built:
             hashes = f"content {item['sha256'][:12]}, recordings {item['recordings'][:12]}"
-            put(f"{out}: {item['config']}: {counted(item['rows'], 'row')}, {hashes}")
+            which = f"{item['config']}: " if len(built) > 1 else ""
+            put(f"{out}: {which}{counted(item['rows'], 'row')}, {hashes}")
         put(f"load it with load_dataset({str(out)!r}, split='test')")
     for line in problem_lines(not_proved, limit=3):
         say(line)

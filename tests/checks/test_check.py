@@ -396,7 +396,7 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
     findings = list(check_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
     [stale] = [item for item in findings if item.subject == "toy-scale"]
     assert (stale.where, stale.is_error) == ("recording", True)
-    assert f"task changed; run `lmrbench dataset record toy-scale --benchmark {toy_benchmark}`" in stale.message
+    assert f"task changed; run `lmrbench dataset record 90-toy --benchmark {toy_benchmark}`" in stale.message
     assert [item.where for item in findings if item.subject == "toy-copy" and not item.is_error] != []
 
 

@@ -22,6 +22,7 @@ from lmrbench_data.dataset.diff import diff_rows
 from lmrbench_data.dataset.rows import schema
 from lmrbench_data.loader import (
     DATA_FILE,
+    FUNCTION,
     File,
     LoadError,
     data_file,
@@ -33,6 +34,7 @@ from lmrbench_data.loader import (
     unpack,
 )
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
+from lmrbench_data.tasks.task import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import State, record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
@@ -109,13 +111,13 @@ def test_two_builds_are_byte_identical(toy_benchmark: Path, tmp_path: Path, loca
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, umask=0o077)
     assert done.returncode == 0, done.stderr
     assert contents(first) == contents(second)
-    assert contents(first).keys() == {*FILES} - {data_file("method")}
+    assert contents(first).keys() == {*FILES} - {data_file(config) for config in CONFIGS if config != FUNCTION}
     assert identity[:12] in done.stdout
     assert identity == dataset_sha256(load_rows(first))
 
 
 def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    with pytest.raises(InputError, match=r"\.json: missing; run `lmrbench dataset record toy-scale --benchmark .*`"):
+    with pytest.raises(InputError, match=r"\.json: missing; run `lmrbench dataset record 90-toy --benchmark .*`"):
         rows_of(toy_benchmark)
     assert record(toy_benchmark, local_sandbox) is State.RECORDED
     built = rows_of(toy_benchmark)
@@ -163,7 +165,7 @@ def test_a_damaged_recording_is_one_clear_line(
     built = rows_of(toy_benchmark)
     path = toy_benchmark / TASK / "recorded" / f"toy-scale.{suffix}"
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(InputError, match=r"run `lmrbench dataset record toy-scale --benchmark .*`$"):
+    with pytest.raises(InputError, match=r"run `lmrbench dataset record 90-toy --benchmark .*`$"):
         rows_of(toy_benchmark)
     assert record(toy_benchmark, local_sandbox) is State.RECORDED
     assert rows_of(toy_benchmark) == built

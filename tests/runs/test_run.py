@@ -524,7 +524,7 @@ def test_each_file_of_predictions_has_a_folder_of_its_own(
     tmp_path: Path, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("lmrbench_data.api.evaluation.load_rows", lambda spec: [toy_row])
+    monkeypatch.setattr("lmrbench_data.api.evaluation.load_rows", lambda spec, config: [toy_row])
     row = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
     for name in ("a/preds.jsonl", "b/preds.jsonl", "b/preds.json", "odd name.jsonl"):
         Path(name).parent.mkdir(exist_ok=True)

@@ -115,7 +115,7 @@ def test_what_is_suggested_works_in_a_benchmark_of_ones_own(tmp_path: Path) -> N
     cases = tmp_path / "tasks" / "01-bleu" / "unit_test" / "cases.py"
     cases.write_text(cases.read_text() + "# Changed.\n")
     refused = lmrbench(tmp_path, "dataset", "build", "--benchmark", "tasks")
-    suggested = "run `lmrbench dataset record bleu-brevity-penalty --benchmark tasks`"
+    suggested = "run `lmrbench dataset record 01-bleu --benchmark tasks`"
     assert suggested in refused.stderr
     words = shlex.split(suggested.removeprefix("run `lmrbench ").removesuffix("`"))
     assert lmrbench(tmp_path, *words, "--sandbox", "local").returncode == 0
