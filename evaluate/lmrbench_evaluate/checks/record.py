@@ -18,8 +18,10 @@ from lmrbench_data.base.archive import gzip_bytes
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.rows import DeclaredCase
 from lmrbench_data.tasks.choices import Choice
+from lmrbench_data.tasks.experiments import FILE as EXPERIMENTS
+from lmrbench_data.tasks.experiments import MARGIN, table_cases
 from lmrbench_data.tasks.recordings import Recording, last_recording, read_recording, write_recording
-from lmrbench_data.tasks.task import Counterfactual, Instance, Task
+from lmrbench_data.tasks.task import Altered, Instance, Task, Underspecified
 
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Ended, Limits, Sandbox
@@ -27,6 +29,7 @@ from ..sandbox.turns import run_fairly
 from ..verdict.compare import ATOL, CHECKERS, RTOL, Comparison, TooLargeError, first_difference
 from ..verdict.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
 from ..verdict.expected import unpack_frames
+from .tables import largest_gap, read_tables
 
 
 class State(StrEnum):
@@ -79,7 +82,7 @@ def record_tasks(
 
 def recorded_instances(task: Task) -> tuple[Instance, ...]:
     """Return the selected instances; for counterfactuals also each option of the paper's choices."""
-    altered = any(isinstance(item, Counterfactual) for item in task.instances)
+    altered = any(isinstance(item, Altered) for item in task.instances)
     return (*task.instances, *(task.options if altered else ()))
 
 
@@ -117,16 +120,29 @@ def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
         InputError: it raised, timed out or returned something that cannot be recorded.
         InfraError: the machinery failed.
     """
-    where = f"{task.folder / instance.tests.file}: {instance.instance_id}"
-    tests, tag = instance.tests, task.image_tag
-    workspace = workspace_tar(
-        task.golden_repo(instance),
-        task.cases(instance),
-        runs=None,
-        seeds=tests.seeds,
-        limit_s=tests.timeout_s,
-    )
-    outcome = run_fairly(sandbox, sandbox.prepare(tag), workspace, Limits(tests.timeout_s, tests.memory_mb))
+    where, seeds = f"{task.folder / instance.tests.file}: {instance.instance_id}", instance.tests.seeds
+    frames = _run(task, instance, sandbox, task.cases(instance), seeds, where)
+    recording = _recording(frames, seeds, where, task.image_tag, sandbox.name)
+    if not isinstance(instance, Underspecified):
+        return recording
+    where = f"{task.folder / EXPERIMENTS}: {instance.instance_id}"
+    tables = _run(task, instance, sandbox, table_cases(instance.tables), [0], where)
+    return dataclasses.replace(recording, tables=read_tables(tables, where))
+
+
+def _run(
+    task: Task, instance: Instance, sandbox: Sandbox, cases: bytes, seeds: Sequence[int], where: str
+) -> list[Frame]:
+    """Run cases on a reference and return its frames.
+
+    Raises:
+        InputError: it raised, timed out, or wrote into the runner's stream.
+        InfraError: the machinery failed.
+    """
+    tests = instance.tests
+    workspace = workspace_tar(task.golden_repo(instance), cases, runs=None, seeds=seeds, limit_s=tests.timeout_s)
+    limits = Limits(tests.timeout_s, tests.memory_mb)
+    outcome = run_fairly(sandbox, sandbox.prepare(task.image_tag), workspace, limits)
     if outcome.ended is not Ended.EXITED:
         raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
     try:
@@ -136,7 +152,7 @@ def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
     for frame in frames:
         if frame.kind in ("raised", "died"):
             raise InputError(f"{where}: {_failure(frame)}")
-    return _recording(frames, tests.seeds, where, tag, sandbox.name)
+    return frames
 
 
 def _failure(frame: Frame) -> str:
@@ -203,6 +219,8 @@ def _check_comparable(value: Any, comparison: Comparison) -> None:
 def _agree(old: Recording, new: Recording) -> bool:
     """Whether two recordings have the same cases and seeds, and outputs that are equal within the tolerances."""
     if list(old.cases) != list(new.cases) or old.sandbox != new.sandbox:
+        return False
+    if largest_gap(old.tables, new.tables) > MARGIN:
         return False
     how = {case["name"]: Comparison(case) for case in new.cases}
     try:
