@@ -14,7 +14,7 @@ from lmrbench_data.tasks.task import COUNTERFACTUAL, Altered, Task
 
 from ..sandbox.base import Sandbox
 from .choices import choice_problems
-from .record import record
+from .references import record
 
 
 def drawn_counterfactuals(tasks: Sequence[Task], seed: int, per_paper: int) -> list[Task]:
