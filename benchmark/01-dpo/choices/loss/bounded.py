@@ -1,0 +1,2 @@
+def pair_loss(margin):
+    return torch.sigmoid(-margin)

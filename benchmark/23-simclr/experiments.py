@@ -1,0 +1,63 @@
+"""Experiments on generated images: pretraining with each of the losses, in double precision."""
+
+import torch
+from data_aug.colours import NUMBERS, distort_colours
+from data_aug.dataset import pattern_images
+from data_aug.views import Augmentation, ViewLoader
+from models.encoder import ContrastiveEncoder
+from optim.lars import LARS
+from optim.schedule import Schedule, peak_rate
+from simclr import SimCLR
+from torch import Tensor
+from utils import Config
+
+EPOCHS = 6
+#: Column -> loss and temperature of a run.
+RUNS = {
+    "NT-Xent, 0.2": ("nt-xent", 0.2),
+    "NT-Xent, 0.7": ("nt-xent", 0.7),
+    "triplet": ("margin-triplet", 0.5),
+    "triplet, semi-hard": ("margin-triplet-sh", 0.5),
+}
+
+
+def table_pretraining() -> dict[str, dict[str, float]]:
+    """Training loss of each epoch, relative to the first, and the spread of projections, relative to the start."""
+    torch.set_num_threads(1)
+    batches = make_batches(pattern_images(36, seed=0)[0])
+    others = pattern_images(24, seed=7)[0].double()
+    rows: dict[str, dict[str, float]] = {f"epoch {epoch}": {} for epoch in range(2, EPOCHS + 1)}
+    for column, (loss, temperature) in RUNS.items():
+        torch.manual_seed(0)
+        model = ContrastiveEncoder(width=4, projection_dim=8).double()
+        args = Config(batch_size=12, temperature=temperature, loss=loss, margin=0.5, epochs=1)
+        peak = peak_rate(2.0, args.batch_size)
+        optimizer = LARS(model.parameters(), peak, momentum=0.8, weight_decay=0.05, trust=0.1)
+        scheduler = Schedule(optimizer, peak, warmup_steps=4, total_steps=3 * EPOCHS)
+        trainer = SimCLR(args=args, model=model, optimizer=optimizer, scheduler=scheduler)
+        losses, spreads = [], [spread(model, others)]
+        for epoch in batches:
+            losses += [history["loss"] for history in trainer.train(epoch, report_every=0)]
+            spreads.append(spread(model, others))
+        for number, cells in enumerate(rows.values(), start=1):
+            cells[f"loss, {column}"] = losses[number] / losses[0]
+            cells[f"spread, {column}"] = spreads[number + 1] / spreads[0]
+    return rows
+
+
+def make_batches(images: Tensor) -> list[list[list[Tensor]]]:
+    """Two views of 12 images a batch, for each epoch; colours are distorted in float64."""
+    crops = ViewLoader(images, Augmentation(seed=1, colour_strength=0), batch_size=12, n_views=2, seed=2)
+    generator = torch.Generator().manual_seed(3)
+
+    def distorted(views: Tensor) -> Tensor:
+        numbers = torch.rand(len(views), NUMBERS, generator=generator, dtype=torch.float64)
+        return distort_colours(views.double(), numbers, 0.6)
+
+    return [[[distorted(view) for view in views] for views in crops] for _ in range(EPOCHS)]
+
+
+@torch.no_grad()
+def spread(model: ContrastiveEncoder, images: Tensor) -> float:
+    """Mean Euclidean distance between the projections of images."""
+    return torch.pdist(model.eval()(images)).mean().item()
