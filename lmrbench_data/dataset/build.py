@@ -27,7 +27,7 @@ from ..loader import (
 )
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
-from ..tasks.task import CONFIGS, Counterfactual, Implementation, Instance, Task
+from ..tasks.task import CONFIGS, Altered, Implementation, Instance, Task, Underspecified
 from ..tasks.task_folders import load_tasks
 from .card import Table, render_card, render_eval_yaml
 from .rows import Choice, DatasetRow, DeclaredCase, schema
@@ -82,7 +82,7 @@ def build_row(
     """
     archive = pack(task.masked_repo(instance))
     tests = instance.tests
-    is_altered = isinstance(instance, Counterfactual)  # such rows have no link to the real paper but its title
+    is_altered = isinstance(instance, Altered)  # such rows have no link to the real paper but its title
     row: DatasetRow = {
         "instance_id": instance.instance_id,
         "category": instance.category,
@@ -92,8 +92,8 @@ def build_row(
         "venue": task.paper["venue"],
         "year": task.paper["year"],
         "upstream_repo": "" if is_altered else task.upstream_repo,
-        "instruction": instance.instruction,
-        "paper_text": task.paper_of(instance),
+        "instruction": task.instruction_of(instance),
+        "paper_text": task.paper_of(instance, recording.tables),
         "repo_name": task.repo_name,
         "repo_archive": archive,
         "repo_sha256": archive_sha256(archive),
@@ -134,12 +134,14 @@ def build_row(
             "goals": [{"file": name, "functions": list(functions)} for name, functions in instance.goals.items()],
             "golden_files": [{"path": name, "text": text} for name, text in golden.items()],
         }
-    if isinstance(instance, Counterfactual):
+    if isinstance(instance, Altered):
         row["choices"] = list(_choices(task, instance))
+    if isinstance(instance, Underspecified):
+        row["cpu_budget_s"] = instance.cpu_budget_s
     return {**row, "row_sha256": row_sha256(row)}
 
 
-def _choices(task: Task, instance: Counterfactual) -> Iterator[Choice]:
+def _choices(task: Task, instance: Altered) -> Iterator[Choice]:
     """Yield the choices of a paper with the recorded outputs of their options."""
     options = {item.instance_id: item for item in task.options}
     for choice in task.choices:
@@ -151,6 +153,7 @@ def _choices(task: Task, instance: Counterfactual) -> Iterator[Choice]:
             "question": choice.question,
             "published": choice.published,
             "stated": instance.chosen.get(choice.name, choice.published),
+            "open": isinstance(instance, Underspecified) and choice.name in instance.open,
             "cases": [case["name"] for case in recordings[choice.published].cases if choice.is_tested_by(case)],
             "options": [{"name": option, "expected": found.outputs} for option, found in recordings.items()],
         }

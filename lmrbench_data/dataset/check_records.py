@@ -1,7 +1,7 @@
 """Records of passed checks on this machine: only rows that `dataset check` proved in Docker are published.
 
 A record belongs to the content of a row and its recorded outputs; a change of either needs a new check. The benchmark's
-version is not part of the content.
+version and the text of a published paper are not part of the content.
 """
 
 import hashlib
@@ -17,8 +17,12 @@ from .rows import DatasetRow
 
 
 def content_sha256(row: DatasetRow) -> str:
-    """Hash a row and its recorded outputs without the benchmark's version."""
-    content = row_sha256({**row, "benchmark_version": ""})
+    """Hash a row and its recorded outputs, without what no trial depends on: the benchmark's version, and the paper.
+
+    Checks of altered papers depend on their texts.
+    """
+    paper = row["paper_text"] if "choices" in row else ""
+    content = row_sha256({**row, "benchmark_version": "", "paper_text": paper})
     return hashlib.sha256(f"{content} {row['recording']['sha256']}".encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from ..base.errors import ArgumentError
 from ..base.ranking import RANKED_BY
 from ..loader import FUNCTION
-from ..tasks.task import COUNTERFACTUAL, METHOD
+from ..tasks.task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 
 if TYPE_CHECKING:
     import pyarrow
@@ -81,7 +81,9 @@ class Choice(TypedDict):
     question: str
     published: str
     stated: str
-    """The option that the paper of this row states."""
+    """The option that the paper of this row states, or that its tables show if the choice is open."""
+    open: bool
+    """Whether the paper leaves the decision open."""
     cases: list[str]
     """The cases that test this choice alone."""
     options: list[Option]
@@ -113,6 +115,7 @@ class DatasetRow(TypedDict):
     class_name: NotRequired[str]
     goals: NotRequired[list[Goals]]
     choices: NotRequired[list[Choice]]
+    cpu_budget_s: NotRequired[int]
     context_files: list[str]
     evidence: list[str]
     """Passages of the masked repository for judges (`passages.read_passage`)."""
@@ -175,11 +178,13 @@ class ChoiceRow(TypedDict):
     option: str
     """Empty if its outputs are those of no option."""
     reading: str
-    """`stated` in the row's paper, `published` and not stated, `other`, or `none`."""
+    """`stated` in the row's paper or shown by its tables, `published` and neither, `other`, or `none`."""
     options: int
     """The number of options: chance is one in so many."""
     altered: bool
     """Whether the paper states an option that was not published; only then does `stated` mean that it was read."""
+    open: bool
+    """Whether the paper leaves the decision open; then `stated` means that it was settled."""
 
 
 class ResultRow(TypedDict):
@@ -208,7 +213,7 @@ class ResultRow(TypedDict):
     experiments: NotRequired[list[PartRow]]
     """The experiments of a method, which test no function alone; missing for a single goal function."""
     choices: NotRequired[list[ChoiceRow]]
-    """The options that the answer implements; only in the configuration counterfactual."""
+    """The options that the answer implements; only in the configurations counterfactual and underspecified."""
     duration_s: float
     """Wall time in the sandbox in seconds."""
     cpu_s: NotRequired[float | None]
@@ -238,6 +243,8 @@ def config_of(row: DatasetRow) -> str:
     """Return the configuration that a row belongs to."""
     if not is_method(row):
         return FUNCTION
+    if "cpu_budget_s" in row:
+        return UNDERSPECIFIED
     return COUNTERFACTUAL if "choices" in row else METHOD
 
 
@@ -323,10 +330,13 @@ def schema(config: str = FUNCTION) -> "pyarrow.Schema":
     if config != FUNCTION:
         goals = {"goals": pa.list_(pa.struct([("file", text), ("functions", pa.list_(text))]))}
         golden = {"golden_files": pa.list_(pa.struct([("path", text), ("text", text)]))}
-    if config == COUNTERFACTUAL:
+    if config in (COUNTERFACTUAL, UNDERSPECIFIED):
         option = pa.struct([("name", text), ("expected", binary)])
         facts = [(name, text) for name in ("name", "question", "published", "stated")]
-        goals["choices"] = pa.list_(pa.struct([*facts, ("cases", pa.list_(text)), ("options", pa.list_(option))]))
+        facts += [("open", pa.bool_()), ("cases", pa.list_(text)), ("options", pa.list_(option))]
+        goals["choices"] = pa.list_(pa.struct(facts))
+    if config == UNDERSPECIFIED:
+        goals["cpu_budget_s"] = number
     columns = {
         **dict.fromkeys(("instance_id", "category", "paper_title", "paper_url", "arxiv_id", "venue"), text),
         "year": number,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
+from .recordings import last_recording
 from .task import CONFIGS, Implementation, Instance, Task
 from .task_folders import load_tasks
 
@@ -29,14 +30,14 @@ def view_instances(name: str, track: str, benchmark: Path | None = None) -> list
 
 
 def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
-    masked = task.masked_repo(item)
+    masked, recording = task.masked_repo(item), last_recording(task, item)
     return {
         "instance_id": item.instance_id,
         "category": item.category,
         "paper": dict(task.paper),
-        "instruction": item.instruction,
+        "instruction": task.instruction_of(item),
         **({"contract": item.contract} if track == "contract" and isinstance(item, Implementation) else {}),
-        "paper_text": task.paper_text,
+        "paper_text": task.paper_of(item, recording.tables if recording else None),
         "goals": {name: list(functions) for name, functions in item.goals.items()},
         "context_files": list(item.context_files),
         "repository": sorted(masked),

@@ -8,7 +8,7 @@ any of these the build refuses it.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from ..base.archive import tar_bytes
 from ..base.errors import InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_option
-from ..loader import File
-from .task import COUNTERFACTUAL, METHOD, RECORDED, Counterfactual, Implementation, Instance, Task
+from ..loader import FUNCTION, File
+from .experiments import Tables
+from .task import RECORDED, Instance, Task
 
 #: Version of the format: 2 has levels, and constant outputs once.
 FORM = b"2"
@@ -35,6 +36,8 @@ class Recording:
     """Tag of the environment's image."""
     sandbox: str
     cpu: str
+    tables: Tables = field(default_factory=dict)
+    """Results of the experiments of an underspecified instance."""
 
     @property
     def sha256(self) -> str:
@@ -85,6 +88,7 @@ def write_recording(task: Task, instance: Instance, recording: Recording) -> Non
         "sandbox": recording.sandbox,
         "cpu": recording.cpu,
         "cases": [dict(case) for case in recording.cases],
+        **({"tables": recording.tables} if recording.tables else {}),
     }
     write_atomically(outputs, recording.outputs)
     write_atomically(facts, json.dumps(stated, indent=1) + "\n")
@@ -96,7 +100,7 @@ def _read(task: Task, instance: Instance) -> tuple[Recording, str]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         place = {name: str(facts[name]) for name in ("image", "sandbox", "cpu")}
-        recording = Recording(facts["cases"], outputs.read_bytes(), **place)
+        recording = Recording(facts["cases"], outputs.read_bytes(), **place, tables=facts.get("tables", {}))
         inputs, sha256 = str(facts["inputs_sha256"]), facts["outputs_sha256"]
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {_command(task, instance)}") from None
@@ -114,8 +118,6 @@ def _paths(task: Task, instance: Instance) -> tuple[Path, Path]:
 
 
 def _command(task: Task, instance: Instance) -> str:
-    config = "" if isinstance(instance, Implementation) else f" --config {METHOD}"
-    if isinstance(instance, Counterfactual):
-        config = f" --config {COUNTERFACTUAL}"
+    config = "" if instance.config == FUNCTION else f" --config {instance.config}"
     option = benchmark_option(task.folder.parent)
     return f"run `lmrbench dataset record {task.name}{config}{option}`"

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..base.errors import InputError
 from ..base.passages import path_of
@@ -13,13 +13,16 @@ from ..base.paths import has_variants
 from ..loader import FUNCTION, File
 from .choices import Choice, render_paper, with_options
 from .environments import load_environments
+from .experiments import OPEN, Tables, experiment_files, tables_section
 from .masking import mask_files
 
 #: Configurations of the dataset: one goal function per row; all functions of a paper's method.
 METHOD = "method"
 #: A method whose paper and reference decide otherwise than the published ones.
 COUNTERFACTUAL = "counterfactual"
-CONFIGS = (FUNCTION, METHOD, COUNTERFACTUAL)
+#: A method whose paper leaves decisions open and reports results that settle them.
+UNDERSPECIFIED = "underspecified"
+CONFIGS = (FUNCTION, METHOD, COUNTERFACTUAL, UNDERSPECIFIED)
 #: Folder of a task that holds the recorded outputs of its references.
 RECORDED = "recorded"
 
@@ -39,6 +42,8 @@ class Tests:
 class Instance:
     """Masked functions of a repository, and how an answer is tested: one row of the dataset."""
 
+    config: ClassVar[str] = FUNCTION
+    """The configuration of the dataset that the row belongs to."""
     instance_id: str
     category: str
     goals: Mapping[str, Sequence[str]]
@@ -79,13 +84,33 @@ class Implementation(Instance):
 class Method(Instance):
     """All functions of a paper's contribution: a row of the configuration `method`."""
 
+    config: ClassVar[str] = METHOD
+
 
 @dataclass(frozen=True, kw_only=True)
-class Counterfactual(Method):
+class Altered(Method):
     """A method with options that were not published: a row of the configuration `counterfactual`."""
 
     chosen: Mapping[str, str]
     """Choice → option, for the choices that differ from the published method."""
+
+    config: ClassVar[str] = COUNTERFACTUAL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Underspecified(Altered):
+    """A method whose paper leaves choices open: a row of the configuration `underspecified`."""
+
+    open: tuple[str, ...]
+    """The open choices; `chosen` has those whose true option was not published."""
+    tables: tuple[str, ...]
+    """Tables of experiments.py whose numbers under the true options the paper reports."""
+    cpu_budget_s: int
+    """CPU seconds that experiments may take."""
+    equal_outsiders: Mapping[str, str] = field(default_factory=dict)
+    """Outsiders of `dataset check` that may give the same tables, `<choice> <change>` → reason."""
+
+    config: ClassVar[str] = UNDERSPECIFIED
 
 
 @dataclass(frozen=True)
@@ -109,21 +134,31 @@ class Task:
     repo: Mapping[str, File] = field(repr=False)
     choices: tuple[Choice, ...] = field(default=(), repr=False)
     """The decisions of the method that have options."""
-    counterfactuals: tuple[Counterfactual, ...] = field(default=(), repr=False)
+    counterfactuals: tuple[Altered, ...] = field(default=(), repr=False)
+    underspecified: tuple[Underspecified, ...] = field(default=(), repr=False)
 
     @property
     def every_instance(self) -> tuple[Instance, ...]:
         """The instances of all configurations."""
-        return (*self.siblings, *([self.method] if self.method else []), *self.counterfactuals)
+        return (*self.siblings, *([self.method] if self.method else []), *self.counterfactuals, *self.underspecified)
+
+    def instances_of(self, config: str) -> tuple[Instance, ...]:
+        """Return the instances of one configuration."""
+        return {
+            FUNCTION: self.siblings,
+            METHOD: (self.method,) if self.method else (),
+            COUNTERFACTUAL: self.counterfactuals,
+            UNDERSPECIFIED: self.underspecified,
+        }[config]
 
     @property
-    def options(self) -> tuple[Counterfactual, ...]:
+    def options(self) -> tuple[Altered, ...]:
         """Each option of each choice alone, the published ones included; recorded to recognise options by outputs."""
         if self.method is None:
             return ()
         facts = {item.name: getattr(self.method, item.name) for item in dataclasses.fields(self.method)}
         return tuple(
-            Counterfactual(
+            Altered(
                 **{**facts, "instance_id": self.option_id(choice, option)},
                 chosen={choice.name: option} if option != choice.published else {},
             )
@@ -168,11 +203,11 @@ class Task:
         """Return the repository with the goal functions of an instance.
 
         For an implementation, siblings are masked unless `shown_siblings` names them: no instance may show the answer
-        to another. A method is everything that is masked anywhere, so its repository is whole. The functions of a
-        counterfactual's choices are those of its options.
+        to another. A method is everything that is masked anywhere, so its repository is whole. The functions of choices
+        are those of the instance's options, and an underspecified instance has the experiments of its tables.
         """
-        repo = dict(self.repo)
-        if isinstance(instance, Counterfactual):
+        repo = self._shown_repo(instance)
+        if isinstance(instance, Altered):
             repo = with_options(repo, self.choices, instance.chosen)
         if isinstance(instance, Implementation):
             for other in self.siblings:
@@ -194,15 +229,33 @@ class Task:
 
         It is made of the published reference, so it is the same for a method and its counterfactuals.
         """
-        repo = self.golden_repo(instance) if isinstance(instance, Implementation) else self.repo
+        repo = self.golden_repo(instance) if isinstance(instance, Implementation) else self._shown_repo(instance)
         keep_imports = isinstance(instance, Implementation)
         return mask_files(repo, instance.goals, instance.removed, keep_imports=keep_imports)
 
-    def paper_of(self, instance: Instance) -> str:
-        """Return the paper that a model sees."""
-        chosen = instance.chosen if isinstance(instance, Counterfactual) else {}
+    def _shown_repo(self, instance: Instance) -> dict[str, File]:
+        """Return the published repository, with the experiments of an underspecified instance."""
+        experiments = experiment_files(self.folder) if isinstance(instance, Underspecified) else {}
+        return {**self.repo, **experiments}
+
+    def paper_of(self, instance: Instance, tables: Tables | None = None) -> str:
+        """Return the paper that a model sees.
+
+        Args:
+            tables: recorded results of an underspecified instance.
+        """
+        chosen = instance.chosen if isinstance(instance, Altered) else {}
         texts = {item.name: item.texts[chosen[item.name]] for item in self.choices if item.name in chosen}
-        return render_paper(self.paper_source, texts)
+        if isinstance(instance, Underspecified):
+            texts |= {item.name: item.open_text for item in self.choices if item.name in instance.open}
+        return render_paper(self.paper_source, texts) + tables_section(tables or {})
+
+    def instruction_of(self, instance: Instance) -> str:
+        """Return the request that every track shows; an underspecified one names the open decisions and the budget."""
+        if not isinstance(instance, Underspecified):
+            return instance.instruction
+        questions = "".join(f"- {choice.question}\n" for choice in self.choices if choice.name in instance.open)
+        return f"{instance.instruction}\n\n{OPEN.format(questions=questions, cpu_s=instance.cpu_budget_s)}"
 
     def evidence(self, instance: Instance) -> list[str]:
         """Return the references for the judge: `evidence`, and the files in `depends_on` that are not Python."""

@@ -5,7 +5,7 @@ fail).
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,12 @@ from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
 from ..loader import FUNCTION, File
-from .choices import Choice, read_choices
+from .choices import read_choices
 from .masking import mask_function, remove_definition
-from .task import CONFIGS, COUNTERFACTUAL, METHOD, Counterfactual, Implementation, Instance, Method, Task, Tests
+from .method_file import METHOD_FILE, instance_facts, read_counterfactuals, read_method, read_underspecified
+from .task import CONFIGS, Implementation, Instance, Method, Task
 
-#: Names of the schemas of task.yaml and method.yaml.
-SCHEMA, METHOD_SCHEMA = "task.schema.json", "method.schema.json"
-#: File of a task that describes its instance of the configuration `method`.
-METHOD_FILE = "method.yaml"
+SCHEMA = "task.schema.json"
 
 
 def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config: str = FUNCTION) -> list[Task]:
@@ -54,9 +52,7 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
                 raise InputError(f"{task.folder / 'task.yaml'}: instance_id: {owner}; choose another")
     chosen = []
     for task in tasks.values():
-        every: tuple[Instance, ...] = task.siblings
-        if config != FUNCTION:
-            every = task.counterfactuals if config == COUNTERFACTUAL else (task.method,) if task.method else ()
+        every = task.instances_of(config)
         items = tuple(item for item in every if not wanted or {task.name, item.instance_id} & wanted)
         if items:
             chosen.append(dataclasses.replace(task, instances=items))
@@ -131,7 +127,7 @@ def build_task(folder: Path, data: dict[str, Any]) -> Task:
     path = folder / "task.yaml"
     implementations = tuple(map(_implementation, data["implementations"]))
     paper = _read_paper(folder / "paper.md")
-    method, facts = _method(folder)
+    method, facts = read_method(folder)
     choices = read_choices(folder, facts.get("choices", {}), paper, method.goals if method else {})
     task = Task(
         folder=folder,
@@ -139,7 +135,8 @@ def build_task(folder: Path, data: dict[str, Any]) -> Task:
         siblings=implementations,
         method=method,
         choices=choices,
-        counterfactuals=tuple(_counterfactuals(folder, facts, choices)),
+        counterfactuals=tuple(read_counterfactuals(folder, facts, choices)),
+        underspecified=tuple(read_underspecified(folder, facts, choices)),
         paper_source=paper,
         repo=read_tree(folder / "repo"),
         **{key: value for key, value in data.items() if key != "implementations"},
@@ -155,55 +152,12 @@ def build_task(folder: Path, data: dict[str, Any]) -> Task:
 
 def _implementation(raw: Mapping[str, Any]) -> Implementation:
     return Implementation(
-        **_facts(raw),
+        **instance_facts(raw),
         goals={raw["goal_file"]: [raw["goal_function"]]},
         removed={raw["goal_file"]: raw.get("remove", [])},
         contract=raw["contract"].strip(),
         shown_siblings=raw.get("shown_siblings", {}),
     )
-
-
-def _method(folder: Path) -> tuple[Method | None, Mapping[str, Any]]:
-    """Read method.yaml and return its method and its content; None and nothing if the task has none."""
-    path = folder / METHOD_FILE
-    if not path.exists():
-        return None, {}
-    facts = read_yaml(path)
-    check(facts, METHOD_SCHEMA, path)
-    return Method(**_method_facts(facts)), facts
-
-
-def _method_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {**_facts(facts), "goals": facts["goals"], "removed": facts.get("remove", {})}
-
-
-def _counterfactuals(folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]) -> Iterator[Counterfactual]:
-    """Yield the counterfactuals of method.yaml.
-
-    Raises:
-        InputError: a choice or option is unknown, or the option is the published one.
-    """
-    known = {choice.name: choice for choice in choices}
-    for number, chosen in enumerate(facts.get("counterfactual", ()), start=1):
-        where = f"{folder / METHOD_FILE}: counterfactual[{number - 1}]"
-        for name, option in chosen.items():
-            if name not in known:
-                raise InputError(f"{where}: the choice {name!r} is unknown; known are {', '.join(known)}")
-            others = list(known[name].code)
-            if option not in others:
-                raise InputError(f"{where}.{name}: {option!r} is no unpublished option; one of: {', '.join(others)}")
-        slug = facts["instance_id"].removesuffix(f"-{METHOD}")
-        same = {**_method_facts(facts), "instance_id": f"{slug}-{COUNTERFACTUAL}-{number}", "equivalent_mutants": {}}
-        yield Counterfactual(**same, chosen=chosen)
-
-
-def _facts(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that all instances share."""
-    names = {item.name for item in dataclasses.fields(Instance)} - {"goals", "removed"}
-    lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "evidence")}
-    tests = Tests(**{**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])})
-    own = {key: value for key, value in raw.items() if key in names}
-    return {**own, **lists, "instruction": raw["instruction"].strip(), "tests": tests}
 
 
 def _read_paper(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Choices for the toy method: two decisions with three options each, and two counterfactuals."""
+"""Choices for the toy method: two decisions with three options each, and papers that alter them or leave them open."""
 
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,20 @@ def case_mean(seed):
 def case_series(seed):
     return [Window(3).mean(scale(numbers(seed + step, 2), 1.5)) for step in range(3)]
 """
+EXPERIMENTS = """from window import Window
+
+
+def table_series():
+    values = [0.1, 0.9, 0.4, 0.7]
+    return {f"{size}": {"mean": Window(size).mean(values)} for size in (2, 3, 6)}
+"""
+UNDERSPECIFIED: dict[str, Any] = {
+    "open": ["weights", "average"],
+    "options": {"average": "root"},
+    "tables": ["series"],
+    "cpu_budget_s": 20,
+    "equal_outsiders": {f"{name} reversed": "nothing depends on the order" for name in ("weights", "average")},
+}
 STATED: dict[str, Any] = {
     "weights": {"published": "exponential", "file": "window.py", "functions": ["weigh"]},
     "average": {"published": "count", "file": "window.py", "functions": ["Window.mean"]},
@@ -95,7 +109,9 @@ def add_toy_choices(benchmark: Path, **changes: Any) -> Path:
     folder = benchmark / "90-toy"
     (folder / "paper.md").write_text(PAPER)
     (folder / "unit_test" / "method.py").write_text(CASES.lstrip())
-    facts = {**METHOD_YAML, "choices": STATED, "counterfactual": COUNTERFACTUAL, **changes}
+    (folder / "experiments.py").write_text(EXPERIMENTS)
+    altered = {"counterfactual": COUNTERFACTUAL, "underspecified": [UNDERSPECIFIED]}
+    facts = {**METHOD_YAML, "choices": STATED, **altered, **changes}
     (folder / "method.yaml").write_text(yaml.safe_dump(facts))
     for name, files in CHOICES.items():
         for path, text in files.items():

@@ -190,7 +190,7 @@ def test_methods_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrom
         page = (tmp_path / "report.html").read_text()
         assert "judge: LC" in page
         assert "Window.mean" in page
-        assert "Window.mean" in ok("show", "runs/methods", "toy-method")
+        assert "Window.mean" in ok("show", "runs/methods", "toy-method", "--model", "worker")
 
         hub.commit(RESULTS, {".gitattributes": b""}, "main")
         ok("submit", "runs/methods", "--to", RESULTS, "--dataset", DATASET, "--yes", token="bob")

@@ -20,7 +20,8 @@ from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.check_records import record_checked, was_checked
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import File
-from lmrbench_data.tasks.task import Counterfactual, Task
+from lmrbench_data.tasks.recordings import read_recording
+from lmrbench_data.tasks.task import Altered, Task, Underspecified
 
 from ..sandbox.base import Sandbox
 from ..verdict.decode import StreamError
@@ -32,6 +33,7 @@ from .proved import proof_of
 from .repository import repository_errors
 from .stability import MANY_RUNS, stability
 from .static import ReferenceLines, static_problems
+from .tables import TABLE_PROOFS, table_errors
 from .trials import (
     BEFORE,
     Finding,
@@ -94,7 +96,7 @@ def check_tasks(
             tell(instance, f"error: {error}")
             yield Finding(instance, "recording", str(error))
             continue
-        if isinstance(implementation, Counterfactual):
+        if isinstance(implementation, Altered):
             notes += [Finding(**vars(problem)) for problem in (*choice_problems(row), *option_problems(task))]
         proofs[instance] = proof_of(task, implementation, row)
         bad |= {instance} if any(note.is_error for note in notes) else set()
@@ -119,7 +121,9 @@ def check_tasks(
     own = {task.name: [item.instance_id for item in task.instances if item.instance_id in rows] for task in tasks}
     repositories = [] if quick else [task.name for task in tasks if own[task.name]]
     progress = progress or Progress()
-    progress.start(len(trials) + 2 * len(repeated) + 2 * len(repositories))
+    tabled = [item for task in tasks for item in task.instances if isinstance(item, Underspecified)]
+    proofs_of_tables = TABLE_PROOFS * sum(item.instance_id in repeated for item in tabled)
+    progress.start(len(trials) + 2 * len(repeated) + 2 * len(repositories) + proofs_of_tables)
     images = {tag: sandbox.prepare(tag) for tag in {row["docker_image"] for row in rows.values()}}
 
     def image_of(instance: str) -> str:
@@ -134,6 +138,11 @@ def check_tasks(
         errors = stability(rows[instance], golden[instance], sandbox, image_of(instance), times)
         return [Finding.of(instance, f"golden, {name}", error) for name, error in errors.items()]
 
+    def identify(task: Task, item: Underspecified) -> list[Finding]:
+        tables, image = read_recording(task, item).tables, image_of(item.instance_id)
+        found = table_errors(task, item, tables, sandbox, image)
+        return [Finding.of(item.instance_id, name, error, note) for name, error, note in found]
+
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         #: Running jobs → the instances that they test.
         jobs: dict[concurrent.futures.Future[list[Finding]], list[str]] = {}
@@ -145,6 +154,9 @@ def check_tasks(
                 of_instance = [trial for trial in trials if trial.instance_id == instance]
                 jobs |= {pool.submit(run, batch): [instance] for batch in _batches(of_instance)}
                 jobs |= {pool.submit(repeat, instance): [instance]} if instance in repeated else {}
+            for item in task.instances:
+                if isinstance(item, Underspecified) and item.instance_id in repeated:
+                    jobs[pool.submit(identify, task, item)] = [item.instance_id]
         left = Counter(instance for instances in jobs.values() for instance in instances)
         counts = Counter[tuple[str, bool]]()
         try:

@@ -10,11 +10,11 @@ from lmrbench_data.dataset.build import build_row
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.choices import draw
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task import COUNTERFACTUAL, Counterfactual, Task
+from lmrbench_data.tasks.task import COUNTERFACTUAL, Altered, Task
 
 from ..sandbox.base import Sandbox
 from .choices import choice_problems
-from .record import record
+from .references import record
 
 
 def drawn_counterfactuals(tasks: Sequence[Task], seed: int, per_paper: int) -> list[Task]:
@@ -55,7 +55,7 @@ def record_private_set(tasks: Sequence[Task], sandbox: Sandbox, progress: Progre
     for task in tasks:
         benchmark = load_benchmark(task.folder.parent)
         for item in task.instances:
-            assert isinstance(item, Counterfactual)
+            assert isinstance(item, Altered)
             row = build_row(task, item, benchmark, task.image_tag, record(task, item, sandbox))
             if problem := next(choice_problems(row), None):
                 raise InputError(str(problem))

@@ -16,7 +16,8 @@ from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.check_records import content_sha256, unchecked
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.tasks.task import Instance, Task
+from lmrbench_data.tasks.choices import FOLDER as CHOICES
+from lmrbench_data.tasks.task import Altered, Instance, Task
 
 from ..runner import runner_sha256
 from .trials import Finding
@@ -96,6 +97,9 @@ def proof_of(task: Task, item: Instance, row: DatasetRow) -> str:
     requires it there).
     """
     digest = hashlib.sha256(f"{content_sha256(row)} {runner_sha256()}\n".encode())
+    if isinstance(item, Altered):
+        for path in sorted((task.folder / CHOICES).rglob("*.py")):
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
     for path in _variants(task, item):
         name = f"{path.parent.name}/{path.name}"
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):

@@ -5,28 +5,21 @@ A recording from the local sandbox, which proves nothing to others, is replaced 
 """
 
 import concurrent.futures
-import dataclasses
-import json
-import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import Any
 
-from lmrbench_data.base.archive import gzip_bytes
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.dataset.rows import DeclaredCase
-from lmrbench_data.tasks.choices import Choice
+from lmrbench_data.tasks.experiments import MARGIN
 from lmrbench_data.tasks.recordings import Recording, last_recording, read_recording, write_recording
-from lmrbench_data.tasks.task import Counterfactual, Instance, Task
+from lmrbench_data.tasks.task import Altered, Instance, Task
 
-from ..rebuild.workspace import workspace_tar
-from ..sandbox.base import Ended, Limits, Sandbox
-from ..sandbox.turns import run_fairly
-from ..verdict.compare import ATOL, CHECKERS, RTOL, Comparison, TooLargeError, first_difference
-from ..verdict.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
+from ..sandbox.base import Sandbox
+from ..verdict.compare import Comparison, TooLargeError, first_difference
+from ..verdict.decode import StreamError, decode
 from ..verdict.expected import unpack_frames
+from .references import record, record_options
+from .tables import largest_gap
 
 
 class State(StrEnum):
@@ -61,45 +54,42 @@ def record_tasks(
         InfraError: the machinery failed.
     """
 
-    def work(task: Task, instance: Instance) -> Recorded:
-        recording = None if force else _up_to_date(task, instance, sandbox)
-        state = State.UP_TO_DATE
-        if recording is None:
-            state, recording = _refresh(task, instance, sandbox, force)
-        return Recorded(instance.instance_id, state, len(recording.outputs))
+    def work(task: Task, instances: Sequence[Instance]) -> list[Recorded]:
+        found = {item.instance_id: None if force else _up_to_date(task, item, sandbox) for item in instances}
+        stale = [item for item in instances if found[item.instance_id] is None]
+        done = [Recorded(name, State.UP_TO_DATE, len(old.outputs)) for name, old in found.items() if old is not None]
+        if stale:
+            of_options = isinstance(stale[0], Altered) and stale[0] in task.options
+            new = record_options(task, stale, sandbox) if of_options else [record(task, stale[0], sandbox)]
+            done += [_keep(task, item, recording, force) for item, recording in zip(stale, new, strict=True)]
+        return done
 
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:
-        jobs = [pool.submit(work, task, item) for task in tasks for item in recorded_instances(task)]
+        jobs = [pool.submit(work, task, [item]) for task in tasks for item in task.instances]
+        jobs += [pool.submit(work, task, options) for task in tasks if (options := _recorded_options(task))]
         for job in concurrent.futures.as_completed(jobs):
-            yield job.result()
+            yield from job.result()
     finally:  # after an error the caller closes the sandbox, which stops running references
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def recorded_instances(task: Task) -> tuple[Instance, ...]:
-    """Return the selected instances; for counterfactuals also each option of the paper's choices."""
-    altered = any(isinstance(item, Counterfactual) for item in task.instances)
-    return (*task.instances, *(task.options if altered else ()))
+    """Return the selected instances; for altered papers also each option of the paper's choices."""
+    return (*task.instances, *_recorded_options(task))
 
 
-def _refresh(task: Task, instance: Instance, sandbox: Sandbox, force: bool) -> tuple[State, Recording]:
-    new = record(task, instance, sandbox)
-    if instance.instance_id in {option.instance_id for option in task.options}:
-        new = _of_choices(new, task.choices)
+def _recorded_options(task: Task) -> tuple[Altered, ...]:
+    return task.options if any(isinstance(item, Altered) for item in task.instances) else ()
+
+
+def _keep(task: Task, instance: Instance, new: Recording, force: bool) -> Recorded:
+    """Write a new recording, or the old one as up to date if its outputs agree."""
     old = last_recording(task, instance)
     agrees = old is not None and not force and _agree(old, new)
     kept = old if old is not None and agrees else new
     write_recording(task, instance, kept)
-    return State.AGREES if agrees else State.RECORDED, kept
-
-
-def _of_choices(recording: Recording, choices: Sequence[Choice]) -> Recording:
-    """Return the part of a recording that tests single choices."""
-    cases = [case for case in recording.cases if any(choice.is_tested_by(case) for choice in choices)]
-    names = {case["name"] for case in cases}
-    frames = [frame for frame in unpack_frames(recording.outputs) if frame.case in names]
-    return dataclasses.replace(recording, cases=cases, outputs=gzip_bytes(b"".join(map(write_frame, frames))))
+    return Recorded(instance.instance_id, State.AGREES if agrees else State.RECORDED, len(kept.outputs))
 
 
 def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording | None:
@@ -110,99 +100,11 @@ def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording |
     return None if recording.sandbox == "local" != sandbox.name else recording
 
 
-def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
-    """Run the reference of one instance and return its recording.
-
-    Raises:
-        InputError: it raised, timed out or returned something that cannot be recorded.
-        InfraError: the machinery failed.
-    """
-    where = f"{task.folder / instance.tests.file}: {instance.instance_id}"
-    tests, tag = instance.tests, task.image_tag
-    workspace = workspace_tar(
-        task.golden_repo(instance),
-        task.cases(instance),
-        runs=None,
-        seeds=tests.seeds,
-        limit_s=tests.timeout_s,
-    )
-    outcome = run_fairly(sandbox, sandbox.prepare(tag), workspace, Limits(tests.timeout_s, tests.memory_mb))
-    if outcome.ended is not Ended.EXITED:
-        raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
-    try:
-        frames = list(read_frames(outcome.stdout))
-    except StreamError as error:
-        raise InputError(f"{where}: the reference wrote into the runner's stream ({error})") from error
-    for frame in frames:
-        if frame.kind in ("raised", "died"):
-            raise InputError(f"{where}: {_failure(frame)}")
-    return _recording(frames, tests.seeds, where, tag, sandbox.name)
-
-
-def _failure(frame: Frame) -> str:
-    place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
-    facts = read_json(frame.payload)
-    raised = f"raised {facts.get('type')}: {facts.get('message')}"
-    failure = raised if frame.kind == "raised" else f"ended its process ({facts})"
-    return f"{place}: the reference {' '.join(failure.split())[:500]}"
-
-
-def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str) -> Recording:
-    if not frames or frames[0].kind != "listing":
-        raise InputError(f"{where}: the cases could not be listed")
-    cases = [_declared(case, where) for case in json.loads(frames[0].payload)]
-    if not cases:
-        raise InputError(f"{where}: no case_<name>(seed) function; see CONTRIBUTING.md")
-    if not any(case["core"] for case in cases):  # the task has no levels
-        for case in cases:
-            case["core"] = True
-    outputs = frames[1:]
-    expected = [(case["name"], seed) for case in cases for seed in seeds]
-    if [(frame.case, frame.seed) for frame in outputs if frame.kind == "output"] != expected:
-        raise InputError(f"{where}: the reference did not return once for each case and seed")
-    how = {case["name"]: Comparison(case) for case in cases}
-    for frame in outputs:
-        try:
-            _check_comparable(
-                decode(frame.payload), how[frame.case]
-            )  # a published output must be readable and comparable
-        except (StreamError, TooLargeError) as error:
-            raise InputError(f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}") from error
-    outputs = _without_repetitions(outputs, cases, len(seeds))
-    packed = gzip_bytes(b"".join(map(write_frame, outputs)))
-    return Recording([dict(case) for case in cases], packed, tag, sandbox, cpu_model())
-
-
-def _without_repetitions(outputs: Sequence[Frame], cases: Sequence[DeclaredCase], seeds: int) -> list[Frame]:
-    """Mark the cases that vary with the seed; keep one output, for the first seed, of those that do not.
-
-    More seeds would cost time and prove nothing. With a single seed every case counts as varying.
-    """
-    payloads: dict[str, set[bytes]] = {}
-    for frame in outputs:
-        payloads.setdefault(frame.case, set()).add(frame.payload)
-    for case in cases:
-        case["varies"] = len(payloads[case["name"]]) > 1 or seeds == 1
-    varying = {case["name"] for case in cases if case["varies"]}
-    first_seed = outputs[0].seed
-    return [frame for frame in outputs if frame.case in varying or frame.seed == first_seed]
-
-
-def _check_comparable(value: Any, comparison: Comparison) -> None:
-    """Compare an output with itself, in reverse if order does not matter, which costs most.
-
-    Raises:
-        StreamError: it is not equal to itself.
-        TooLargeError: the comparison is too expensive.
-    """
-    other = value[::-1] if comparison.unordered and isinstance(value, list | tuple) else value
-    if found := first_difference(value, other, comparison):
-        raise StreamError(f"it is not equal to itself: {found}")
-
-
 def _agree(old: Recording, new: Recording) -> bool:
     """Whether two recordings have the same cases and seeds, and outputs that are equal within the tolerances."""
     if list(old.cases) != list(new.cases) or old.sandbox != new.sandbox:
+        return False
+    if largest_gap(old.tables, new.tables) > MARGIN:
         return False
     how = {case["name"]: Comparison(case) for case in new.cases}
     try:
@@ -213,35 +115,3 @@ def _agree(old: Recording, new: Recording) -> bool:
         )
     except (StreamError, TooLargeError):
         return False
-
-
-def cpu_model() -> str:
-    """Return the name of this machine's processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return named or platform.processor() or platform.machine()
-
-
-def _declared(declared: Mapping[str, Any], where: str) -> DeclaredCase:
-    """Return a case with the defaults of its comparison, as the row publishes it."""
-    checker = declared.get("checker")
-    if checker is not None and checker not in CHECKERS:
-        raise InputError(f"{where}: case_{declared['name']}: unknown checker {checker!r}; known: {', '.join(CHECKERS)}")
-    exact = bool(declared.get("exact"))
-    case: DeclaredCase = {
-        "name": declared["name"],
-        "core": bool(declared.get("core")),
-        "varies": True,
-        "rtol": 0.0 if exact else float(declared.get("rtol", RTOL)),
-        "atol": 0.0 if exact else float(declared.get("atol", ATOL)),
-        "exact": exact,
-        "unordered": bool(declared.get("unordered")),
-        "sign_invariant": bool(declared.get("sign_invariant")),
-        "checker": checker or "",
-    }
-    if "goals" in declared:
-        case["goals"] = list(declared["goals"])
-    return case

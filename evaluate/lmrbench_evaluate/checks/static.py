@@ -10,7 +10,7 @@ from typing import Self
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import block_end, find_function, first_line, split_lines
 from lmrbench_data.base.text import counted
-from lmrbench_data.tasks.task import Counterfactual, Implementation, Instance, Method, Task
+from lmrbench_data.tasks.task import Altered, Implementation, Instance, Method, Task
 from lmrbench_data.tasks.task_folders import read_tasks
 
 #: Minimum number of variants of each kind.
@@ -69,7 +69,7 @@ def static_problems(task: Task, instance: Instance, references: ReferenceLines) 
     if words > MAX_INSTRUCTION:
         yield problem("instruction", f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract")
     for kind, least in LEAST.items():
-        if isinstance(instance, Counterfactual):  # its variants are its choices' other options
+        if isinstance(instance, Altered):  # its variants are its choices' other options
             break
         if kind == "careless" and is_method:  # a method has no contract to break
             continue

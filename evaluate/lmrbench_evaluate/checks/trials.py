@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.base.text import counted
-from lmrbench_data.tasks.task import Counterfactual, Instance, Method, Task
+from lmrbench_data.tasks.task import Altered, Instance, Method, Task
 
 from ..predictions.prediction import Prediction
 from ..verdict.verdict import Status, Verdict
@@ -109,7 +109,7 @@ def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
     yield _trial(instance, "golden", "files", json.dumps(task.golden_files(instance)), Must.PASS)
     texts = {path: masked[path].data.decode("utf-8") for path in instance.goals}
     yield _trial(instance, "masked", "files", json.dumps(texts), Must.MISREAD)
-    if isinstance(instance, Counterfactual):
+    if isinstance(instance, Altered):
         yield from _option_trials(task, instance)
         return
     for kind, must in VARIANTS.items():
@@ -121,7 +121,7 @@ def make_trials(task: Task, instance: Instance) -> Iterator[Trial]:
                 yield _trial(instance, f"{kind}/{path.name}", "function", text, must)
 
 
-def _option_trials(task: Task, instance: Counterfactual) -> Iterator[Trial]:
+def _option_trials(task: Task, instance: Altered) -> Iterator[Trial]:
     """Yield the published method, and the reference with another option of one choice: all must fail."""
 
     def files(chosen: Mapping[str, str]) -> str:

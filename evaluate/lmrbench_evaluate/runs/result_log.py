@@ -29,7 +29,7 @@ _LATER = {"track": str, "core_status": str}
 #: Those that rows of methods have, and rows of single functions have not.
 METHOD_KEYS = ("functions", "experiments")
 _PART = {"name": str, "status": str}
-_CHOICE = {"name": str, "option": str, "reading": str, "options": int, "altered": bool}
+_CHOICE = {"name": str, "option": str, "reading": str, "options": int, "altered": bool, "open": bool}
 _CASE = {"name": str, "seed": int, "core": bool, "status": str, "detail": str}
 
 #: Identity of a result: instance, model, setting, track, sample and hash of the answer.

@@ -39,13 +39,14 @@ def _implemented(
     options = sorted(choice["options"], key=lambda option: option["name"] != choice["stated"])
     found = next((option["name"] for option in options if _agrees(option_frames(choice, option), sent, declared)), "")
     reading = {"": NONE, choice["stated"]: STATED}.get(found, PUBLISHED if found == choice["published"] else OTHER)
-    altered = choice["stated"] != choice["published"]
+    altered = choice["stated"] != choice["published"] and not choice["open"]
     return {
         "name": choice["name"],
         "option": found,
         "reading": reading,
         "options": len(options),
         "altered": altered,
+        "open": choice["open"],
     }
 
 

@@ -118,7 +118,7 @@ def evaluate_batch(
             answers=list(answers.values()),
         )
         outcome = run_fairly(sandbox, image, workspace, limits)
-        streams = _split_answers(outcome.stdout)
+        streams = split_answers(outcome.stdout)
         for place, number in enumerate(answers):
             part = dataclasses.replace(outcome, stdout=streams.get(str(place), b""))
             verdict = _verdict(grade(frames, tests["cases"], part), "", outcome)
@@ -129,7 +129,7 @@ def evaluate_batch(
     return [verdicts[number] for number in range(len(predictions))]
 
 
-def _split_answers(stream: bytes) -> dict[str, bytes]:
+def split_answers(stream: bytes) -> dict[str, bytes]:
     """Return the stream of each answer of a batch, as if it had run alone."""
     streams: dict[str, bytes] = {}
     with contextlib.suppress(StreamError):  # a missing frame is an error of its answer

@@ -1,0 +1,234 @@
+"""Tables of experiments: read them from a run, and prove that they single out the true options.
+
+A table that another combination of options reproduces would be a wrong statement about what its paper leaves open. So
+would one that an option that nobody listed reproduces; *outsiders* stand for those: the function of a choice with its
+result doubled, squared, negated or reversed.
+"""
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.text import counted
+from lmrbench_data.loader import File
+from lmrbench_data.tasks.choices import Choice, with_options
+from lmrbench_data.tasks.experiments import MARGIN, Tables, table_cases
+from lmrbench_data.tasks.task import Task, Underspecified
+
+from ..rebuild.workspace import workspace_tar
+from ..sandbox.base import Limits, Sandbox
+from ..sandbox.turns import run_fairly
+from ..verdict.decode import Frame, StreamError, decode, read_frames
+from ..verdict.evaluator import split_answers
+
+#: Largest number of combinations that are tried; of more, this many are drawn by a seed.
+MAX_COMBINATIONS = 200
+#: Runs of the true options that must give the same bits.
+REPEATED = 3
+#: Number of combinations that share a sandbox.
+BATCH = 16
+#: Number of errors or notes that `table_errors` yields.
+TABLE_PROOFS = 4
+#: How an outsider changes the result of a choice's function → expression of the result `v`.
+OUTSIDERS = {"doubled": "_map(v, lambda x: 2 * x)", "squared": "_map(v, lambda x: x * x)"} | {
+    "negated": "_map(v, lambda x: -x)",
+    "reversed": "_reverse(v)",
+}
+_WRAPPER = '''
+
+def _map(v, change):
+    """Change each number; invert truth values."""
+    if isinstance(v, bool):
+        return not v
+    if isinstance(v, dict):
+        return {key: _map(item, change) for key, item in v.items()}
+    if isinstance(v, (list, tuple)):
+        return type(v)(_map(item, change) for item in v)
+    if "bool" in str(getattr(v, "dtype", "")):
+        return ~v
+    return change(v)
+
+
+def _reverse(v):
+    """Reverse the outermost axis; add one to a number."""
+    if isinstance(v, dict):
+        return dict(zip(v, reversed(list(v.values()))))
+    if isinstance(v, (list, tuple)):
+        return type(v)(reversed(v))
+    if getattr(v, "ndim", 0):
+        return v.flip(0) if hasattr(v, "flip") else v[::-1].copy()
+    return not v if isinstance(v, bool) else v + 1
+
+
+def _outsider(function):
+    def changed(*arguments, **options):
+        v = function(*arguments, **options)
+        return {expression}
+
+    return changed
+
+
+{name} = _outsider({name})
+'''
+
+
+def read_tables(frames: Sequence[Frame], where: str) -> Tables:
+    """Return the tables that the cases of `table_cases` sent.
+
+    Raises:
+        InputError: one is not an object of rows with finite numbers.
+    """
+    tables: dict[str, dict[str, dict[str, float]]] = {}
+    for frame in frames:
+        if frame.kind != "output":
+            continue
+        place = f"{where}: table_{frame.case}"
+        try:  # a decoded dictionary is {"dict": [(key, item), ...]}
+            rows = decode(frame.payload)["dict"]
+            table = {str(row): {str(name): float(cell) for name, cell in cells["dict"]} for row, cells in rows}
+        except (LookupError, TypeError, ValueError):
+            raise InputError(f"{place} must return row label -> column -> number") from None
+        if not all(math.isfinite(cell) for cells in table.values() for cell in cells.values()):
+            raise InputError(f"{place}: a cell is not finite")
+        tables[frame.case] = table
+    return tables
+
+
+def largest_gap(one: Tables, other: Tables) -> float:
+    """Return the largest difference of two cells; infinite if the tables have other rows or columns."""
+    cells, others = _cells(one), _cells(other)
+    if cells.keys() != others.keys():
+        return math.inf
+    return max((abs(cells[place] - others[place]) for place in cells), default=0.0)
+
+
+def _cells(tables: Tables) -> dict[tuple[str, str, str], float]:
+    return {
+        (name, row, column): cell
+        for name, table in tables.items()
+        for row, cells in table.items()
+        for column, cell in cells.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A repository whose tables are made."""
+
+    kind: str
+    """`truth`, `combinations` or `outsiders`."""
+    name: str
+    files: Mapping[str, File]
+
+
+def table_errors(
+    task: Task, instance: Underspecified, recorded: Tables, sandbox: Sandbox, image: str
+) -> Iterator[tuple[str, str, str]]:
+    """Make the tables of all combinations and outsiders; yield (what was tried, error or "", note).
+
+    Args:
+        recorded: tables that the paper reports.
+    """
+    truth = {name: instance.chosen.get(name, _choice(task, name).published) for name in instance.open}
+    combinations = _combinations(task, instance, truth)
+    runs = [_Run("truth", "true options", _files(task, instance, truth))] * REPEATED
+    runs += [_Run("combinations", _said(chosen, truth), _files(task, instance, chosen)) for chosen in combinations]
+    runs += list(_outsiders(task, instance, truth))
+    found: list[Tables | None] = []
+    for start in range(0, len(runs), BATCH):
+        found += _make(task, instance, runs[start : start + BATCH], sandbox, image)
+    repeated, others = found[:REPEATED], list(zip(runs, found, strict=True))[REPEATED:]
+    yield "tables, repeated", _repeated_error(repeated, recorded), f"the same bits in {REPEATED} runs"
+    [threaded] = _make(task, instance, runs[:1], sandbox, image, threads=2)
+    drift = math.inf if threaded is None else largest_gap(recorded, threaded)
+    drifted = "" if drift <= MARGIN / 10 else f"on two threads a cell differs by {drift:.1g}"
+    yield "tables, two threads", drifted, "within the rounding"
+    for kind in ("combinations", "outsiders"):
+        own = [(run, tables) for run, tables in others if run.kind == kind]
+        blind = [run.name for run, tables in own if tables is not None and largest_gap(recorded, tables) <= MARGIN]
+        crashed = [run.name for run, tables in own if tables is None and kind == "combinations"]
+        error = ""
+        if blind:
+            error = f"{', '.join(blind[:3])} ({len(blind)} of {len(own)}): no cell differs by more than {MARGIN:g}"
+        elif crashed:
+            error = f"{crashed[0]} makes no table; every combination of options has to run"
+        least = min((largest_gap(recorded, tables) for _, tables in own if tables is not None), default=math.inf)
+        yield f"tables, {kind}", error, f"{counted(len(own), kind[:-1])} told apart, the nearest by {least:.2g}"
+
+
+def _choice(task: Task, name: str) -> Choice:
+    return next(choice for choice in task.choices if choice.name == name)
+
+
+def _combinations(task: Task, instance: Underspecified, truth: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the other combinations of open options, the nearest ones first; a sample if there are too many."""
+    options = [_choice(task, name).options for name in instance.open]
+    every = [dict(zip(instance.open, chosen, strict=True)) for chosen in itertools.product(*options)]
+    others = sorted((chosen for chosen in every if chosen != truth), key=lambda item: _distance(item, truth))
+    if len(others) <= MAX_COMBINATIONS:
+        return others
+    near = [chosen for chosen in others if _distance(chosen, truth) == 1]
+    rest = random.Random(instance.instance_id).sample(others[len(near) :], MAX_COMBINATIONS - len(near))
+    return near + rest
+
+
+def _distance(chosen: Mapping[str, str], truth: Mapping[str, str]) -> int:
+    return sum(chosen[name] != truth[name] for name in truth)
+
+
+def _said(chosen: Mapping[str, str], truth: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={option}" for name, option in chosen.items() if option != truth[name])
+
+
+def _files(task: Task, instance: Underspecified, chosen: Mapping[str, str]) -> dict[str, File]:
+    """Return the files of the open choices with a combination of options."""
+    paths = {_choice(task, name).file for name in instance.open}
+    repo = with_options(task.repo, task.choices, chosen)
+    return {path: repo[path] for path in sorted(paths)}
+
+
+def _outsiders(task: Task, instance: Underspecified, truth: Mapping[str, str]) -> Iterator[_Run]:
+    files = _files(task, instance, truth)
+    for name in instance.open:
+        choice = _choice(task, name)
+        for how, expression in OUTSIDERS.items():
+            wrapper = _WRAPPER.replace("{name}", choice.functions[0]).replace("{expression}", expression)
+            text = files[choice.file].data + wrapper.encode()
+            if f"{name} {how}" not in instance.equal_outsiders:
+                yield _Run("outsiders", f"{name} {how}", {**files, choice.file: files[choice.file]._replace(data=text)})
+
+
+def _make(
+    task: Task, instance: Underspecified, runs: Sequence[_Run], sandbox: Sandbox, image: str, *, threads: int = 1
+) -> list[Tables | None]:
+    """Make the tables of several combinations in one sandbox; None for one that raised or ran out of time."""
+    limits = Limits(instance.tests.timeout_s * len(runs), instance.tests.memory_mb)
+    workspace = workspace_tar(
+        task.golden_repo(instance),
+        table_cases(instance.tables),
+        runs=[(name, 0) for name in instance.tables],
+        limit_s=limits.time_s,
+        answers=[run.files for run in runs],
+        threads=threads,
+    )
+    streams = split_answers(run_fairly(sandbox, image, workspace, limits).stdout)
+    made: list[Tables | None] = []
+    for place in range(len(runs)):
+        try:
+            tables = read_tables(list(read_frames(streams.get(str(place), b""))), instance.instance_id)
+        except (InputError, StreamError):
+            tables = {}
+        made.append(tables if tables.keys() == {*instance.tables} else None)
+    return made
+
+
+def _repeated_error(made: Sequence[Tables | None], recorded: Tables) -> str:
+    if any(tables is None for tables in made):
+        return "the true options make no table within the limits"
+    if any(tables != made[0] for tables in made):
+        return "runs of the true options differ; remove what depends on the process"
+    drift = largest_gap(recorded, made[0] or {})
+    return "" if drift <= MARGIN / 10 else f"a cell differs from the recorded one by {drift:.1g}; record again"

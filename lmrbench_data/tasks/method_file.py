@@ -1,0 +1,101 @@
+"""Read method.yaml: a paper's method, its counterfactuals and its underspecified instances."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..base.errors import InputError
+from ..base.strict_yaml import check, read_yaml
+from .choices import Choice
+from .experiments import FILE as EXPERIMENTS
+from .experiments import experiment_files
+from .task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED, Altered, Instance, Method, Tests, Underspecified
+
+SCHEMA = "method.schema.json"
+#: File of a task that describes its instances of the configurations other than `function`.
+METHOD_FILE = "method.yaml"
+
+
+def read_method(folder: Path) -> tuple[Method | None, Mapping[str, Any]]:
+    """Read method.yaml and return its method and its content; None and nothing if the task has none."""
+    path = folder / METHOD_FILE
+    if not path.exists():
+        return None, {}
+    facts = read_yaml(path)
+    check(facts, SCHEMA, path)
+    return Method(**_method_facts(facts)), facts
+
+
+def _method_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {**instance_facts(facts), "goals": facts["goals"], "removed": facts.get("remove", {})}
+
+
+def read_counterfactuals(folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]) -> Iterator[Altered]:
+    """Yield the counterfactuals of method.yaml.
+
+    Raises:
+        InputError: a choice or option is unknown, or the option is the published one.
+    """
+    for number, chosen in enumerate(facts.get(COUNTERFACTUAL, ()), start=1):
+        _check_options(f"{folder / METHOD_FILE}: {COUNTERFACTUAL}[{number - 1}]", chosen, choices)
+        yield Altered(**_altered_facts(facts, COUNTERFACTUAL, number), chosen=chosen)
+
+
+def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequence[Choice]) -> Iterator[Underspecified]:
+    """Yield the underspecified instances of method.yaml.
+
+    Raises:
+        InputError: a choice or option is unknown, a closed choice has an option, or experiments.py lacks a table.
+    """
+    for number, stated in enumerate(facts.get(UNDERSPECIFIED, ()), start=1):
+        where = f"{folder / METHOD_FILE}: {UNDERSPECIFIED}[{number - 1}]"
+        opened, chosen = tuple(stated["open"]), stated["options"]
+        if unknown := [name for name in opened if name not in {choice.name for choice in choices}]:
+            raise InputError(f"{where}.open: the choice {unknown[0]!r} is unknown")
+        _check_options(f"{where}.options", chosen, choices)
+        if closed := chosen.keys() - {*opened}:
+            raise InputError(f"{where}.options: the choice {min(closed)!r} is not open; add it to open")
+        code = experiment_files(folder)[EXPERIMENTS].data.decode("utf-8", "replace")
+        if lacking := [name for name in stated["tables"] if f"def table_{name}(" not in code]:
+            raise InputError(f"{folder / EXPERIMENTS}: no function table_{lacking[0]}; {where} names it")
+        same = _altered_facts(facts, UNDERSPECIFIED, number)
+        same["context_files"] = (*same["context_files"], EXPERIMENTS)
+        yield Underspecified(
+            **same,
+            chosen=chosen,
+            open=opened,
+            tables=tuple(stated["tables"]),
+            cpu_budget_s=stated["cpu_budget_s"],
+            equal_outsiders=stated.get("equal_outsiders", {}),
+        )
+
+
+def _altered_facts(facts: Mapping[str, Any], config: str, number: int) -> dict[str, Any]:
+    """Return the fields of an instance with other options than the method of method.yaml."""
+    slug = facts["instance_id"].removesuffix(f"-{METHOD}")
+    return {**_method_facts(facts), "instance_id": f"{slug}-{config}-{number}", "equivalent_mutants": {}}
+
+
+def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choice]) -> None:
+    """Check that the options of an instance exist and were not published.
+
+    Raises:
+        InputError: a choice or option is unknown, or the option is the published one.
+    """
+    known = {choice.name: choice for choice in choices}
+    for name, option in chosen.items():
+        if name not in known:
+            raise InputError(f"{where}: the choice {name!r} is unknown; known are {', '.join(known)}")
+        others = list(known[name].code)
+        if option not in others:
+            raise InputError(f"{where}.{name}: {option!r} is no unpublished option; one of: {', '.join(others)}")
+
+
+def instance_facts(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that all instances share."""
+    names = {item.name for item in dataclasses.fields(Instance)} - {"goals", "removed"}
+    lists = {key: tuple(raw.get(key, ())) for key in ("context_files", "depends_on", "evidence")}
+    tests = Tests(**{**raw["tests"], "seeds": tuple(raw["tests"]["seeds"])})
+    own = {key: value for key, value in raw.items() if key in names}
+    return {**own, **lists, "instruction": raw["instruction"].strip(), "tests": tests}
