@@ -12,18 +12,19 @@ from lmrbench_evaluate.judge.summary import JudgeSummary
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.reports.annotations import read_annotations
 from lmrbench_evaluate.reports.report import Report, make_report
-from lmrbench_evaluate.reports.scored_answer import passed_parts
+from lmrbench_evaluate.reports.scored_answer import altered_readings, passed_parts, settled_choices
 from lmrbench_evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_evaluate.runs.evaluation import RunSummary
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.result_log import METHOD_KEYS
+from lmrbench_evaluate.verdict.choices import STATED
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.errors import InputError
 from ..base.shares import Share
 from ..dataset.rows import ResultRow
-from ..tasks.task import METHOD
+from ..loader import FUNCTION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,25 +68,31 @@ class Run(RunFolder):
         """Return one row per prediction, in order: its result, `reproduced`, `robust`, and the `judge`'s category.
 
         The category is None if the answer was not judged. A run on methods also has `functions_passed`, the share of
-        functions that passed, which is None after an infra error.
+        functions that passed; `choices_read`, the share of altered choices that were read; and `choices_settled`, the
+        share of open choices that were settled. Shares are None after an infra error, or if there is nothing to count.
         """
         import pandas as pd
 
-        judgements, is_on_methods = read_judgements(self.path, judge_model), self.config == METHOD
+        judgements, is_on_methods = read_judgements(self.path, judge_model), self.config != FUNCTION
         records = []
         for row in self.results():
             judgement = judgements.get(answer_id(row))
             category = judgement.category if judgement else None
             reached = outcome(row["status"], row["core_status"])
             levels = {str(level): reaches(reached, level) for level in Level}
-            passed = None if row["status"] == Status.INFRA_ERROR else Share.of(passed_parts(row, "functions")).value
-            more = {"judge": str(category) if category else None, "functions_passed": passed}
-            records.append({**row, **levels, **more})
+            shares = {
+                "functions_passed": Share.of(passed_parts(row, "functions")),
+                "choices_read": Share.of(reading == STATED for reading in altered_readings(row)),
+                "choices_settled": Share.of(settled for settled, _ in settled_choices(row)),
+            }
+            graded = row["status"] != Status.INFRA_ERROR
+            more = {name: share.value if graded else None for name, share in shares.items()}
+            records.append({**row, **levels, "judge": str(category) if category else None, **more})
         columns = [*ResultRow.__annotations__, *map(str, Level), "judge"]
         if is_on_methods:
-            columns.append("functions_passed")
+            columns += ["functions_passed", "choices_read", "choices_settled"]
         else:
-            columns = [name for name in columns if name not in METHOD_KEYS]
+            columns = [name for name in columns if name not in (*METHOD_KEYS, "choices")]
         return pd.DataFrame.from_records(records, columns=columns)
 
     def report(self, judge_model: str | None = None) -> Report:

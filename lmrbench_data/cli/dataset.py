@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from . import private_sets
 from .options import BenchmarkFolder, Config, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
 from .output import Json, print_json, print_table, progress_bar, put, say
 
@@ -213,42 +214,6 @@ def check(
 
 
 @app.command()
-def counterfactual(
-    out: Annotated[Path, typer.Argument(help="Folder to write.")],
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the draw; keep it secret.", min=0)],
-    names: TaskNames = None,
-    per_paper: Annotated[int, typer.Option("--per-paper", help="Counterfactuals per paper.", min=1, max=100)] = 1,
-    sandbox: Sandbox = "auto",
-    benchmark: BenchmarkFolder = None,
-    as_json: Json = False,
-) -> None:
-    """Make a private set of counterfactuals.
-
-    Draws combinations of options that are not in the benchmark, records their references and writes a dataset folder
-    with the configuration counterfactual alone. Whoever has the seed can draw the same set.
-
-    Example: lmrbench dataset counterfactual held-out --seed 4711 --per-paper 2 --sandbox docker
-    """
-    from lmrbench_evaluate.checks.private_sets import drawn_counterfactuals, record_private_set
-    from lmrbench_evaluate.sandbox import open_sandbox
-
-    from ..base.text import counted
-    from ..dataset.build import write_dataset
-    from ..tasks.manifest import load_benchmark
-    from ..tasks.task import COUNTERFACTUAL
-
-    tasks = drawn_counterfactuals(tasks_and_drafts(names, benchmark)[0], seed, per_paper)
-    with open_sandbox(sandbox, benchmark) as place, progress_bar("recording", shown=not as_json) as progress:
-        rows = record_private_set(tasks, place, progress)
-    sha256 = write_dataset([], out, load_benchmark(benchmark), others={COUNTERFACTUAL: rows})
-    if as_json:
-        print_json({"folder": str(out), "rows": len(rows), "sha256": sha256, "papers": len(tasks)})
-    else:
-        put(f"{out}: {counted(len(rows), 'row')} from {counted(len(tasks), 'paper')}, content {sha256[:12]}")
-        put(f"evaluate with: lmrbench evaluate PREDICTIONS --dataset {out} --config {COUNTERFACTUAL}")
-
-
-@app.command()
 def diff(
     old: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
     new: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
@@ -337,3 +302,7 @@ def push(
         print_json({**facts, "pushed": True, "commit": sha})
     else:
         put(f"pushed: {repo}@{plan.tag} ({sha[:12]}); load_dataset({repo!r}, revision={plan.tag!r}, split='test')")
+
+
+app.command()(private_sets.counterfactual)
+app.command()(private_sets.underspecified)

@@ -65,6 +65,11 @@ def _print(score: "ModelScore", instance: str, answer: "Answer") -> None:
         if parts:
             put(f"\n{title}  {sum(part['status'] == 'passed' for part in parts)} of {len(parts)} passed")
             put("\n".join(f"  {part['name']}: {part['status']}" for part in parts))
+    if answer.choices:
+        right = sum(choice["reading"] == "stated" for choice in answer.choices)
+        put(f"\nCHOICES  {right} of {len(answer.choices)} as in the paper or its tables")
+        for choice in answer.choices:
+            put(f"  {choice['name']}: {choice['option'] or 'none of the options'} ({choice['reading']})")
     if answer.cases:
         put(f"\nFAILED CASES  {answer.bad_cases} of {answer.all_cases} cases and seeds")
         for case in answer.cases:

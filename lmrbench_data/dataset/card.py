@@ -13,7 +13,7 @@ from typing import Any
 from ..base.paths import cards_folder
 from ..loader import CARD_KEY, FUNCTION, SPLIT
 from ..tasks.manifest import Benchmark
-from ..tasks.task import COUNTERFACTUAL, METHOD
+from ..tasks.task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 from .rows import DatasetRow
 
 _TASK = re.compile(r"  - id: .*\n    config: (?P<config>.*)\n    split: .*\n")
@@ -84,6 +84,7 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark, template: str
         rows=rows,
         methods=tables[METHOD].rows if METHOD in tables else [],
         altered=tables[COUNTERFACTUAL].rows if COUNTERFACTUAL in tables else [],
+        open=tables[UNDERSPECIFIED].rows if UNDERSPECIFIED in tables else [],
         categories=sorted(Counter(str(row["category"]) for row in rows).items()),
         papers=len({str(row["paper_url"]) for row in rows}),
         images=sorted({str(row["docker_image"]) for row in rows}),

@@ -8,7 +8,7 @@ from ..base.paths import cache_folder
 from ..dataset.rows import DatasetRow, config_of
 from ..papers.paper_cache import PaperStore, paper_key
 from ..papers.parse import PARSER, parse_pdf
-from ..tasks.task import COUNTERFACTUAL
+from ..tasks.task import COUNTERFACTUAL, UNDERSPECIFIED
 
 #: `text` is our summary, which needs no PDF; `none` leaves the paper out.
 FORMS = ("text", "pdf-json", "pdf-markdown", "none")
@@ -26,7 +26,7 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
         ArgumentError: no such form, or pages of what has none.
         InputError: the PDF is not there, or cannot be read.
     """
-    if form.startswith("pdf-") and config_of(row) == COUNTERFACTUAL:
+    if form.startswith("pdf-") and config_of(row) in (COUNTERFACTUAL, UNDERSPECIFIED):
         raise ArgumentError(
             "paper", f"{row['instance_id']}: its paper differs from the published PDF; choose text or none"
         )

@@ -62,6 +62,9 @@ class AgentSettings(JobSettings):
     workers: int = copied(JobSettings, "workers", default=2, help="Parallel containers.")
     max_steps: int | None = option(100, "Replies of the model per answer.", min=1)
     timeout_s: float = copied(Endpoint, "timeout_s", default=1800.0, help="Seconds per answer.", min=1)
+    cpu_budget: int | None = option(
+        None, "CPU seconds that the container may use per answer (default: the row's budget, if it has one).", min=1
+    )
     max_tokens: int | None = copied(
         Endpoint, "max_tokens", help="Token limit of one reply, reasoning included (default: the agent's)."
     )

@@ -42,6 +42,15 @@ _GIT = ", a git repository with one commit"
 _STATE = {True: ", committed or not.", False: ". There is no git here, and nothing has to be committed."}
 
 
+def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
+    """Return a row whose instruction tells the CPU seconds that an agent has, in place of the row's own budget."""
+    told, sentence = row["instruction"], "may take {} seconds of CPU time."
+    own = sentence.format(row.get("cpu_budget_s"))
+    if own in told:
+        return {**row, "instruction": told.replace(own, sentence.format(cpu_s))}
+    return {**row, "instruction": f"{told}\n\nAll that runs in the container {sentence.format(cpu_s)}"}
+
+
 def workspace_files(
     row: DatasetRow, *, track: str = "paper", papers: Mapping[str, bytes] | None = None, has_git: bool = False
 ) -> dict[str, File]:

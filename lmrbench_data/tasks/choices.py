@@ -150,13 +150,13 @@ def render_paper(paper: str, texts: Mapping[str, str] | None = None) -> str:
 
 
 def draw(
-    choices: Sequence[Choice], count: int, numbers: random.Random, known: Iterable[Mapping[str, str]]
+    choices: Sequence[Choice], numbers: random.Random, known: Iterable[Mapping[str, str]], *, at_least: int
 ) -> list[dict[str, str]]:
-    """Draw different combinations of options, at least two of them not published.
+    """Return all combinations of options in random order, without the known ones.
 
     Args:
-        count: how many; fewer if there are no more.
-        known: combinations that must not be drawn.
+        known: combinations to leave out.
+        at_least: smallest number of options that are not the published ones.
 
     Returns:
         Choice → option, for the options that were not published.
@@ -166,8 +166,8 @@ def draw(
     named = [dict(zip((choice.name for choice in choices), options, strict=True)) for options in every]
     published = {choice.name: choice.published for choice in choices}
     altered = [{name: option for name, option in chosen.items() if option != published[name]} for chosen in named]
-    left = [chosen for chosen in altered if len(chosen) >= MIN_ALTERED and chosen not in seen]
-    return numbers.sample(left, min(count, len(left)))
+    left = [chosen for chosen in altered if len(chosen) >= at_least and chosen not in seen]
+    return numbers.sample(left, len(left))
 
 
 def with_options(repo: Mapping[str, File], choices: Iterable[Choice], chosen: Mapping[str, str]) -> dict[str, File]:

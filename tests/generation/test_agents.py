@@ -442,6 +442,35 @@ def test_a_box_keeps_streams_apart_and_bounded(toy_row: Any, docker_sandbox: Any
     assert (done.output, done.status, output.getvalue()) == (b"problem\n", 0, b"x" * 1000)
 
 
+# --- CPU time ---------------------------------------------------------------------------------------------------------
+
+#: Writes its answer, then computes for ever in a child of its own session.
+SPINNER = (
+    PLAIN
+    + """
+    subprocess.run([sys.executable, "-c", "while True: pass"], start_new_session=True)
+"""
+)
+
+
+@pytest.mark.docker
+def test_an_agent_that_spends_its_cpu_budget_is_ended_and_its_answer_counts(run: Any, server: Server) -> None:
+    _, rows = run(SPINNER, cpu_budget=3)
+    facts = rows[0]["metadata"]
+    assert (facts["exit_status"], facts["cpu_budget_s"]) == ("cpu_limit", 3)
+    assert 3 < facts["cpu_s"] < 30
+    assert ANSWER.strip() in rows[0]["model_patch"]
+    assert "All that runs in the container may take 3 seconds of CPU time." in server.requests[0].user
+
+
+@pytest.mark.docker
+def test_cpu_time_is_recorded_without_a_budget(run: Any) -> None:
+    _, rows = run(PLAIN)
+    facts = rows[0]["metadata"]
+    assert 0 < facts["cpu_s"] < 60
+    assert "cpu_budget_s" not in facts
+
+
 # --- killed -----------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.text import error_line
-from lmrbench_data.dataset.rows import CaseRow, DatasetRow, PartRow, ResultRow
+from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DatasetRow, PartRow, ResultRow
 
 from ..judge.judgement_log import Judgement, read_judgements
 from ..judge.question_log import AnswerId, answer_id
@@ -65,6 +65,8 @@ class Answer:
     log: str = ""
     took: dict[str, float] = field(default_factory=dict)
     """Cost, tokens and time of its first sample (see `spending`)."""
+    choices: list[ChoiceRow] = field(default_factory=list)
+    """The choices that an altered paper decides otherwise or leaves open."""
 
 
 @dataclass
@@ -178,6 +180,7 @@ def _answer(
         run.judgements.get(answer_id(result)),
         _log(run.folder.log_path(of[0], result["prediction_sha256"])),
         read_numbers(prediction.metadata) if prediction else {},
+        [choice for choice in result.get("choices", []) if choice["altered"] or choice["open"]],
     )
 
 

@@ -88,6 +88,16 @@ def reading_table(scores: Sequence[ModelScore]) -> Table:
     return header, rows
 
 
+def settled_table(scores: Sequence[ModelScore]) -> Table:
+    """Make the table of choices that papers leave open: settled, expected of guessing, and corrected for it."""
+    rows = []
+    for score in scores:
+        if score.has_open_choices:
+            share, corrected = score.settled(), f"{score.corrected:.2f}"
+            rows.append([column(score, scores), share.fraction, share.bounds, percent(score.chance), corrected])
+    return ["model", "settled", "95 %", "chance", "corrected for chance"], rows
+
+
 def pass_at_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of pass@k at both levels, for models with several samples."""
     several = [score for score in scores if score.samples > 1]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..judge.judgement_log import Judgement
+from ..verdict.choices import STATED
 from ..verdict.levels import outcome
 from ..verdict.verdict import Status
 
@@ -29,6 +30,8 @@ class ScoredAnswer(NamedTuple):
     """For each experiment of a method, whether it passed."""
     readings: tuple[str, ...] = ()
     """For each altered choice of a counterfactual, what the answer implements (`verdict.choices.READINGS`)."""
+    settled: tuple[tuple[bool, int], ...] = ()
+    """For each choice that an underspecified paper leaves open, whether the answer settled it, and its options."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any], judgement: Judgement | None) -> "ScoredAnswer":
@@ -36,7 +39,7 @@ class ScoredAnswer(NamedTuple):
         lost = judgement.errors if judgement and judgement.category else 0
         names = row["sample"], row["status"], row["core_status"], row["prediction_sha256"]
         parts = passed_parts(row, "functions"), passed_parts(row, "experiments")
-        return cls(*names, _label(judgement), lost, *parts, altered_readings(row))
+        return cls(*names, _label(judgement), lost, *parts, altered_readings(row), settled_choices(row))
 
     @property
     def outcome(self) -> str:
@@ -59,6 +62,12 @@ def altered_readings(row: Mapping[str, Any]) -> tuple[str, ...]:
     Without outputs, because it could not be applied or ended early, it implements none.
     """
     return tuple(choice["reading"] for choice in row.get("choices", ()) if choice["altered"])
+
+
+def settled_choices(row: Mapping[str, Any]) -> tuple[tuple[bool, int], ...]:
+    """Return for each open choice whether the answer implements the option behind the tables, and its options."""
+    opened = (choice for choice in row.get("choices", ()) if choice["open"])
+    return tuple((choice["reading"] == STATED, choice["options"]) for choice in opened)
 
 
 def _label(judgement: Judgement | None) -> str | None:

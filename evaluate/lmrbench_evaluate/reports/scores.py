@@ -5,6 +5,7 @@ graded ones. A run with infra errors is incomplete. The judge's shares are of al
 missing, malformed or too long to be shown; answers that it was not asked about or failed to judge are counted apart.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Any
 
 from lmrbench_data.base.ranking import ranking_key
 from lmrbench_data.base.shares import Share
-from lmrbench_data.tasks.task import COUNTERFACTUAL
+from lmrbench_data.tasks.task import COUNTERFACTUAL, UNDERSPECIFIED
 
 from ..judge.judgement_log import read_judgements
 from ..judge.question_log import answer_id
@@ -121,6 +122,27 @@ class ModelScore:
             (paper_of(name), found in readings) for name, answer in self._graded() for found in answer.readings
         )
 
+    @property
+    def has_open_choices(self) -> bool:
+        """Whether the answers are to papers that leave choices open."""
+        return any(answer.settled for _, answer in self._graded())
+
+    def settled(self) -> Share:
+        """Return the share of open choices that were settled, over all graded answers; an interval counts papers."""
+        return Share.clustered((paper_of(name), hit) for name, answer in self._graded() for hit, _ in answer.settled)
+
+    @property
+    def chance(self) -> float:
+        """The expected share of open choices that guessing settles."""
+        options = [options for _, answer in self._graded() for _, options in answer.settled]
+        return sum(1 / count for count in options) / len(options) if options else 0.0
+
+    @property
+    def corrected(self) -> float | None:
+        """The share of settled open choices, corrected for chance: 0 for guessing, 1 for all; None without any."""
+        value = self.settled().value
+        return None if value is None else (value - self.chance) / (1 - self.chance)
+
     def _graded(self) -> Iterator[tuple[str, ScoredAnswer]]:
         """Yield instance and answer of all answers but infra errors."""
         for name, answers in self.answers.items():
@@ -148,6 +170,7 @@ class ModelScore:
             "overall": self.overall.as_dict(),
             **({key: share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
             **({"reading": _readings(self)} if self.has_readings else {}),
+            **({"settled": _settled(self)} if self.has_open_choices else {}),
             "pass_at_k": {
                 str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()} for level in Level
             },
@@ -201,9 +224,15 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
 
 
 def paper_of(instance: str) -> str:
-    """Return the paper of a counterfactual, as far as its name tells."""
-    return instance.partition(f"-{COUNTERFACTUAL}-")[0]
+    """Return the paper of a counterfactual or underspecified instance, as far as its name tells."""
+    return re.split(f"-(?:{COUNTERFACTUAL}|{UNDERSPECIFIED})-", instance)[0]
 
 
 def _readings(score: ModelScore) -> dict[str, Any]:
     return {name: share_dict(score.reading(*readings)) for name, readings in READ.items()}
+
+
+def _settled(score: ModelScore) -> dict[str, Any]:
+    assert score.corrected is not None
+    chances = {"chance": round(score.chance, 4), "corrected": round(score.corrected, 4)}
+    return {**share_dict(score.settled()), **chances}

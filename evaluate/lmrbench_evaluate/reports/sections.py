@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lmrbench_data.base.shares import percent
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import ResultRow
@@ -30,6 +31,7 @@ from .score_tables import (
     pair_table,
     pass_at_table,
     reading_table,
+    settled_table,
     spending_table,
     summary_table,
 )
@@ -67,6 +69,7 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
         ("Outcomes", outcome_table(scores)),
         ("Functions of methods", method_table(scores)),
         ("Altered choices", reading_table(scores)),
+        ("Open choices", settled_table(scores)),
         ("Share of graded answers", graded_table(scores)),
         ("pass@k", pass_at_table(scores)),
         ("Judge", judge_table(scores)),
@@ -147,11 +150,16 @@ def notes(report: ReportData) -> list[str]:
 
 
 def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
-    """Say in a line per model how it decided the altered choices."""
+    """Say in a line per model how it decided the altered choices, and how many open ones it settled."""
     for score in scores:
         if score.has_readings:
             shares = ", ".join(f"{name} {score.reading(*readings).percent}" for name, readings in READ.items())
             yield f"{score.name}: {shares} of the altered choices. Intervals count papers."
+        if score.has_open_choices:
+            yield (
+                f"{score.name}: settled {score.settled().percent} of the open choices; guessing settles "
+                f"{percent(score.chance)}. Corrected for chance, 0 is guessing and 1 is all: {score.corrected:.2f}."
+            )
 
 
 def _about_others(report: ReportData) -> Iterator[str]:

@@ -18,6 +18,7 @@ from lmrbench_data.dataset.rows import DatasetRow, ResultRow, is_method
 
 from ..predictions.prediction import Prediction
 from ..predictions.prediction_file import Entry
+from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, RESULTS, RunFolder
 from .result_log import METHOD_KEYS, ResultLog
@@ -125,7 +126,7 @@ class RunWriter:
             "cases": [case.as_row() for case in verdict.cases],
             "functions": verdict.functions(row["tests"]["cases"]),
             "experiments": verdict.experiments(row["tests"]["cases"]),
-            "choices": list(verdict.choices),
+            "choices": list(verdict.choices) or implemented_options(row, b""),
             "duration_s": round(verdict.duration_s, 3),
             "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
             "image_id": image_id,

@@ -25,9 +25,10 @@ from ...dataset.rows import DatasetRow, check_contracts, choose_rows
 from ...loader import read_archive
 from ..answer_log import AnswerLog, AnswerSummary, model_name
 from ..settings import AgentSettings
-from ..workspace import TASK, workspace_files
+from ..workspace import TASK, with_cpu_budget, workspace_files
 from .base import TIME_LIMIT, Agent, Job
 from .box import open_box
+from .cpu_meter import CPU_LIMIT, CpuMeter
 from .leftovers import take_leftovers
 from .relay import Relay
 from .spending import FILE, MAX_TRIES, JobKey, Spending
@@ -220,17 +221,20 @@ class _AgentRun:
         shutil.rmtree(trajectory, ignore_errors=True)  # of a try that was cut short
         trajectory.mkdir(parents=True, exist_ok=True)
         problem = ""
-        files = workspace_files(row, track=settings.track)
+        budget_s = settings.cpu_budget or row.get("cpu_budget_s")
+        files = workspace_files(with_cpu_budget(row, budget_s) if budget_s else row, track=settings.track)
         with open_box(self.sandbox, image, settings.timeout_s) as box:
             box.put(WORK, files)
             deadline = time.monotonic() + settings.timeout_s
-            task = files[TASK].data.decode()
-            job = Job(task, box, relay, trajectory, settings.max_steps, deadline, self._called_off)
-            ending = self.agent.work(job)
+            task, meter = files[TASK].data.decode(), CpuMeter(box, budget_s)
+            job = Job(task, box, relay, trajectory, settings.max_steps, deadline, self._called_off, meter)
+            with meter.running():
+                ending = self.agent.work(job)
+            ending = CPU_LIMIT if meter.is_over else ending
             relay.finish()
             if self._called_off.is_set():
                 raise InfraError("called off")
-            if relay.failure and ending != TIME_LIMIT:
+            if relay.failure and ending not in (TIME_LIMIT, CPU_LIMIT):
                 tries = self.spending.failed[row["instance_id"], sample] + 1
                 if not relay.steps or tries < MAX_TRIES:
                     raise InfraError(relay.failure)
@@ -246,7 +250,9 @@ class _AgentRun:
             "cost_usd": relay.cost_usd,
             **({"unanswered_requests": relay.lost, "unanswered_usd_at_most": relay.lost_usd} if relay.lost else {}),
             "duration_s": round(time.monotonic() - started, 3),
-            "exit_status": ending if ending == TIME_LIMIT else relay.limit or ending,
+            "cpu_s": round(meter.used_s, 3),
+            **({"cpu_budget_s": budget_s} if budget_s else {}),
+            "exit_status": ending if ending in (TIME_LIMIT, CPU_LIMIT) else relay.limit or ending,
             "image": image,
             "answered_at": now(),
             **({"problem": problem or left.problem} if problem or left.problem else {}),

@@ -11,6 +11,7 @@ from lmrbench_evaluate.sandbox.docker import DockerSandbox
 from ...base.errors import InfraError
 from ...base.text import one_line
 from .box import Box
+from .cpu_meter import CpuMeter
 from .relay import Relay
 
 TIME_LIMIT = "time_limit"
@@ -34,10 +35,11 @@ class Job:
     deadline: float
     """In `time.monotonic()`."""
     called_off: threading.Event
+    cpu: CpuMeter
 
     def rest(self) -> float:
-        """Return the remaining seconds."""
-        return self.deadline - time.monotonic()
+        """Return the remaining seconds; none once the CPU budget is spent."""
+        return 0.0 if self.cpu.is_over else self.deadline - time.monotonic()
 
     def asked_nothing(self) -> bool:
         """Return whether the agent has not sent any request to the model yet."""
@@ -53,7 +55,7 @@ class Job:
         Raises:
             InfraError: it had sent no request.
         """
-        if status and self.asked_nothing():
+        if status and self.asked_nothing() and not self.cpu.is_over:
             raise self.failed_start(name, f"exit {status}", output)
 
     def failed_start(self, name: str, ending: str, output: bytes) -> InfraError:

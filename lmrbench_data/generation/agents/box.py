@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import USER, WORK, DockerSandbox, tmpfs_options
 from lmrbench_evaluate.sandbox.docker_client import engine_errors
+from lmrbench_evaluate.sandbox.docker_cpu import cpu_seconds
 from lmrbench_evaluate.sandbox.docker_stream import StreamReader, stream_socket
 
 from ...base.errors import InfraError
@@ -135,6 +136,21 @@ class Box:
                 return CommandResult(bytes(output), None)
         with engine_errors("asking how a command in the container ended"):
             return CommandResult(bytes(output), self._api.exec_inspect(made)["ExitCode"])
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU time that all processes so far have used, in seconds.
+
+        Raises:
+            InfraError: the engine does not say.
+        """
+        with engine_errors("measuring the container's CPU time"):
+            return cpu_seconds(self._api, self.container)
+
+    def end_processes(self) -> None:
+        """Kill all processes of the box but its first one."""
+        kill = ["python", "-I", "-S", "-c", "import os, signal; os.kill(-1, signal.SIGKILL)"]
+        with engine_errors("ending the processes of the container"):
+            self._api.exec_start(self._api.exec_create(self.container, kill, user=USER)["Id"], detach=True)
 
     def leftovers(self) -> Generator["Leftover", None, None]:
         """Yield the contents of the work folder, each folder before its files; the box cannot be used afterwards.
