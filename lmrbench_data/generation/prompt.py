@@ -20,10 +20,10 @@ from ..base.errors import ArgumentError, InputError
 from ..chat.client import Message
 from ..dataset.rows import DatasetRow, config_of, contract_of, goals_of
 from ..loader import FUNCTION, File, read_archive
-from ..tasks.task import METHOD
+from ..tasks.task import CONFIGS
 
 #: Configuration of the dataset → template of its prompts.
-TEMPLATES = {FUNCTION: "prompt_v1.md", METHOD: "method_prompt_v1.md"}
+TEMPLATES = {FUNCTION: "prompt_v1.md", **dict.fromkeys(CONFIGS[1:], "method_prompt_v1.md")}
 #: Setting → (is the goal file shown, which other code is shown).
 SETTINGS: dict[str, tuple[bool, str]] = {
     "standard": (True, "related"),

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from support import warm_cli
 from support.hub_server import Hub
 from support.toy import TOY_ANSWER, write_toy_benchmark
+from support.toy_choices import COUNTERFACTUAL, add_toy_choices
 from support.toy_method import add_toy_method
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
@@ -89,12 +90,14 @@ class World:
             "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
         )
 
-    def publish(self, *, check: bool = False, methods: bool = False) -> None:
-        """Build and push the toy benchmark as v0.1.0, checked in Docker or marked as checked."""
+    def publish(self, *, check: bool = False, configs: Sequence[str] = ("function",)) -> None:
+        """Build and push configurations of the toy benchmark as v0.1.0, checked in Docker or marked as checked."""
         benchmark = write_toy_benchmark(self.folder / "benchmark")
-        if methods:
+        if "method" in configs:
             add_toy_method(benchmark)
-        for config in ("function", "method") if methods else ("function",):
+        if "underspecified" in configs:
+            add_toy_choices(benchmark, counterfactual=COUNTERFACTUAL[:1])
+        for config in configs:
             place = "--config", config, "--benchmark", benchmark, "--sandbox", "docker" if check else "local"
             self.ok("dataset", "record", *place)
             if check:

@@ -166,7 +166,7 @@ def test_methods_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrom
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout
 
-        world.publish(check=True, methods=True)
+        world.publish(check=True, configs=("function", "method"))
         ok("generate", "--model", "sampler", *dataset, "--out", "answers.jsonl")
         [prompt] = models.requests
         for name in ("`weigh`", "`Window.total`", "`Window.mean`", "`scale`"):
@@ -210,3 +210,99 @@ def test_methods_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrom
             )
             assert "sampler" in ranked[0].text
             assert browser.find_element(By.CSS_SELECTOR, "#config input").get_attribute("value") == "method"
+
+
+#: An agent that tries the options that its paper may mean, until the experiment prints the reported table.
+RESEARCHER = """
+    import itertools, json, os, pathlib, subprocess, sys, urllib.request
+
+    body = {"model": os.environ["LMRBENCH_MODEL"], "messages": [{"role": "user", "content": "WEIGHTS AND AVERAGES?"}]}
+    request = urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+        {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+    ideas = json.loads(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"])
+    paper = pathlib.Path("paper.md").read_text()
+    pathlib.Path("repo/scale.py").write_text(ideas["scale"])
+    for weight, size in itertools.product(ideas["weights"], ideas["sizes"]):
+        code = ideas["window"].replace("WEIGHT", weight).replace("SIZE", size)
+        pathlib.Path("repo/window.py").write_text(code)
+        command = [sys.executable, "print_table.py", "series"]
+        table = subprocess.run(command, cwd="repo", capture_output=True, text=True).stdout
+        if table and table in paper:
+            break
+"""
+IDEAS = {
+    "scale": SCALE,
+    "window": WINDOW.replace("math.exp(-value)", "WEIGHT").replace("/ self.size", "/ SIZE"),
+    "weights": ["1 / (1 + 3 * value**2)", "1 - 0.3 * value", "math.exp(-value)"],
+    "sizes": ["self.size", "len(values[-self.size :])", "len(values[-self.size :]) ** 0.5"],
+}
+
+
+def wonder(request: Request) -> str:
+    """Answer a researcher's question with ideas, a prompt with the published method, and a judge's question."""
+    if "CANDIDATE" in request.user:
+        return opinion("CC")
+    return json.dumps(IDEAS) if "WEIGHTS AND AVERAGES?" in request.user else METHOD_REPLY
+
+
+@pytest.mark.docker
+@pytest.mark.timeout(900)
+def test_altered_papers_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> None:
+    """A model recites the published method; an agent settles by experiment what a paper leaves open."""
+    configs = ("counterfactual", "underspecified")
+    with Hub() as hub, Server() as models:
+        world = World(tmp_path, hub)
+        models.judge = wonder
+
+        def ok(*arguments: str, token: str = "ann") -> str:
+            done = world.lmrbench(*arguments, token=token, OPENAI_API_KEY="k", OPENAI_BASE_URL=models.base_url)
+            assert done.returncode == 0, done.stdout + done.stderr
+            return done.stdout
+
+        world.publish(check=True, configs=("function", "method", *configs))
+        hub.commit(RESULTS, {".gitattributes": b""}, "main")
+        (tmp_path / "agent").mkdir()
+        (tmp_path / "agent" / "agent.py").write_text(textwrap.dedent(RESEARCHER))
+        agent = ("--agent", "python agent.py", "--agent-files", "agent", "--model", "worker")
+        for config in configs:
+            dataset = ("--dataset", f"{DATASET}@v0.1.0", "--config", config)
+            ok("generate", "--model", "sampler", *dataset, "--out", f"{config}.jsonl")
+            ok("agent", "run", *agent, *dataset, "--out", config)
+            with (tmp_path / f"{config}.jsonl").open("a") as file:
+                file.write((tmp_path / config / "predictions.jsonl").read_text())
+            ok("evaluate", f"{config}.jsonl", *dataset, "--out", f"runs/{config}")
+            ok("judge", f"runs/{config}", "--model", "judge-1")
+        worked = json.loads((tmp_path / "underspecified" / "predictions.jsonl").read_text())["metadata"]
+        assert worked["cpu_budget_s"] == 20
+        assert 0 < worked["cpu_s"] < 20
+
+        ok("report", "runs/counterfactual", "--out", "read.md")
+        ok("report", "runs/underspecified", "--out", "settled.md")
+        read, settled = ((tmp_path / name).read_text() for name in ("read.md", "settled.md"))
+        assert "sampler: read 0.0 %, recited 100.0 %, neither 0.0 % of the altered choices." in read
+        assert "worker: settled 100.0 % of the open choices; guessing settles 33.3 %." in settled
+        assert "sampler: settled 50.0 % of the open choices" in settled
+        shown = ok("show", "runs/underspecified", "toy-underspecified-1", "--model", "worker")
+        assert "VERDICT  reproduced" in shown
+        assert "  average: root (stated)\n" in shown
+
+        for number, config in enumerate(configs, start=1):
+            ok("submit", f"runs/{config}", "--to", RESULTS, "--dataset", DATASET, "--yes", token="bob")
+            ok("verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes")
+        files = hub.files(RESULTS)
+        tables = [pq.read_table(io.BytesIO(files[name])).to_pylist() for name in files if name.startswith("data/")]
+        rows = [row for table in tables for row in table]
+        assert {(row["model_name_or_path"], row["config"], row["core_status"]) for row in rows} == {
+            ("sampler", "counterfactual", "failed"),
+            ("worker", "counterfactual", "failed"),
+            ("sampler", "underspecified", "failed"),
+            ("worker", "underspecified", "passed"),
+        }
+        (tmp_path / "space").mkdir()
+        with served_space(hub, RESULTS, tmp_path / "space") as address:
+            browser.get(address)
+            ranked = WebDriverWait(browser, PATIENCE_S).until(
+                lambda chrome: chrome.find_elements(By.CSS_SELECTOR, "#board tbody tr")
+            )
+            assert ranked

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from lmrbench_data.chat.client import Message
 from lmrbench_data.dataset.rows import DatasetRow, config_of, is_method
 from lmrbench_data.loader import FUNCTION
-from lmrbench_data.tasks.task import METHOD
 
 from ..predictions.prediction import Prediction
 from .category import Category
@@ -54,7 +53,7 @@ class Question(NamedTuple):
 @functools.cache
 def prompt_version(config: str = FUNCTION) -> str:
     """Return the version of a configuration's prompt for judges: `v3-` or `method-v1-`, and a hash."""
-    if config == METHOD:
+    if config != FUNCTION:
         return f"method-{version_of(METHOD_TEMPLATE, SCHEMA, TEMPLATE)}"
     return version_of(TEMPLATE, SCHEMA)
 
