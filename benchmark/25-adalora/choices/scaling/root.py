@@ -1,0 +1,2 @@
+def update_factor(alpha, rank):
+    return alpha / rank.sqrt()

@@ -1,0 +1,2 @@
+def score(average, deviation):
+    return (average * deviation).sqrt()
