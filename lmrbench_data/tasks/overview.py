@@ -14,6 +14,7 @@ from ..base.extras import need
 from ..base.paths import benchmark_option
 from ..base.strict_yaml import read_yaml
 from ..base.text import counted
+from .choice_section import choice_section
 from .manifest import Benchmark, load_benchmark
 from .task import Task
 
@@ -88,6 +89,7 @@ def render_page(tasks: Sequence[Task]) -> str:
     methods = [dataclasses.replace(task, instances=(task.method,)) for task in tasks if task.method]
     if methods:
         lines += _methods(task_facts(methods))
+    lines += choice_section(tasks)
     if readers := read_readers(folder):
         lines += _readers(readers, {fact["instance_id"] for fact in task_facts(methods)})
     return "\n".join(lines) + "\n"
