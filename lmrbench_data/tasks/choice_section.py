@@ -7,11 +7,10 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.strict_yaml import read_yaml
-from ..base.text import counted
 from .task import Altered, Task, Underspecified
 
-#: Results of fresh readers: instance → attempts, each with `shell`, `reproduced` and `choices`: altered or open choice →
-#: the option that the answer implements, empty for none.
+#: Results of fresh readers: instance → attempts, each with `shell`, `reproduced` and `choices` (altered or open
+#: choice → option that the answer implements; empty for none).
 READERS = "choice_readers.yaml"
 _ATTEMPT = {"shell": bool, "reproduced": bool, "choices": dict}
 _TEXT = """\
@@ -70,7 +69,8 @@ def _readers(
     title: str, instances: Sequence[tuple[Task, Any]], attempts: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> Iterator[str]:
     """Yield the attempts at the instances of one configuration, and their rates with and without a shell."""
-    lines, totals = [], {}
+    lines: list[str] = []
+    totals: dict[str, list[float]] = {}
     for task, item in instances:
         for facts in attempts.get(item.instance_id, ()):
             shell = "with a shell" if facts["shell"] else "no shell"
@@ -91,10 +91,9 @@ def _readers(
     yield f"#### {title}"
     yield ""
     for shell, (rows, reproduced, right, every, chance) in sorted(totals.items()):
-        share = (
-            f"{right} of {every} choices as stated ({100 * right / every:.0f} %, chance {100 * chance / every:.0f} %)"
-        )
-        yield f"- {shell}: {reproduced} of {counted(rows, 'row')} reproduced, {share}"
+        shares = f"{100 * right / every:.0f} %, chance {100 * chance / every:.0f} %"
+        done = f"{reproduced:.0f} of {rows:.0f} reproduced, {right:.0f} of {every:.0f} choices as stated"
+        yield f"- {shell}: {done} ({shares})"
     yield ""
     yield "| instance | reader | CPU budget | reproduced | as stated | otherwise |"
     yield "|---|---|---|---|---|---|"
@@ -102,7 +101,7 @@ def _readers(
 
 
 def _stated(task: Task, item: Altered) -> dict[str, str]:
-    """Return the altered choices of a counterfactual, or the open ones of an underspecified paper, with their options."""
+    """Return the altered or open choices of an instance, and the options that are true there."""
     if isinstance(item, Underspecified):
         published = {choice.name: choice.published for choice in task.choices}
         return {name: item.chosen.get(name, published[name]) for name in item.open}

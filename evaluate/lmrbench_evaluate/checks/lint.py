@@ -163,13 +163,14 @@ def _paper_problems(task: Task) -> Iterator[Problem]:
 def _orphan_problems(task: Task) -> Iterator[Problem]:
     """Yield variants and recordings of instances that do not exist."""
     problem = functools.partial(Problem, task.name)
-    known = {item.instance_id for item in (*task.siblings, *([task.method] if task.method else []))}
+    known = {item.instance_id for item in task.every_instance}
+    recorded = known | {item.instance_id for item in task.options}
     for path in sorted((task.folder / "variants").glob("[!._]*")):
         if path.name not in known:
             names = ", ".join(sorted(known))
             yield problem(f"variants/{path.name}", f"belongs to no instance; rename it to one of: {names}")
     for path in sorted((task.folder / RECORDED).glob("*")):
-        if path.name.partition(".")[0] not in known:
+        if path.name.partition(".")[0] not in recorded:
             yield problem(f"{RECORDED}/{path.name}", "belongs to no instance; delete it and record again")
 
 
