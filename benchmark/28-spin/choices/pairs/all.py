@@ -1,0 +1,2 @@
+def training_pairs(written):
+    return [pair for pairs in written for pair in pairs]

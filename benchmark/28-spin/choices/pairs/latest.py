@@ -1,0 +1,2 @@
+def training_pairs(written):
+    return list(written[-1])
