@@ -154,6 +154,7 @@ def _score(
     counts = {level: sum(found[level] for found in reached.values()) for level in RANKED_BY.values()}
     rows = sum(instance.statuses.total() for instance in inside.values())
     costs = [cost for instance in inside.values() for cost in instance.costs]
+    choices = [numbers for instance in inside.values() for numbers in instance.choices]
     sizes = Counter(task.category for task in tasks.values())
     profile = {
         kind: sum(found[level] for name, found in reached.items() if tasks[name].category == kind)
@@ -169,6 +170,7 @@ def _score(
         interval=Share(counts[level], total, size).interval,
         judged=sum((instance.judged for instance in inside.values()), Counter[str]()),
         cost=sum(costs) / entry.samples if costs and len(costs) == rows else None,
+        choices=(sum(item[0] for item in choices), sum(item[1] for item in choices), sum(item[2] for item in choices)),
         memorised=sum(instance.memorised for instance in inside.values()),
         profile=profile,
         alike=tuple(alike.get(Owned(entry.model, item.run.submitted_by), ()))[:3],

@@ -32,6 +32,7 @@ class ScoredModel:
         judged: rows by the submitter's judge category: a claim, which never changes a rank.
         cost: US dollars for one answer to each instance, as the submitter states; None if any row lacks it.
         memorised: rows that passed on the published seeds only, at either level.
+        choices: altered and open choices over all samples, those as the paper has them, and what guessing gets.
         profile: category → share of its instances that reached the ranking level.
         alike: names of other submitters' models that look like this one.
     """
@@ -47,6 +48,7 @@ class ScoredModel:
     judged: Counter[str]
     cost: float | None
     memorised: int
+    choices: tuple[int, int, float]
     profile: Mapping[str, float]
     alike: tuple[Owned, ...] = ()
 

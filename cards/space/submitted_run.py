@@ -27,6 +27,7 @@ MAX_TEXT_BYTES = 1000
 MAX_INSTANCES = 1_000
 MAX_ENTRIES = 100
 MAX_SAMPLES = 1_000
+MAX_CHOICES = 100
 
 _TEXT, _NUMBER = "string", "int64"
 #: Columns that are read, with their Arrow types; the large ones, `cases` and `detail`, are not.
@@ -38,6 +39,8 @@ COLUMNS = {
     **dict.fromkeys(("memorised", "core_memorised"), "bool"),
     **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), _TEXT),
     "claimed_cost_usd": "double",
+    **dict.fromkeys(("choices_counted", "choices_stated"), _NUMBER),
+    "choices_chance": "double",
     **dict.fromkeys(("dataset", "config", "dataset_sha256", "benchmark_version", "submitted_by"), _TEXT),
     "scope_size": _NUMBER,
 }
@@ -66,6 +69,7 @@ class Instance:
         judged: number of samples by the category of the submitter's judge: a claim, which nobody has repeated.
         costs: US dollars, for the samples that state a cost: a claim as well.
         memorised: number of samples that passed on the published seeds only, at either level.
+        choices: for each sample, its altered and open choices, those as the paper has them, and what guessing gets.
     """
 
     category: str
@@ -75,6 +79,7 @@ class Instance:
     judged: Counter[str] = field(default_factory=Counter)
     costs: list[float] = field(default_factory=list)
     memorised: int = 0
+    choices: list[tuple[int, int, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -188,6 +193,10 @@ def _entry(model: str, setting: str, track: str, rows: Sequence[dict[str, Any]],
             instance.costs.append(cost)
         if judged:
             instance.judged[judged] += 1
+        choices = row["choices_counted"], row["choices_stated"], row["choices_chance"]
+        if not 0 <= choices[1] <= choices[0] <= MAX_CHOICES or not 0 <= choices[2] <= choices[0]:
+            raise Damaged("the numbers of choices do not fit")
+        instance.choices.append(choices)
     samples = max(instance.statuses.total() for instance in instances.values())
     if not len(instances) <= scope_size <= MAX_INSTANCES or samples > MAX_SAMPLES:
         raise Damaged("scope_size does not fit the rows")

@@ -90,9 +90,9 @@ def _readers(
     yield ""
     yield f"#### {title}"
     yield ""
-    for shell, (rows, reproduced, right, every, chance) in sorted(totals.items()):
-        shares = f"{100 * right / every:.0f} %, chance {100 * chance / every:.0f} %"
-        done = f"{reproduced:.0f} of {rows:.0f} reproduced, {right:.0f} of {every:.0f} choices as stated"
+    for shell, (rows, whole, settled, every, chance) in sorted(totals.items()):
+        shares = f"{100 * settled / every:.0f} %, chance {100 * chance / every:.0f} %"
+        done = f"{whole:.0f} of {rows:.0f} reproduced, {settled:.0f} of {every:.0f} choices as stated"
         yield f"- {shell}: {done} ({shares})"
     yield ""
     yield "| instance | reader | CPU budget | reproduced | as stated | otherwise |"

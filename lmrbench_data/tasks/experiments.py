@@ -14,11 +14,11 @@ MARGIN = 10 * 10.0**-DIGITS
 #: table → row label → column → number
 Tables = Mapping[str, Mapping[str, Mapping[str, float]]]
 #: Part of an underspecified instruction.
-OPEN = """The paper leaves decisions open, and its last section reports results:
+OPEN = """The paper leaves these decisions open:
 
 {questions}
-Decide them so that the repository's experiments print the reported tables. `python print_table.py NAME` prints one.
-All experiments together may take {cpu_s} seconds of CPU time."""
+Its last section reports results. Decide so that the repository's experiments print the same tables;
+`python print_table.py NAME` prints one. All experiments together may take {cpu_s} seconds of CPU time."""
 _PRINT = Path(__file__).with_name("print_table.py")
 
 

@@ -66,6 +66,9 @@ def run_rows(run_id: str, model: str, statuses: list[str], **facts: Any) -> list
         "started_at": "2026-01-01T00:00:00+00:00",
         "submitted_by": "bob",
         "scope_size": SCOPE_SIZE,
+        "choices_counted": 0,
+        "choices_stated": 0,
+        "choices_chance": 0.0,
         **facts,
     }
     answers = zip(INSTANCES.items(), statuses, strict=False)
@@ -428,6 +431,8 @@ def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None
         "d-core": parquet([{**row, "core_memorised": True} for row in rows("d-core")]),
         "d-level": parquet([{**row, "core_status": "failed"} for row in rows("d-level")]),
         "d-track": parquet([{**row, "track": "unstated"} for row in rows("d-track")]),
+        "d-choices": parquet([{**row, "choices_stated": 1} for row in rows("d-choices")]),
+        "d-chance": parquet([{**row, "choices_chance": float("nan")} for row in rows("d-chance")]),
         "d-index": index_out_of_range(rows("d-index")),
         "d-bomb": bomb.getvalue(),
     }

@@ -310,4 +310,4 @@ def test_altered_papers_from_task_folder_to_leaderboard(tmp_path: Path, browser:
             ranked = WebDriverWait(browser, PATIENCE_S).until(
                 lambda chrome: chrome.find_elements(By.CSS_SELECTOR, "#board tbody tr")
             )
-            assert ranked
+            assert "chance 33.3" in ranked[0].text

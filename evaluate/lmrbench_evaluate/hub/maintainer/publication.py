@@ -18,6 +18,7 @@ from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 
 from ...judge.category import Category
 from ...runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder
+from ...verdict.choices import STATED
 from ...verdict.verdict import Status, worst
 from ..layout import PUBLISHED_FACTS, packed_logs, parquet_bytes, record_path
 from ..submitted_rows import case_type, row_key
@@ -65,6 +66,8 @@ def published_schema() -> "pyarrow.Schema":
         **dict.fromkeys(("claimed_status", "claimed_core_status"), text),
         **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), text),
         "claimed_cost_usd": pa.float64(),
+        **dict.fromkeys(("choices_counted", "choices_stated"), number),
+        "choices_chance": pa.float64(),
     }
     return pa.schema(list(columns.items()))
 
@@ -109,7 +112,7 @@ def make_publication(
         paper = {name: instances[row["instance_id"]][name] for name in ("paper_title", "paper_url")}
         own = {name: row.get(name) for name in published_schema().names if not name.startswith("claimed_")}
         claims = {**_claims(claimed[row_key(row)]), "claimed_cost_usd": costs.get(row_key(row))}
-        rows.append({**own, **paper, **shared, **claims})
+        rows.append({**own, **paper, **shared, **claims, **_choices(row)})
     predictions = (run / PREDICTIONS).read_bytes()
     parquet = parquet_bytes(rows, published_schema())
     names = ("instance_id", "model_name_or_path", "setting", "track", "sample")
@@ -170,6 +173,16 @@ def _claims(row: Mapping[str, Any]) -> dict[str, str | None]:
         "claimed_core_status": row["core_status"],
         "claimed_judge_category": category,
         "claimed_judge_model": judge,
+    }
+
+
+def _choices(row: ResultRow) -> dict[str, Any]:
+    """Return how many altered and open choices there are, how many are as the paper has them, and what guessing gets."""
+    counted = [choice for choice in row.get("choices", []) if choice["altered"] or choice["open"]]
+    return {
+        "choices_counted": len(counted),
+        "choices_stated": sum(choice["reading"] == STATED for choice in counted),
+        "choices_chance": sum(1 / choice["options"] for choice in counted),
     }
 
 

@@ -1,0 +1,5 @@
+import math
+
+
+def realization_limit(visits, constant):
+    return constant + math.isqrt(visits)
