@@ -1,0 +1,2 @@
+def inverse_frequency(documents, containing):
+    return 1 - containing / documents

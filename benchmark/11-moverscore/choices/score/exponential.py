@@ -1,0 +1,5 @@
+import math
+
+
+def similarity(distance):
+    return math.exp(-distance)

@@ -1,0 +1,2 @@
+def similarity(distance):
+    return 1 / (1 + distance)
