@@ -1,5 +1,6 @@
 """The benchmark's own tasks: sound in Docker, runnable as their READMEs say, and free of what models must not see."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from lmrbench_data.tasks.overview import PAGE, PICTURE, render_page, task_facts
 from lmrbench_data.tasks.task import Task
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
+from lmrbench_evaluate.checks.choices import choice_problems, option_problems
 from lmrbench_evaluate.checks.notes import note_on_trivial_answers
 from lmrbench_evaluate.checks.proved import unproved
 from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
@@ -51,9 +53,27 @@ def test_a_reference_is_robust(instance: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_nothing_leaks(task: Task) -> None:
-    """Models see no line of any goal function, and there is no other static problem."""
+    """Models see no line of any goal function, and there is no other static problem, in any configuration."""
     references = ReferenceLines.of(benchmark_folder())
-    assert [found for item in task.implementations for found in static_problems(task, item, references)] == []
+    assert [found for item in task.every_instance for found in static_problems(task, item, references)] == []
+    assert list(option_problems(task)) == []
+
+
+@pytest.mark.parametrize("task", [task for task in TASKS if task.choices], ids=lambda task: task.name)
+def test_options_differ_and_choices_are_independent(task: Task) -> None:
+    """In the recorded outputs; `dataset check` also runs each option."""
+    altered = (*task.counterfactuals, *task.underspecified)
+    rows = build_rows([dataclasses.replace(task, instances=altered)])
+    assert [str(problem) for row in rows for problem in choice_problems(row)] == []
+    assert len(task.choices) >= 3
+    assert len(task.counterfactuals) >= 2
+
+
+def test_published_options_are_not_the_better_guess() -> None:
+    """Of the true options of open choices, between a third and two thirds were published."""
+    opened = [(item, name) for task in TASKS for item in task.underspecified for name in item.open]
+    published = sum(name not in item.chosen for item, name in opened)
+    assert len(opened) / 3 <= published <= 2 * len(opened) / 3
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
