@@ -1,0 +1,5 @@
+import torch
+
+
+def pair_loss(argument):
+    return torch.sigmoid(-argument).square()
