@@ -177,7 +177,7 @@ def _claims(row: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def _choices(row: ResultRow) -> dict[str, Any]:
-    """Return how many altered and open choices there are, how many are as the paper has them, and what guessing gets."""
+    """Return the numbers of altered and open choices, of those as the paper has them, and of those guessing gets."""
     counted = [choice for choice in row.get("choices", []) if choice["altered"] or choice["open"]]
     return {
         "choices_counted": len(counted),
