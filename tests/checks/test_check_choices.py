@@ -88,6 +88,20 @@ def test_an_answer_is_read_by_its_outputs(rows: list[DatasetRow], local_sandbox:
     assert reading({**stated, "window.py": nothing})["average"] == ("", "none")
 
 
+def test_an_option_without_seeds_is_told_from_one_with_seeds(benchmark: Path, local_sandbox: Sandbox) -> None:
+    """A constant is recorded for the first seed only, on either side of the comparison."""
+    _edit("choices/weights/linear.py", "[1 - SLOPE * value for value in values]", "[SLOPE] * len(values)")(
+        benchmark / "90-toy"
+    )
+    assert not {place for place in errors(benchmark, local_sandbox) if place.startswith("choices/")}
+    first, constant = built(benchmark, local_sandbox)
+    for row, other in ((first, constant), (constant, first)):
+        window = golden_files_of(other)["window.py"]
+        answer = Prediction(row["instance_id"], "m", "files", json.dumps({**golden_files_of(row), "window.py": window}))
+        found = evaluate_prediction(row, answer, local_sandbox, "").choices
+        assert {item["name"]: item["reading"] for item in found} == {"weights": "other", "average": "other"}
+
+
 def test_sound_choices_have_no_errors(benchmark: Path, local_sandbox: Sandbox) -> None:
     assert errors(benchmark, local_sandbox) == {}
 

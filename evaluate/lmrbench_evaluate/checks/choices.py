@@ -1,6 +1,7 @@
 """Prove the choices of a paper: options differ, choices are independent, and every option is stated in full."""
 
 import ast
+import dataclasses
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +61,17 @@ def _dependent(
 
 def _equal_seeds(one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]) -> list[int]:
     """Return the seeds on which two recordings agree in all cases."""
-    pairs = list(zip(one, other, strict=True))
+    # An output that does not vary with the seed is recorded for the first one only.
+    every = {(frame.case, frame.seed): frame for frame in (*other, *one)}
+    first = [{frame.case: frame for frame in reversed(frames)} for frames in (one, other)]
+    known = [{(frame.case, frame.seed): frame for frame in frames} for frames in (one, other)]
+    pairs = [
+        tuple(
+            dataclasses.replace(own.get(place, firsts[place[0]]), seed=place[1])
+            for own, firsts in zip(known, first, strict=True)
+        )
+        for place in every
+    ]
     varying = [pair for pair in pairs if declared[pair[0].case]["varies"]] or pairs
     seeds = sorted({left.seed for left, _ in varying})
     return [

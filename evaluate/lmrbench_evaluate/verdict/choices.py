@@ -29,15 +29,21 @@ def implemented_options(row: DatasetRow, stdout: bytes) -> list[ChoiceRow]:
     except StreamError:
         sent = {}
     declared = {case["name"]: case for case in row["tests"]["cases"]}
-    return [_implemented(choice, sent, declared) for choice in choices]
+    first_seed = row["tests"]["seeds"][0]
+    return [_implemented(choice, sent, declared, first_seed) for choice in choices]
 
 
 def _implemented(
-    choice: Choice, sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase]
+    choice: Choice, sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase], first_seed: int
 ) -> ChoiceRow:
+    def is_run(frame: Frame) -> bool:
+        # A case whose output varies with other options only runs on the first seed.
+        return declared[frame.case]["varies"] or frame.seed == first_seed
+
     # The stated option first: no other one counts if its outputs are equal.
     options = sorted(choice["options"], key=lambda option: option["name"] != choice["stated"])
-    found = next((option["name"] for option in options if _agrees(option_frames(choice, option), sent, declared)), "")
+    expected = {option["name"]: [*filter(is_run, option_frames(choice, option))] for option in options}
+    found = next((name for name, frames in expected.items() if _agrees(frames, sent, declared)), "")
     reading = {"": NONE, choice["stated"]: STATED}.get(found, PUBLISHED if found == choice["published"] else OTHER)
     altered = choice["stated"] != choice["published"] and not choice["open"]
     return {
