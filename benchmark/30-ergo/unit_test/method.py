@@ -115,6 +115,25 @@ def case_encode_windows(seed):
     return results
 
 
+@goal("encode_windows")
+@compare(rtol=1e-6, atol=1e-9)
+def case_encode_overlaps(seed):
+    """Documents of two windows or three, encoded by something that tells windows apart; with gradients."""
+    results = []
+    for lengths, size, step in (((9, 6, 8), 6, 3), ((15, 11, 12), 7, 4)):
+        is_token = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+        ids = integers(seed + size, 20, *is_token.shape) * is_token
+        table = normal(seed + step, 20, 3).requires_grad_()
+
+        def encode(input_ids: Tensor, mask: Tensor, table: Tensor = table) -> Tensor:
+            embedded = table[input_ids] * mask.unsqueeze(2)
+            return embedded + embedded.sum(dim=1, keepdim=True).sin()
+
+        hidden = encode_windows(encode, ids, is_token, size, step)
+        results.append([hidden, *with_gradients((hidden * normal(seed, *hidden.shape)).sum(), [table])])
+    return results
+
+
 # --- loss -------------------------------------------------------------------------------------------------------------
 
 

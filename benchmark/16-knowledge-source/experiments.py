@@ -1,0 +1,75 @@
+"""Short experiments whose results the paper reports."""
+
+import numpy as np
+import pandas as pd
+import torch
+from src import config
+from src.classification.classifier import perform_classification_by_relation_group
+from src.classification.summary import summarise_layers
+from src.context_knowledge import get_objects_to_first_token_id_dict
+from src.data import (
+    generate_counter_parametric_knowledge_dataset,
+    load_relations,
+    load_triplets,
+    remove_entity_overlap_between_relation_groups,
+    remove_object_subject_overlap,
+)
+from src.parametric_knowledge import (
+    generate_parametric_knowledge_dataset,
+    is_parametric_object_not_in_the_prompt,
+    make_toy_lm,
+)
+from src.prompt_model import prompt_with_counter_knowledge
+
+
+def table_sources() -> dict[str, dict[str, float]]:
+    """How surprising contradictions are, and success rates of early and late layers, for each relation group.
+
+    The triplets come in random order.
+    Surprise is relative to its mean over all prompts. Rates and errors are in units of ten over that mean, in nats.
+    """
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    relations = load_relations()
+    triplets = load_triplets(relations)
+    model = make_toy_lm(triplets, relations, seed=6)
+    knowledge = generate_parametric_knowledge_dataset(model, triplets, relations)
+    knowledge = remove_object_subject_overlap(knowledge, config.SUBJECT_OBJECT_SIMILARITY)
+    objects = knowledge["parametric_object"]
+    knowledge = knowledge[[is_parametric_object_not_in_the_prompt(object_, relations) for object_ in objects]]
+    knowledge = remove_entity_overlap_between_relation_groups(knowledge.sample(frac=1, random_state=3))
+    counter = generate_counter_parametric_knowledge_dataset(knowledge, 2)
+
+    tokens = get_objects_to_first_token_id_dict(knowledge)
+    answers = knowledge.set_index(["statement_subject", "rel_lemma"])["log_probability_parametric_object_first_token"]
+    surprises = np.array(
+        [
+            answers[row.statement_subject, row.rel_lemma][tokens[row.parametric_knowledge_object]]
+            - answers[row.statement_subject, row.rel_lemma][tokens[row.counter_knowledge_object]]
+            for row in counter.itertuples()
+        ]
+    )
+    unit = float(surprises.mean())
+    results = prompt_with_counter_knowledge(model, counter)
+    records = perform_classification_by_relation_group(results, True, False, False, vertical=True, position="object")
+    metrics = pd.DataFrame(records)
+    groups = relations["relation_group_id"].unique()
+    table = {}
+    for group in groups:
+        rates = metrics[metrics["relation_group_id"] == group].dropna()["success_rate"].to_numpy(dtype=float)
+        is_member = (counter["relation_group_id"] == group).to_numpy()
+        table[str(group)] = {
+            "surprise": float(surprises[is_member].mean()) / unit if is_member.any() else 0.0,
+            "early layers": 10 * float(rates[:2].mean()) / unit if len(rates) else 0.0,
+            "late layers": 10 * float(rates[2:].mean()) / unit if len(rates) else 0.0,
+        }
+    summary = summarise_layers(metrics)
+    spread = {"all": float(np.median(surprises)), "standard error": float(surprises.std() / len(surprises) ** 0.5)}
+    for row, column in (("all", "mean"), ("standard error", "standard_error")):
+        values = 10 * summary[column].to_numpy(dtype=float) / unit
+        table[row] = {
+            "surprise": spread[row] / unit,
+            "early layers": float(values[:2].mean()),
+            "late layers": float(values[2:].mean()),
+        }
+    return table

@@ -1,0 +1,2 @@
+def criss_cross_mask(pairs):
+    return (pairs[:, None] == pairs[None, :]).any(dim=2)
