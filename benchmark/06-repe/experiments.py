@@ -34,7 +34,8 @@ def table_adaptation() -> dict[str, dict[str, float]]:
         return float((logits[:, 0] - logits[:, 1]).mean())
 
     table = {}
-    for count, steps in ((8, 3), (16, 6), (24, 9), (32, 12)):
+    # Odd numbers of pairs: a vote on a sign cannot end in a tie.
+    for count, steps in ((9, 3), (17, 6), (25, 9), (33, 12)):
         reader = PCARepReader()
         first = {layer: rows[layer][:count] for layer in LAYERS}
         reader.directions = reader.get_rep_directions(model, tokenizer, first, LAYERS)

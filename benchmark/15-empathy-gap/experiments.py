@@ -40,6 +40,7 @@ def table_noise() -> dict[str, dict[str, float]]:
             table[f"{model_id}, {category}, noise {level}"] = {
                 "gap": gap,
                 "place": (gap - low) / (high - low),
+                "peak": matrix.max(),
                 "first block": (blocks[0, 0] - blocks[0, 1]) / (1 + abs(gap)),
                 "last block": (blocks[-1, -1] - blocks[0, -1]) / (1 + abs(gap)),
             }
