@@ -18,6 +18,7 @@ from ..verdict.expected import read_expected, unpack_frames
 
 #: Numbers that a formula may have without a constant in the text.
 _PLAIN_NUMBERS = {0, 1, 2, -1, 0.5}
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
 def choice_problems(row: DatasetRow) -> Iterator[Problem]:
@@ -104,7 +105,7 @@ def option_problems(task: Task) -> Iterator[Problem]:
             for function in choice.functions:
                 if _signature(reference, function) != _signature(code, function):
                     yield Problem(task.name, f"{where}.py", f"{function}: another signature than the reference's")
-            stated = {float(number) for number in re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", choice.texts[option])}
+            stated = {float(number.replace(",", "")) for number in _NUMBER.findall(choice.texts[option])}
             for number in sorted(_constants(code) - stated - _PLAIN_NUMBERS):
                 yield Problem(task.name, f"{where}.md", f"does not state the constant {number:g} of {option}.py")
 
