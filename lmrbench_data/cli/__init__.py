@@ -23,6 +23,7 @@ from . import (
     importing,
     judge,
     papers,
+    private_sets,
     report,
     show,
     submit,
@@ -50,6 +51,9 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
     "Publish": {"submit": submit.submit, "verify": submit.verify, "space": submit.space},
     "Author": {"tasks": tasks.app, "dataset": dataset.app, "images": images.app, "papers": papers.app},
 }
+
+for command in (private_sets.counterfactual, private_sets.underspecified):
+    dataset.app.command()(command)
 
 
 class _GroupedHelp(TyperGroup):

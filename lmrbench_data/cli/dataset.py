@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from . import private_sets
 from .options import BenchmarkFolder, Config, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
 from .output import Json, print_json, print_table, progress_bar, put, say
 
@@ -302,7 +301,3 @@ def push(
         print_json({**facts, "pushed": True, "commit": sha})
     else:
         put(f"pushed: {repo}@{plan.tag} ({sha[:12]}); load_dataset({repo!r}, revision={plan.tag!r}, split='test')")
-
-
-app.command()(private_sets.counterfactual)
-app.command()(private_sets.underspecified)

@@ -235,8 +235,8 @@ def test_what_another_machine_proved_is_taken(tmp_path: Path, hub: Hub, lmrbench
     variant.write_text(variant.read_text() + "# Changed.\n")
     assert push(lmrbench, built) == (1, refused)
     assert lmrbench(program=LOCK).returncode == 0
-    paper = built / "90-toy" / "paper.md"
-    paper.write_text(paper.read_text() + "\nAnother sentence.\n")
+    task = built / "90-toy" / "task.yaml"
+    task.write_text(task.read_text().replace("same order", "same sequence"))
     assert lmrbench(program=LOCK).returncode == 0
     assert push(lmrbench, built) == (1, refused), "what is proved is not what was built"
     build(lmrbench, built, checked=False)
