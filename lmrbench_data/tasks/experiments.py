@@ -9,8 +9,10 @@ from .print_table import DIGITS, format_table
 
 #: Name of the file with functions `table_<name>() -> {row label: {column: number}}`.
 FILE = "experiments.py"
-#: Half a unit of the last printed digit is the rounding; a table tells combinations apart that differ by ten units.
-MARGIN = 10 * 10.0**-DIGITS
+#: A unit of the last printed digit: tables that differ by less are equal.
+ROUNDING = 10.0**-DIGITS
+#: Tables that tell combinations apart differ by more.
+MARGIN = 10 * ROUNDING
 #: table → row label → column → number
 Tables = Mapping[str, Mapping[str, Mapping[str, float]]]
 #: Part of an underspecified instruction.

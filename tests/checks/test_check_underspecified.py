@@ -92,6 +92,13 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
 
 
+def test_a_table_that_prints_other_digits_is_recorded_again(benchmark: Path, local_sandbox: Sandbox) -> None:
+    """What the check calls outdated, recording does not keep."""
+    built(benchmark, local_sandbox)
+    edited("mean(values)}", "mean(values) + 0.0005}")(benchmark / "90-toy")
+    assert errors(benchmark, local_sandbox) == {}
+
+
 def edited(old: str, new: str) -> Callable[[Path], None]:
     def edit(folder: Path) -> None:
         path = folder / "experiments.py"

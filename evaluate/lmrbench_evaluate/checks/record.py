@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.tasks.experiments import MARGIN
+from lmrbench_data.tasks.experiments import ROUNDING
 from lmrbench_data.tasks.recordings import Recording, last_recording, read_recording, write_recording
 from lmrbench_data.tasks.task import Altered, Instance, Task
 
@@ -104,7 +104,7 @@ def _agree(old: Recording, new: Recording) -> bool:
     """Whether two recordings have the same cases and seeds, and outputs that are equal within the tolerances."""
     if list(old.cases) != list(new.cases) or old.sandbox != new.sandbox:
         return False
-    if largest_gap(old.tables, new.tables) > MARGIN:
+    if largest_gap(old.tables, new.tables) > ROUNDING:
         return False
     how = {case["name"]: Comparison(case) for case in new.cases}
     try:

@@ -15,7 +15,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.text import counted
 from lmrbench_data.loader import File
 from lmrbench_data.tasks.choices import Choice, with_options
-from lmrbench_data.tasks.experiments import MARGIN, Tables, table_cases
+from lmrbench_data.tasks.experiments import MARGIN, ROUNDING, Tables, table_cases
 from lmrbench_data.tasks.task import Task, Underspecified
 
 from ..rebuild.workspace import workspace_tar
@@ -144,7 +144,7 @@ def table_errors(
     yield "tables, repeated", _repeated_error(repeated, recorded), f"the same bits in {REPEATED} runs"
     [threaded] = _make(task, instance, runs[:1], sandbox, image, threads=2)
     drift = math.inf if threaded is None else largest_gap(recorded, threaded)
-    drifted = "" if drift <= MARGIN / 10 else f"on two threads a cell differs by {drift:.1g}"
+    drifted = "" if drift <= ROUNDING else f"on two threads a cell differs by {drift:.1g}"
     yield "tables, two threads", drifted, "within the rounding"
     for kind in ("combinations", "outsiders"):
         own = [(run, tables) for run, tables in others if run.kind == kind]
@@ -231,4 +231,4 @@ def _repeated_error(made: Sequence[Tables | None], recorded: Tables) -> str:
     if any(tables != made[0] for tables in made):
         return "runs of the true options differ; remove what depends on the process"
     drift = largest_gap(recorded, made[0] or {})
-    return "" if drift <= MARGIN / 10 else f"a cell differs from the recorded one by {drift:.1g}; record again"
+    return "" if drift <= ROUNDING else f"a cell differs from the recorded one by {drift:.1g}; record again"
