@@ -152,7 +152,7 @@ def _choices(task: Task, instance: Altered) -> Iterator[Choice]:
             "name": choice.name,
             "question": choice.question,
             "published": choice.published,
-            "stated": instance.chosen.get(choice.name, choice.published),
+            "stated": instance.option_of(choice),
             "open": isinstance(instance, Underspecified) and choice.name in instance.open,
             "cases": [case["name"] for case in recordings[choice.published].cases if choice.is_tested_by(case)],
             "options": [{"name": option, "expected": found.outputs} for option, found in recordings.items()],

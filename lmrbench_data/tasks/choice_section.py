@@ -103,8 +103,8 @@ def _readers(
 def _stated(task: Task, item: Altered) -> dict[str, str]:
     """Return the altered or open choices of an instance, and the options that are true there."""
     if isinstance(item, Underspecified):
-        published = {choice.name: choice.published for choice in task.choices}
-        return {name: item.chosen.get(name, published[name]) for name in item.open}
+        known = {choice.name: choice for choice in task.choices}
+        return {name: item.option_of(known[name]) for name in item.open}
     return dict(item.chosen)
 
 

@@ -96,6 +96,10 @@ class Altered(Method):
 
     config: ClassVar[str] = COUNTERFACTUAL
 
+    def option_of(self, choice: Choice) -> str:
+        """Return the option that the instance's reference implements."""
+        return self.chosen.get(choice.name, choice.published)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Underspecified(Altered):

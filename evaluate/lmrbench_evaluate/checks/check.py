@@ -123,9 +123,9 @@ def check_tasks(
     altered = {task.name for task in tasks if all(isinstance(item, Altered) for item in task.instances)}
     repositories = [] if quick else [task.name for task in tasks if own[task.name] and task.name not in altered]
     progress = progress or Progress()
-    tabled = [item for task in tasks for item in task.instances if isinstance(item, Underspecified)]
-    proofs_of_tables = TABLE_PROOFS * sum(item.instance_id in repeated for item in tabled)
-    progress.start(len(trials) + 2 * len(repeated) + 2 * len(repositories) + proofs_of_tables)
+    every = (item for _, item in pairs if item.instance_id in repeated)
+    tabled = {item.instance_id: item for item in every if isinstance(item, Underspecified)}
+    progress.start(len(trials) + 2 * len(repeated) + 2 * len(repositories) + TABLE_PROOFS * len(tabled))
     images = {tag: sandbox.prepare(tag) for tag in {row["docker_image"] for row in rows.values()}}
 
     def image_of(instance: str) -> str:
@@ -156,9 +156,7 @@ def check_tasks(
                 of_instance = [trial for trial in trials if trial.instance_id == instance]
                 jobs |= {pool.submit(run, batch): [instance] for batch in _batches(of_instance)}
                 jobs |= {pool.submit(repeat, instance): [instance]} if instance in repeated else {}
-            for item in task.instances:
-                if isinstance(item, Underspecified) and item.instance_id in repeated:
-                    jobs[pool.submit(identify, task, item)] = [item.instance_id]
+                jobs |= {pool.submit(identify, task, tabled[instance]): [instance]} if instance in tabled else {}
         left = Counter(instance for instances in jobs.values() for instance in instances)
         counts = Counter[tuple[str, bool]]()
         try:

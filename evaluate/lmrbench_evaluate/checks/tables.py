@@ -132,7 +132,7 @@ def table_errors(
     Args:
         recorded: tables that the paper reports.
     """
-    truth = {name: instance.chosen.get(name, _choice(task, name).published) for name in instance.open}
+    truth = {name: instance.option_of(_choice(task, name)) for name in instance.open}
     combinations = _combinations(task, instance, truth)
     runs = [_Run("truth", "true options", _files(task, instance, truth))] * REPEATED
     runs += [_Run("combinations", _said(chosen, truth), _files(task, instance, chosen)) for chosen in combinations]

@@ -129,7 +129,7 @@ def _option_trials(task: Task, instance: Altered) -> Iterator[Trial]:
 
     yield _trial(instance, "option/published", "files", files({}), Must.MISREAD)
     for choice in task.choices:
-        stated = instance.chosen.get(choice.name, choice.published)
+        stated = instance.option_of(choice)
         for option in choice.options:
             if option != stated:
                 chosen = {**instance.chosen, choice.name: option}

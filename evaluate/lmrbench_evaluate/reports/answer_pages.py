@@ -14,6 +14,7 @@ from ..judge.question_log import AnswerId, answer_id
 from ..predictions.prediction import Prediction, PredictionKey
 from ..runs.folder import RunFolder
 from ..runs.provenance import is_imported
+from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, outcome
 from ..verdict.verdict import Status
 from .answer_diff import DiffSection, diff_answer
@@ -180,7 +181,7 @@ def _answer(
         run.judgements.get(answer_id(result)),
         _log(run.folder.log_path(of[0], result["prediction_sha256"])),
         read_numbers(prediction.metadata) if prediction else {},
-        [choice for choice in result.get("choices", []) if choice["altered"] or choice["open"]],
+        counted_choices(result),
     )
 
 

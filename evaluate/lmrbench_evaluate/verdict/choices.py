@@ -1,6 +1,7 @@
 """Recognise the options that an answer implements, by its outputs in the cases that test one choice alone."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lmrbench_data.dataset.rows import Choice, ChoiceRow, DatasetRow, DeclaredCase, Option
 
@@ -54,6 +55,11 @@ def _implemented(
         "altered": altered,
         "open": choice["open"],
     }
+
+
+def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
+    """Return the choices of a result row that say something: the altered and the open ones."""
+    return [choice for choice in row.get("choices", ()) if choice["altered"] or choice["open"]]
 
 
 def option_frames(choice: Choice, option: Option) -> list[Frame]:

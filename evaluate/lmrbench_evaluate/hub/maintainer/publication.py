@@ -18,7 +18,7 @@ from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 
 from ...judge.category import Category
 from ...runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder
-from ...verdict.choices import STATED
+from ...verdict.choices import STATED, counted_choices
 from ...verdict.verdict import Status, worst
 from ..layout import PUBLISHED_FACTS, packed_logs, parquet_bytes, record_path
 from ..submitted_rows import case_type, row_key
@@ -178,7 +178,7 @@ def _claims(row: Mapping[str, Any]) -> dict[str, str | None]:
 
 def _choices(row: ResultRow) -> dict[str, Any]:
     """Return the numbers of altered and open choices, of those as the paper has them, and of those guessing gets."""
-    counted = [choice for choice in row.get("choices", []) if choice["altered"] or choice["open"]]
+    counted = counted_choices(row)
     return {
         "choices_counted": len(counted),
         "choices_stated": sum(choice["reading"] == STATED for choice in counted),
