@@ -51,7 +51,7 @@ def system_mounts(own: Path | None = None) -> list[str]:
     hidden_ones = set(_hidden(folders, own))
     for hidden in sorted(path for path in hidden_ones if not hidden_ones & set(path.parents)):
         words += ["--tmpfs", str(hidden), "--remount-ro", str(hidden)]
-    return [*words, *_link(Path(PYTHON), str(python))]
+    return [*words, *_link(Path(PYTHON), str(python)), *_link(Path(f"{PYTHON}3"), "python")]
 
 
 def package_mounts(requirements: Iterable[str]) -> list[str]:
