@@ -17,6 +17,7 @@ from . import (
     analyse,
     calibrate,
     dataset,
+    doctor,
     evaluate,
     generate,
     images,
@@ -40,6 +41,7 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
         "agent": agent.app,
         "evaluate": evaluate.evaluate,
         "judge": judge.judge,
+        "doctor": doctor.doctor,
     },
     "Compare": {
         "report": report.report,

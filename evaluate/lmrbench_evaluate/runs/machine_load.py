@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from lmrbench_data.base.machine import cores
 from lmrbench_data.base.text import counted, one_line
 
 from ..verdict.verdict import Cause, Verdict
@@ -37,7 +38,7 @@ class MachineLoad:
     def facts(self) -> dict[str, Any]:
         """Return the measurements, for run.json."""
         machine = {
-            "cores": _cores(),
+            "cores": cores(),
             "load_average": round(self._highest, 1),
             "slowed_answers": self._slowed,
             "overloaded": bool(self._overloaded or self._slowed),
@@ -48,7 +49,7 @@ class MachineLoad:
         if hasattr(os, "getloadavg"):
             load = os.getloadavg()[0]
             self._highest = max(self._highest, load)
-            self._overloaded = self._overloaded or load > _cores() + self._workers
+            self._overloaded = self._overloaded or load > cores() + self._workers
 
 
 def overload_note(facts: Mapping[str, Any]) -> str:
@@ -67,7 +68,3 @@ def overload_note(facts: Mapping[str, Any]) -> str:
         f"{machine['load_average']} on {counted(machine['cores'], 'core')}{waited}): answers took longer, and no "
         "verdict counts the time that they waited."
     )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
