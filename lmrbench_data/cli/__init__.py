@@ -23,6 +23,7 @@ from . import (
     images,
     importing,
     judge,
+    merge,
     papers,
     private_sets,
     report,
@@ -46,6 +47,7 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
     "Compare": {
         "report": report.report,
         "show": show.show,
+        "merge": merge.merge,
         "calibrate": calibrate.app,
         "analyse": analyse.app,
         "import": importing.app,

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ from .output import Json, print_finding, print_json, put, say
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.doctor.examine import Check
+
+#: Seconds after which a line says that a check is under way.
+PATIENCE_S = 2.0
 
 
 @options(DoctorSettings)
@@ -50,15 +54,17 @@ def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
 
 @contextlib.contextmanager
 def _waiting(check: "Check") -> Iterator[None]:
-    """Say on stderr which check is under way: always in a terminal, elsewhere if it may take long."""
-    from lmrbench_evaluate.doctor.examine import LIMIT_S
-
+    """Say on stderr which check is under way: always in a terminal, elsewhere if it takes a while."""
     if sys.stderr.isatty():
         from rich.console import Console
 
         with Console(stderr=True).status(f"{check.name} ..."):
             yield
         return
-    if check.limit_s > LIMIT_S:
-        say(f"{check.name}: takes up to {check.limit_s:g} s")
-    yield
+    line = threading.Timer(PATIENCE_S, say, [f"{check.name}: may take up to {check.limit_s:g} s"])
+    line.daemon = True
+    line.start()
+    try:
+        yield
+    finally:
+        line.cancel()

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from lmrbench_data.chat.endpoint import Endpoint
 
-from .engine import Engine
+from .engine import ENGINE_S, Engine
 from .examine import Check
 from .finding import Status
 from .machine import look_at_cores, look_at_disks, look_at_memory, look_at_runs, look_for_bubblewrap
 from .packages import look_at_extras, look_at_local_packages, look_at_sandbox, look_at_versions
-from .services import CHECK_NETWORK, look_at_caches, look_at_endpoint, look_at_hub
+from .services import CHECK_NETWORK, ENDPOINT_S, look_at_caches, look_at_endpoint, look_at_hub
 from .settings import DoctorSettings
 
 #: Seconds for containers to start: a busy machine takes long, and that is no fault of the engine.
@@ -22,9 +22,9 @@ def checks(settings: DoctorSettings) -> Iterator[Check]:
     """Yield the checks one by one; each may depend on what the ones before it found."""
     engine = Engine(settings.benchmark)
     yield Check("version", functools.partial(look_at_versions, settings.benchmark))
-    yield Check("engine", engine.look, ("docker",), fix=_RESTART)
+    yield Check("engine", engine.look, ("docker",), limit_s=ENGINE_S, fix=_RESTART)
     if engine.answers:
-        yield Check("image", engine.look_for_images, fix=_RESTART)
+        yield Check("image", engine.look_for_images, limit_s=ENGINE_S, fix=_RESTART)
     if engine.images:
         yield Check("container", engine.try_containers, limit_s=CONTAINER_S, fix=_RESTART)
     yield Check("bubblewrap", functools.partial(look_for_bubblewrap, engine), if_late=Status.NOTE)
@@ -36,7 +36,7 @@ def checks(settings: DoctorSettings) -> Iterator[Check]:
     yield Check("cores", functools.partial(look_at_cores, engine, settings.workers))
     yield Check("extras", look_at_extras)
     yield Check("cache", look_at_caches, ("huggingface_hub",), if_late=Status.NOTE)
-    yield Check("hub", look_at_hub, ("huggingface_hub.errors",), if_late=Status.NOTE, fix=CHECK_NETWORK)
+    yield Check("hub", look_at_hub, ("huggingface_hub.hf_api",), if_late=Status.NOTE, fix=CHECK_NETWORK)
     yield from _endpoints(settings)
 
 
@@ -47,6 +47,5 @@ def _endpoints(settings: DoctorSettings) -> Iterator[Check]:
     }
     for check, (model, url, flag) in named.items():
         if model:
-            # One token costs next to nothing and proves address, key and name of the model.
-            endpoint = Endpoint(model=model, base_url=url, retries=0, max_tokens=1)
-            yield Check(check, functools.partial(look_at_endpoint, check, endpoint, flag), ("openai", "httpx2"))
+            look = functools.partial(look_at_endpoint, check, Endpoint(model=model, base_url=url), flag)
+            yield Check(check, look, ("openai", "httpx2"), limit_s=ENDPOINT_S)

@@ -37,7 +37,7 @@ def look_at_disks(engine: Engine) -> Iterator[Finding]:
     disks: dict[int, list[tuple[str, Disk, int]]] = {}
     for name, (folder, needed) in places.items():
         disk = disk_of(folder)
-        disks.setdefault(disk.device, []).append((f"{name} ({folder.absolute()})", disk, needed))
+        disks.setdefault(disk.device, []).append((f"{name} ({folder})", disk, needed))
     for found in disks.values():
         yield _disk(found)
 
@@ -61,6 +61,8 @@ def look_at_runs() -> Iterator[Finding]:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
         yield problem("runs", f"{existing} is not writable", "change to a folder of your own, or use --out DIR")
+    else:
+        yield ok("runs", f"{folder} can be written")
 
 
 def look_at_memory(engine: Engine, workers: int) -> Iterator[Finding]:

@@ -1,11 +1,13 @@
 """What is elsewhere: the Hub and its cache, and the servers of model and judge."""
 
 import asyncio
+import contextlib
 import os
 import re
 import socket
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,12 +18,13 @@ from lmrbench_data.base.text import counted
 from lmrbench_data.chat.address import address_and_key, server_name
 from lmrbench_data.chat.client import ChatClient, RequestFailed
 from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.chat.transport import NotAnswered, Transport
 
-from .examine import LIMIT_S
 from .finding import Finding, note, ok, problem
 
-#: Shorter than the limit of a check, so that an endpoint that does not answer is named.
-_REPLY_S = LIMIT_S - 0.5
+#: Seconds for a server's first answer and for a model's reply, and for the check as a whole.
+_ANSWER_S, _REPLY_S = 4.5, 10.0
+ENDPOINT_S = 15
 CHECK_NETWORK = "check the network and HTTPS_PROXY; the installed tasks need no Hub"
 _PUBLISHED = "datasets--lmr-bench--lmr-bench"
 
@@ -85,22 +88,27 @@ def look_at_endpoint(check: str, endpoint: Endpoint, flag: str) -> Iterator[Find
         yield problem(check, reason, f"correct {flag}, or check the network and its name server")
         return
     try:
-        asyncio.run(asyncio.wait_for(_ask(endpoint), _REPLY_S))
-    except TimeoutError:
-        fix = f"correct {flag}; a model that is still being loaded needs a minute"
-        yield problem(check, f"{server} gave no reply within {_REPLY_S:g} s", fix)
+        asyncio.run(_ask(endpoint))
+    except NotAnswered as error:
+        yield problem(check, f"no server answers at {server} ({error})", f"start the server, or correct {flag}")
     except InfraError as error:
         yield problem(check, str(error), f"start the server, or correct {flag}")
     except InputError as error:
         yield problem(check, str(error), f"correct OPENAI_API_KEY, the model's name or {flag}")
     except RequestFailed as error:
-        yield problem(check, f"{server}: {error}", "see the server's log")
+        yield problem(check, f"{server} is there, but: {error}", "see the server's log; loading a model takes minutes")
     else:
         yield ok(check, f"{endpoint.model} answers at {server}")
 
 
 async def _ask(endpoint: Endpoint) -> None:
-    async with ChatClient(endpoint) as client:
+    """Ask the server for its models, which any server answers at once in some way, and the model for one token."""
+    url, key = address_and_key(endpoint.base_url)
+    async with Transport(url, key, _ANSWER_S) as transport:
+        with contextlib.suppress(InputError):  # a server that redirects this may still answer the request itself
+            await transport.send("GET", "/models")
+    # One token costs next to nothing and proves address, key and name of the model.
+    async with ChatClient(replace(endpoint, retries=0, max_tokens=1, timeout_s=_REPLY_S)) as client:
         await client.complete([{"role": "user", "content": "Say ok."}])
 
 

@@ -1,7 +1,7 @@
 """Load of the machine during a run: the facts for run.json, and the sentence for reports."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.base.machine import cores
@@ -50,6 +50,19 @@ class MachineLoad:
             load = os.getloadavg()[0]
             self._highest = max(self._highest, load)
             self._overloaded = self._overloaded or load > cores() + self._workers
+
+
+def merged_load(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the measurements of several runs as those of one, for run.json: the highest load, all slowed answers.
+
+    Args:
+        facts: run.json of each.
+    """
+    known = [part[_KEY] for part in facts if part.get(_KEY)]
+    if not known:
+        return {}
+    machine = {name: max(item[name] for item in known) for name in ("cores", "load_average", "overloaded")}
+    return {_KEY: {**machine, "slowed_answers": sum(item["slowed_answers"] for item in known)}}
 
 
 def overload_note(facts: Mapping[str, Any]) -> str:
