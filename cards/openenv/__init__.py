@@ -1,0 +1,1 @@
+"""LMR-Bench as an OpenEnv environment."""
