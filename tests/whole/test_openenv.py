@@ -1,0 +1,188 @@
+"""LMR-Bench as an OpenEnv environment: the real server of `cards/openenv/`, its client, and OpenEnv's generic one."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openenv import GenericEnvClient
+from websockets.sync.client import connect
+
+import lmrbench_data as lmr
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.generation.prompt import build_prompt
+from lmrbench_data.loader import row_sha256
+from lmrbench_data.openenv import LMRBenchAction, LMRBenchEnv, LMRBenchEnvironment
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.sandbox.base import Limits, Outcome
+from lmrbench_evaluate.sandbox.local import LocalSandbox
+from support.toy import TOY_ANSWER
+
+pytestmark = pytest.mark.slow
+
+SPACE = Path(__file__).resolve().parents[2] / "cards" / "openenv"
+WRONG = TOY_ANSWER.replace("* factor", "+ factor")
+WAIT_S = 250
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory, toy_row: DatasetRow) -> str:
+    """The toy task under two names."""
+    folder = tmp_path_factory.mktemp("openenv") / "toy"
+    rows = [{**toy_row, "instance_id": f"toy-{name}", "paper_title": f"Paper {name}"} for name in "ab"]
+    write_dataset([{**row, "row_sha256": row_sha256(row)} for row in rows], folder, load_benchmark())
+    return str(folder)
+
+
+def start(**variables: str) -> "subprocess.Popen[str]":
+    """Start the server as the Dockerfile does, on a free port."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("LMRBENCH_")}
+    command = [sys.executable, "-m", "server.app", "--port", "0"]
+    return subprocess.Popen(command, cwd=SPACE, env={**environment, **variables}, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(scope="module")
+def url(dataset: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running server, which has to end well."""
+    log = tmp_path_factory.mktemp("server") / "log"
+    variables = {"LMRBENCH_CACHE": os.environ["LMRBENCH_CACHE"], "LMRBENCH_SESSIONS": "6", "LMRBENCH_PAPER": "none"}
+    with start(LMRBENCH_DATASET=dataset, LMRBENCH_SANDBOX="local", **variables) as server, log.open("w") as copy:
+        assert server.stderr is not None
+        lines = []
+        for line in server.stderr:
+            lines.append(line)
+            if found := re.search(r"running on (http://\S+)", line):
+                break
+        else:
+            pytest.fail("".join(lines))
+        # Keep reading: a full pipe would stop the server.
+        with ThreadPoolExecutor(1) as reader:
+            rest = reader.submit(lambda: copy.writelines(server.stderr or ()))
+            yield found[1]
+            server.send_signal(signal.SIGTERM)
+            rest.result()
+    assert "shutdown complete" in log.read_text()
+    assert "Traceback" not in log.read_text()
+
+
+def client(url: str) -> Any:
+    return LMRBenchEnv(url, message_timeout_s=WAIT_S, connect_timeout_s=WAIT_S).sync()
+
+
+def test_the_golden_answer_gets_the_whole_reward(url: str, toy_row: DatasetRow) -> None:
+    with client(url) as env:
+        shown = env.reset(instance_id="toy-b")
+        assert (shown.observation.instance_id, shown.reward, shown.done) == ("toy-b", None, False)
+        prompt = build_prompt({**toy_row, "instance_id": "toy-b", "paper_title": "Paper b"})
+        assert shown.observation.messages == list(prompt.messages)
+        assert env.state().instance_id == "toy-b"
+        right = env.step(LMRBenchAction(answer=f"Here it is:\n```python\n{toy_row['golden_file']}```"))
+        assert (right.reward, right.done, right.observation.status) == (1.0, True, "passed")
+        assert right.observation.reproduced
+        env.reset(instance_id="toy-b")
+        wrong = env.step(LMRBenchAction(answer=WRONG))
+        assert (wrong.reward, wrong.observation.status) == (0.0, "failed")
+        assert "case_random_values seed 0" in wrong.observation.reason
+        prose = env.step(LMRBenchAction(answer="I cannot.", instance_id="toy-a"))
+        assert (prose.reward, prose.observation.status, prose.observation.instance_id) == (0.0, "malformed", "toy-a")
+        seeded = {env.reset(seed=3).observation.instance_id for _ in range(3)}
+        assert len(seeded) == 1
+
+
+def test_clients_at_once_have_sessions_of_their_own(url: str) -> None:
+    def play(number: int) -> list[tuple[str, float]]:
+        found = []
+        with client(url) as env:
+            for turn in range(2):
+                right = (number + turn) % 2
+                env.reset(instance_id=f"toy-{'ab'[number % 2]}")
+                result = env.step(LMRBenchAction(answer=f"{TOY_ANSWER if right else WRONG}\n# {number} {turn}\n"))
+                found.append((result.observation.instance_id, result.reward))
+        return found
+
+    with ThreadPoolExecutor(5) as threads:
+        assert list(threads.map(play, range(5))) == [
+            [(f"toy-{'ab'[number % 2]}", float((number + turn) % 2)) for turn in range(2)] for number in range(5)
+        ]
+
+
+def test_a_malformed_action_is_an_error_message(url: str) -> None:
+    """In the same session the next action is scored; a client that does not speak the protocol ends only its own."""
+    with GenericEnvClient(url, message_timeout_s=WAIT_S).sync() as env:
+        with pytest.raises(RuntimeError, match="reset first, or name an instance_id"):
+            env.step({"answer": TOY_ANSWER})
+        with pytest.raises(RuntimeError, match="'toy-z' is unknown; one of: toy-a, toy-b"):
+            env.reset(instance_id="toy-z")
+        env.reset(instance_id="toy-a")
+        for action in ({}, {"answer": 7}, {"answer": TOY_ANSWER, "shell": "ls"}, {"answer": TOY_ANSWER, "type": "x"}):
+            with pytest.raises(RuntimeError, match="VALIDATION_ERROR"):
+                env.step(action)
+        with pytest.raises(RuntimeError, match="unknown instance 'toy-z'"):
+            env.step({"answer": TOY_ANSWER, "instance_id": "toy-z"})
+        assert env.step({"answer": "\ud800 half"}).observation["status"] == "malformed"
+        for frame in ("{", "[]", "7", json.dumps({"type": "step"}), json.dumps({"type": "step", "data": []})):
+            with connect(url.replace("http", "ws") + "/ws", open_timeout=WAIT_S) as socket:
+                socket.send(frame)
+                assert json.loads(socket.recv(WAIT_S))["type"] == "error", frame
+        assert env.step({"answer": TOY_ANSWER, "instance_id": "toy-b"}).reward == 1.0
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code", "said"),
+    [
+        ("step", {"action": {"answer": TOY_ANSWER, "instance_id": "toy-a"}}, 200, '"reward":1.0'),
+        ("step", {"action": {"answer": TOY_ANSWER}}, 400, "reset first, or name an instance_id"),
+        ("step", {"action": {"reply": ""}}, 422, "answer"),
+        ("reset", {"instance_id": "toy-z"}, 400, "'toy-z' is unknown"),
+    ],
+)
+def test_requests_without_a_session_are_answered(url: str, path: str, body: Any, code: int, said: str) -> None:
+    data = json.dumps(body).encode()
+    request = urllib.request.Request(f"{url}/{path}", data, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=WAIT_S) as response:
+            found, text = response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        found, text = error.code, error.read().decode()
+    assert (found, said in text) == (code, True), text
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"LMRBENCH_SANDBOX": "locl"}, "sandbox 'locl': expected"),
+        ({"LMRBENCH_WORKERS": "0"}, "LMRBENCH_WORKERS: must be a whole number of at least 1, not '0'"),
+    ],
+)
+def test_a_server_that_cannot_work_says_why(variables: dict[str, str], said: str, dataset: str) -> None:
+    _, shown = start(LMRBENCH_DATASET=dataset, **variables).communicate(timeout=WAIT_S)
+    assert said in shown
+    assert "Traceback" not in shown
+
+
+class BrokenSandbox(LocalSandbox):
+    """Its machine is always full."""
+
+    def run(self, image: str, workspace: bytes, limits: Limits, **_: Any) -> Outcome:
+        raise InfraError("no space left on device")
+
+
+def test_a_failure_of_the_machinery_has_no_reward(dataset: str) -> None:
+    path = f"{__name__}:{BrokenSandbox.__name__}"
+    with lmr.Scorer(dataset=dataset, isolation="container", sandbox=path) as scorer:
+        env = LMRBenchEnvironment(scorer, {"toy-a": []})
+        env.reset()
+        found = asyncio.run(env.step_async(LMRBenchAction(answer=TOY_ANSWER)))
+    assert (found.reward, found.status, found.done) == (None, "infra_error", True)
