@@ -159,17 +159,9 @@ def test_requests_without_a_session_are_answered(url: str, path: str, body: Any,
     assert (found, said in text) == (code, True), text
 
 
-@pytest.mark.parametrize(
-    ("variables", "said"),
-    [
-        ({"LMRBENCH_SANDBOX": "locl"}, "sandbox 'locl': expected"),
-        ({"LMRBENCH_WORKERS": "0"}, "LMRBENCH_WORKERS: must be a whole number of at least 1, not '0'"),
-    ],
-)
-def test_a_server_that_cannot_work_says_why(variables: dict[str, str], said: str, dataset: str) -> None:
-    _, shown = start(LMRBENCH_DATASET=dataset, **variables).communicate(timeout=WAIT_S)
-    assert said in shown
-    assert "Traceback" not in shown
+def test_a_server_that_cannot_work_says_why(dataset: str) -> None:
+    _, shown = start(LMRBENCH_DATASET=dataset, LMRBENCH_SANDBOX="locl").communicate(timeout=WAIT_S)
+    assert shown.startswith("error: sandbox 'locl': expected ")
 
 
 class BrokenSandbox(LocalSandbox):
