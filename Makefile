@@ -48,7 +48,7 @@ test-fast: $(VENV)/dev.installed
 test-all: lint
 	LMRBENCH_IN_DEPTH=1 $(PYTEST)
 
-# Real third-party agents: OpenHands in its own image, mini-swe-agent in its own folder, and Inspect.
+# Real third-party tools: OpenHands in its own image, mini-swe-agent in its own folder, Inspect and TRL.
 # These tests fail here if a tool is missing; elsewhere they are skipped.
 test-agents: $(VENV)/dev.installed $(VENV)/agents.installed
 	$(BIN)/lmrbench agent image openhands
@@ -90,7 +90,7 @@ $(VENV)/local.installed: $(BIN)/python pyproject.toml
 $(VENV)/agents.installed: $(BIN)/python pyproject.toml
 	rm -rf $(VENV)/agents
 	$(BIN)/pip install --quiet --target $(VENV)/agents $(MINI)
-	$(BIN)/pip install --quiet -e '.[inspect]'
+	$(BIN)/pip install --quiet -e '.[inspect,train]'
 	@touch $@
 
 $(VENV)/dev.installed: $(BIN)/python pyproject.toml

@@ -1,4 +1,7 @@
-"""LMR-Bench as an OpenEnv environment: the real server of `cards/openenv/`, its client, and OpenEnv's generic one."""
+"""LMR-Bench as an OpenEnv environment: the real server of `cards/openenv/`, its client, and OpenEnv's generic one.
+
+OpenEnv takes seconds to import, so each test does it when it runs.
+"""
 
 import asyncio
 import json
@@ -15,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openenv import GenericEnvClient
-from websockets.sync.client import connect
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import InfraError
@@ -24,7 +25,6 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.generation.prompt import build_prompt
 from lmrbench_data.loader import row_sha256
-from lmrbench_data.openenv import LMRBenchAction, LMRBenchEnv, LMRBenchEnvironment
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Limits, Outcome
 from lmrbench_evaluate.sandbox.local import LocalSandbox
@@ -78,7 +78,15 @@ def url(dataset: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 
 
 def client(url: str) -> Any:
+    from lmrbench_data.openenv import LMRBenchEnv
+
     return LMRBenchEnv(url, message_timeout_s=WAIT_S, connect_timeout_s=WAIT_S).sync()
+
+
+def act(answer: str, instance_id: str = "") -> Any:
+    from lmrbench_data.openenv import LMRBenchAction
+
+    return LMRBenchAction(answer=answer, instance_id=instance_id)
 
 
 def test_the_golden_answer_gets_the_whole_reward(url: str, toy_row: DatasetRow) -> None:
@@ -88,17 +96,24 @@ def test_the_golden_answer_gets_the_whole_reward(url: str, toy_row: DatasetRow) 
         prompt = build_prompt({**toy_row, "instance_id": "toy-b", "paper_title": "Paper b"})
         assert shown.observation.messages == list(prompt.messages)
         assert env.state().instance_id == "toy-b"
-        right = env.step(LMRBenchAction(answer=f"Here it is:\n```python\n{toy_row['golden_file']}```"))
+        right = env.step(act(f"Here it is:\n```python\n{toy_row['golden_file']}```"))
         assert (right.reward, right.done, right.observation.status) == (1.0, True, "passed")
         assert right.observation.reproduced
         env.reset(instance_id="toy-b")
-        wrong = env.step(LMRBenchAction(answer=WRONG))
+        wrong = env.step(act(WRONG))
         assert (wrong.reward, wrong.observation.status) == (0.0, "failed")
         assert "case_random_values seed 0" in wrong.observation.reason
-        prose = env.step(LMRBenchAction(answer="I cannot.", instance_id="toy-a"))
+        prose = env.step(act("I cannot.", "toy-a"))
         assert (prose.reward, prose.observation.status, prose.observation.instance_id) == (0.0, "malformed", "toy-a")
         seeded = {env.reset(seed=3).observation.instance_id for _ in range(3)}
         assert len(seeded) == 1
+
+
+def test_the_example_of_the_docs_runs(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (SPACE.parents[1] / "docs" / "training.md").read_text(encoding="utf-8")
+    [block] = [block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "LMRBenchEnv(" in block]
+    exec(block.replace("http://localhost:8000", url).replace("empathy-gap-delta", "toy-a"), {"replies": [WRONG]})
+    assert capsys.readouterr().out.startswith("0.0 failed case_random_values seed 0: ")
 
 
 def test_clients_at_once_have_sessions_of_their_own(url: str) -> None:
@@ -108,7 +123,7 @@ def test_clients_at_once_have_sessions_of_their_own(url: str) -> None:
             for turn in range(2):
                 right = (number + turn) % 2
                 env.reset(instance_id=f"toy-{'ab'[number % 2]}")
-                result = env.step(LMRBenchAction(answer=f"{TOY_ANSWER if right else WRONG}\n# {number} {turn}\n"))
+                result = env.step(act(f"{TOY_ANSWER if right else WRONG}\n# {number} {turn}\n"))
                 found.append((result.observation.instance_id, result.reward))
         return found
 
@@ -120,6 +135,9 @@ def test_clients_at_once_have_sessions_of_their_own(url: str) -> None:
 
 def test_a_malformed_action_is_an_error_message(url: str) -> None:
     """In the same session the next action is scored; a client that does not speak the protocol ends only its own."""
+    from openenv import GenericEnvClient
+    from websockets.sync.client import connect
+
     with GenericEnvClient(url, message_timeout_s=WAIT_S).sync() as env:
         with pytest.raises(RuntimeError, match="reset first, or name an instance_id"):
             env.step({"answer": TOY_ANSWER})
@@ -172,9 +190,11 @@ class BrokenSandbox(LocalSandbox):
 
 
 def test_a_failure_of_the_machinery_has_no_reward(dataset: str) -> None:
+    from lmrbench_data.openenv import LMRBenchEnvironment
+
     path = f"{__name__}:{BrokenSandbox.__name__}"
     with lmr.Scorer(dataset=dataset, isolation="container", sandbox=path) as scorer:
         env = LMRBenchEnvironment(scorer, {"toy-a": []})
         env.reset()
-        found = asyncio.run(env.step_async(LMRBenchAction(answer=TOY_ANSWER)))
+        found = asyncio.run(env.step_async(act(TOY_ANSWER)))
     assert (found.reward, found.status, found.done) == (None, "infra_error", True)
