@@ -58,7 +58,8 @@ class DockerSandbox(Sandbox):
         self._reaper_lock = threading.Lock()
         #: Threads that need the same image wait for the one that builds it.
         self._image_lock = threading.Lock()
-        self._api()
+        with engine_errors("Docker engine"):
+            self._is_podman = "Podman" in str(self._api().version().get("Components"))
 
     def prepare(self, tag: str) -> str:
         """Pull or build the image if it is missing; return its content address."""
@@ -67,12 +68,14 @@ class DockerSandbox(Sandbox):
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a container of its own."""
-        options = tmpfs_options(limits)
+        folders = dict.fromkeys((WORK, "/tmp"), tmpfs_options(limits))
+        if self._is_podman:  # which otherwise adds writable ones without a limit
+            folders |= dict.fromkeys(("/run", "/var/tmp"), "ro,size=4k")
         with (
             self.container(
                 image,
                 limits,
-                host={"tmpfs": {WORK: options, "/tmp": options}},
+                host={"tmpfs": folders},
                 command=["python", "-I", "-c", bootstrap(), str(len(workspace)), WORK],
                 environment={"HOME": WORK, "LANG": "C.UTF-8"},
                 stdin_open=True,
@@ -149,7 +152,7 @@ class DockerSandbox(Sandbox):
                 connection.settimeout(START_S)
                 connection.sendall(workspace)
             stdout, log, ended = collect_output(StreamReader(connection).read, meter, limits)
-            duration = meter.elapsed()
+            duration, ended_at = meter.elapsed(), time.monotonic()
         finally:
             attached.close()
             connection.close()
@@ -160,7 +163,9 @@ class DockerSandbox(Sandbox):
             state = api.inspect_container(container)["State"] if code else {}
             if state.get("OOMKilled"):
                 ended = Ended.OUT_OF_MEMORY
-            elif state.get("Error") or (code and _killed_through_engine(api, container, state)):
+            elif self._closed:
+                raise InfraError("the sandbox was closed")
+            elif state.get("Error") or (code and _killed_through_engine(api, container, state, ended_at)):
                 raise InfraError(
                     f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip()
                 )
@@ -239,14 +244,19 @@ def _remove(api: Any, container: str) -> None:
         api.remove_container(container, force=True, v=True)
 
 
-def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any]) -> bool:
+def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any], ended_at: float) -> bool:
     """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
 
     The exit status does not tell: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
+
+    Args:
+        ended_at: when its output ended, in `time.monotonic()`.
     """
     started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
-    # The daemon records the kill just after the container has ended.
-    period = {"since": f"{started:.3f}", "until": f"{finished + 1:.3f}"}
-    events = api.events(**period, filters={"container": container, "event": "kill"}, decode=True)
+    # The daemon, whose clock may be another, records the kill just after the container has ended; Podman reports
+    # nothing of a period that is over.
+    until = finished + (time.monotonic() - ended_at) + 1
+    period = {"since": f"{started:.3f}", "until": f"{until:.3f}"}
+    events = api.events(**period, filters={"container": container, "event": ["kill", "remove"]}, decode=True)
     with contextlib.closing(events):
         return any(True for _ in events)
