@@ -55,7 +55,7 @@ class DockerSandbox(Sandbox):
         self._benchmark = benchmark
         self.run_id = uuid.uuid4().hex
         self._threads = threading.local()
-        self._closed = False
+        self._closed = self._limits_hold = False
         self._reaper: subprocess.Popen[bytes] | None = None
         self._reaper_lock = threading.Lock()
         #: Threads that need the same image wait for the one that builds it.
@@ -114,6 +114,9 @@ class DockerSandbox(Sandbox):
             try:
                 if self._closed:  # while the container was being created
                     raise InfraError("the sandbox was closed")
+                if not self._limits_hold:
+                    _require_limits(api, container, limits)
+                    self._limits_hold = True
                 yield api, container
             finally:
                 _remove(api, container)
@@ -214,6 +217,17 @@ def _host_config(api: Any, limits: Limits, additions: Mapping[str, Any]) -> Any:
         log_config=docker.types.LogConfig(type="none"),
         **additions,
     )
+
+
+def _require_limits(api: Any, container: str, limits: Limits) -> None:
+    """Refuse an engine that accepts limits and ignores them, as one without root does on cgroup v1.
+
+    Raises:
+        InfraError: the container has no limit of memory or processes.
+    """
+    held = api.inspect_container(container)["HostConfig"]
+    if (held["Memory"], held["PidsLimit"]) != (limits.memory_mb * 2**20, limits.processes):
+        raise InfraError("the engine cannot limit memory and processes; without root, it needs cgroup v2")
 
 
 def remove_all(api: Any, run_id: str) -> bool:
