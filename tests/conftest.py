@@ -108,8 +108,21 @@ def bwrap_sandbox() -> Iterator[Sandbox]:
     sandbox.close()
 
 
+@pytest.fixture(scope="session")
+def shared_sandbox(docker_sandbox: Sandbox) -> Iterator[Sandbox]:
+    """Warm containers of the real engine."""
+    from lmrbench_evaluate.sandbox.shared import SharedSandbox
+
+    with SharedSandbox() as sandbox:
+        yield sandbox
+
+
 #: The sandboxes that promise isolation: what attacks run against.
-WALLS = [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bwrap", marks=pytest.mark.bwrap)]
+WALLS = [
+    pytest.param("docker", marks=pytest.mark.docker),
+    pytest.param("shared", marks=pytest.mark.docker),
+    pytest.param("bwrap", marks=pytest.mark.bwrap),
+]
 
 
 @pytest.fixture(scope="session", params=WALLS)

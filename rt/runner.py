@@ -1,0 +1,401 @@
+"""Run the cases inside the sandbox and stream what they return to stdout.
+
+This program is not trusted, because it shares a machine with tested code. It reports outputs, exceptions and deaths of
+child processes. Verdicts are reached outside, where the expected outputs are.
+
+Tested code can forge its own output: a child must know its case, its seed and the pipe for its result, and code in it
+finds all three in the stack or in /proc. A wrong function that has memorised the published outputs therefore passes on
+published seeds, whatever this program does. It cannot know the outputs for fresh seeds; those are the defence. A child
+gets only what it needs: the plan is deleted from the disk before any tested code runs, and from the child's memory
+before the case is loaded, so that no child learns the other cases and seeds.
+
+Layout of the work folder: `harness/` (this file, encoding.py, lmrbench_cases.py, and plan.json until it is read),
+`tests/cases.py`, `repo/`. Each case and seed runs in a forked child, so that none disturbs the next. The parent imports
+the large libraries once, before forking, and never any code of the repository. To check a task, a plan may have several
+`answers`: folders with goal files (in `answers/`) that are tried one after the other, with `answer/case` in their
+frames. Users' predictions never share a sandbox.
+
+Stdout has the line `ready` with the CPU seconds so far (from then on, tested code may be the cause of any event), then
+frames, each one line of JSON {"case", "seed", "kind", "size"} and `size` bytes, and last the line `used` with the CPU
+seconds since. Kinds: `output` (encoding.py), `raised` and `died` (JSON), `listing` (JSON: the cases with their levels
+and comparisons). The output of print goes to stderr, cut to its first and last 8 KiB.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import random
+import re
+import resource
+import select
+import shutil
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+Data = bytes | bytearray
+
+
+class Limit(NamedTuple):
+    """The end of a case."""
+
+    cpu: float
+    """In `spent`."""
+    wall: float
+    """In `time.monotonic`: stops a sleeping case if the harness, which has the rule (`sandbox/meter.py`), is gone."""
+
+
+Function = Callable[[str, int], tuple[str, Data]]
+
+WORK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPO = os.path.join(WORK, "repo")
+CASES = os.path.join(WORK, "tests", "cases.py")
+PRELOADED = ("numpy", "torch", "pandas", "scipy", "sklearn")
+#: No import starts after this many CPU seconds; children import the rest in their own time. Not by the clock: on a busy
+#: machine every child would import torch again, and a run of seconds would take minutes of CPU time.
+PRELOAD_S = 20
+LOG_BYTES = 8192
+RESULT_BYTES = 16 * 1024 * 1024
+PR_SET_DUMPABLE = 4
+
+
+def main() -> None:
+    plan = take_plan()
+    set_dumpable(0)
+    stream = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    threads = plan.get("threads", 1)
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads)))
+    # A sandbox may have fewer cores than the threads that tested code asks for; they must not spin.
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, os.path.join(WORK, "harness"))
+    import encoding  # noqa: F401  # before any code of the repository can put a module of that name in the way
+    import lmrbench_cases  # noqa: F401
+
+    preload(threads)
+    begun = spent()
+    limit = Limit(begun + plan["limit_s"], time.monotonic() + plan["wall_s"])
+    # If the harness dies, this process must stop itself. Tested code can send signals, too: an early alarm does
+    # nothing, and process 1 of a container ignores signals without a handler.
+    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= limit.wall and os._exit(124))
+    signal.alarm(plan["wall_s"] + 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stream.write(b"ready %.3f\n" % begun)
+    stream.flush()
+    if plan["runs"] is None:  # recording: the cases are not known yet
+        kind, payload = in_child(stream, limit, "", 0, listing, plan)
+        send(stream, "", 0, kind, payload)
+        names = json.loads(payload) if kind == "listing" else []
+        plan["runs"] = [[case["name"], seed] for case in names for seed in plan["seeds"]]
+    for answer, limit_s in plan.get("answers", [(None, plan["limit_s"])]):
+        if answer is not None:
+            shutil.copytree(os.path.join(WORK, "answers", answer), REPO, dirs_exist_ok=True)
+        until = limit._replace(cpu=min(limit.cpu, spent() + limit_s))
+        for case, seed in plan["runs"]:
+            kind, payload = in_child(stream, until, case, seed, run_case, plan)
+            send(stream, case if answer is None else f"{answer}/{case}", seed, kind, payload)
+            del payload  # or the next child inherits it
+            if answer is not None and kind != "output":
+                break  # the answer has failed
+    stream.write(b"used %.3f\n" % (spent() - begun))
+    stream.flush()
+
+
+def spent() -> float:
+    """Return the CPU seconds of this process and of all children that have ended."""
+    # Not `os.times`, which counts in hundredths of a second; a case may take less.
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(item.ru_utime + item.ru_stime for item in used)
+
+
+def take_plan() -> dict[str, Any]:
+    """Read and delete the plan; no tested code has started yet."""
+    path = os.path.join(WORK, "harness", "plan.json")
+    with open(path, encoding="utf-8") as file:
+        plan: dict[str, Any] = json.load(file)
+    os.remove(path)
+    return plan
+
+
+def forget(plan: dict[str, Any]) -> None:
+    """Empty the plan of a child in place, because stack frames below the tested code's still refer to it."""
+    for value in plan.values():
+        if isinstance(value, list):
+            value.clear()
+    plan.clear()
+
+
+def set_dumpable(value: int) -> None:
+    """Set to 0 to keep other processes of this user from tracing this one or opening its /proc files (Linux)."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        pass  # not Linux: the sandbox is `local`, which is not a security boundary
+
+
+def preload(threads: int) -> None:
+    """Import the large libraries that the repository or the cases import, once for all children."""
+    text = ""
+    for folder, _, names in os.walk(WORK):
+        for name in names:
+            if name.endswith(".py") and not folder.endswith("harness"):
+                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                    text += file.read()
+    libraries = "|".join(PRELOADED)
+    # Submodules too: `from scipy import stats` costs every child most of a second otherwise.
+    # Not `__main__` and other private modules: the text is a candidate's, and only imports may happen here.
+    pattern = rf"^[ \t]*(?:import|from)[ \t]+((?:{libraries})(?:\.[a-z]\w*)*)\b(?:[ \t]+import[ \t]+([a-zA-Z]\w*))?"
+    stop = spent() + PRELOAD_S
+    for module, name in sorted(set(re.findall(pattern, text, re.MULTILINE))):
+        for wanted in (module, f"{module}.{name}" if name else module):
+            if spent() >= stop:
+                break
+            try:
+                importlib.import_module(wanted)
+            except (Exception, SystemExit):
+                break  # not a module but a function, say; the child reports real errors
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
+
+
+def send(stream: BinaryIO, case: str, seed: int, kind: str, payload: Data) -> None:
+    header = {"case": case, "seed": seed, "kind": kind, "size": len(payload)}
+    stream.write(json.dumps(header).encode("ascii") + b"\n")
+    stream.write(payload)
+    stream.flush()
+
+
+def in_child(
+    stream: BinaryIO, limit: Limit, case: str, seed: int, function: Function, plan: dict[str, Any]
+) -> tuple[str, Data]:
+    """Run `function(case, seed)` in a forked child that knows nothing of the plan; return (kind, payload)."""
+    kills_before = oom_kills()
+    cpu_s = max(1, int(limit.cpu - spent()) + 1)
+    result_read, result_write = os.pipe()
+    log_read, log_write = os.pipe()
+    try:
+        pid = os.fork()
+    except OSError as error:  # earlier cases left too many processes behind
+        for fd in (result_read, result_write, log_read, log_write):
+            os.close(fd)
+        return "died", json.dumps({"reason": f"no process could be started: {error.strerror}"}).encode("ascii")
+    if pid == 0:
+        forget(plan)
+        os.close(stream.fileno())
+        os.close(result_read)
+        os.close(log_read)
+        child(cpu_s, limit.wall, case, seed, function, result_write, log_write)
+    os.close(result_write)
+    os.close(log_write)
+    result, log = collect(pid, result_read, log_read, stream.fileno())
+    status = end(pid)
+    write_log(case, seed, log)
+    head = re.match(rb"(output|raised|listing) (\d{1,9})\n", result)
+    if head and len(result) == head.end() + int(head[2]):
+        kind = head[1].decode("ascii")
+        del result[: head.end()]
+        return kind, result
+    facts: dict[str, object] = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
+    if len(result) >= RESULT_BYTES:
+        facts["reason"] = f"returned more than {RESULT_BYTES} bytes"
+    facts["oom"] = oom_kills() > kills_before
+    return "died", json.dumps(facts).encode("ascii")
+
+
+def child(cpu_s: int, wall: float, case: str, seed: int, function: Function, result_fd: int, log_fd: int) -> NoReturn:
+    """Run the function, send its result and exit."""
+    try:
+        os.setsid()
+        set_dumpable(1)
+        prefer_for_oom()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(log_fd, 1)
+        os.dup2(log_fd, 2)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(max(1, int(wall - time.monotonic()) + 1))  # in case the parent is gone
+        limit_cpu(cpu_s)
+        os.chdir(REPO)
+        sys.path.insert(0, REPO)
+        sys.argv = ["cases"]
+        try:
+            kind, payload = function(case, seed)
+        except BaseException as error:
+            kind, payload = "raised", describe(error)
+        sys.stdout.flush()
+        for part in (f"{kind} {len(payload)}\n".encode("ascii"), payload):
+            data = memoryview(part)
+            while data:
+                data = data[os.write(result_fd, data) :]
+    finally:
+        os._exit(0)
+
+
+def limit_cpu(seconds: int) -> None:
+    """Let the kernel end this process after this many CPU seconds, and a second later even if it ignores the signal."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    most = seconds + 1 if hard == resource.RLIM_INFINITY else min(seconds + 1, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (min(seconds, most), most))
+
+
+def prefer_for_oom() -> None:
+    """When memory runs out, let the kernel end this process before the parent, which reports the event."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:
+        pass  # not Linux, or not allowed
+
+
+def load_cases() -> ModuleType:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("cases", CASES)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["cases"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def listing(_case: str, _seed: int) -> tuple[str, Data]:
+    import lmrbench_cases
+
+    cases = [
+        {
+            "name": name.removeprefix("case_"),
+            "core": getattr(function, lmrbench_cases.CORE_ATTRIBUTE, False),
+            **getattr(function, lmrbench_cases.METHOD_ATTRIBUTE, {}),
+            **getattr(function, lmrbench_cases.COMPARISON_ATTRIBUTE, {}),
+        }
+        for name, function in vars(load_cases()).items()
+        if name.startswith("case_") and callable(function)
+    ]
+    # Core cases run first, so that contract cases cannot use up their time and memory.
+    cases.sort(key=lambda case: not case["core"])
+    return "listing", json.dumps(cases).encode("ascii")
+
+
+def run_case(case: str, seed: int) -> tuple[str, Data]:
+    import encoding
+
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+    value = getattr(load_cases(), f"case_{case}")(seed)
+    return "output", encoding.encode(value)
+
+
+def describe(error: BaseException) -> bytes:
+    """Return an exception as JSON; frames of the tests come without their source, which logs must not publish."""
+    frames = []
+    for frame in traceback.extract_tb(error.__traceback__)[-30:]:
+        path = os.path.abspath(frame.filename)
+        if path.startswith(REPO + os.sep):
+            where = os.path.relpath(path, REPO)
+            frames.append(f"{where}:{frame.lineno} in {frame.name}: {(frame.line or '')[:200]}")
+        elif path == CASES:
+            frames.append(f"(tests) in {frame.name}")
+    try:
+        message = str(error)[:2000]
+    except BaseException:
+        message = "(its message cannot be shown)"
+    return json.dumps({"type": type(error).__name__, "message": message, "frames": frames}).encode("ascii")
+
+
+def collect(pid: int, result_fd: int, log_fd: int, stream_fd: int) -> tuple[bytearray, bytearray]:
+    """Read both pipes until the result ends or the child is gone, without waiting for grandchildren."""
+    result, log = bytearray(), bytearray()
+    poll = select.poll()
+    for fd in (result_fd, log_fd):
+        os.set_blocking(fd, False)
+        poll.register(fd, select.POLLIN)
+    poll.register(stream_fd, 0)  # reports only that its reader is gone
+    open_fds = {result_fd, log_fd}
+    gone = False
+    while result_fd in open_fds:
+        ready = poll.poll(0 if gone else 100)
+        for fd, _ in ready:
+            if fd == stream_fd:  # the harness is gone
+                end(pid)
+                os._exit(124)
+            chunk = os.read(fd, 65536)
+            if not chunk:
+                poll.unregister(fd)
+                open_fds.discard(fd)
+            elif fd == result_fd:
+                result += chunk
+            else:
+                log += chunk
+                if len(log) > 4 * LOG_BYTES:
+                    del log[LOG_BYTES:-LOG_BYTES]
+        if len(result) >= RESULT_BYTES:
+            break
+        if gone and not any(fd == result_fd for fd, _ in ready):
+            break
+        gone = gone or exited(pid)
+    for _ in range(64):  # read the child's last output, but not for ever: a grandchild may keep printing
+        if log_fd not in open_fds or not poll.poll(0):
+            break
+        try:
+            chunk = os.read(log_fd, 65536)
+        except BlockingIOError:
+            break
+        if not chunk:
+            break
+        log += chunk
+    os.close(result_fd)
+    os.close(log_fd)
+    return result, log
+
+
+def exited(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def end(pid: int) -> int:
+    """Kill the child and the processes that it left; return the child's exit code, negative for a signal."""
+    alone = os.getpid() == 1  # in a container, this also reaches processes that left the case's session
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(-1 if alone else -pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    with contextlib.suppress(ChildProcessError):  # none are left
+        while os.waitpid(-1, 0 if alone else os.WNOHANG)[0]:
+            pass
+    return os.waitstatus_to_exitcode(status)
+
+
+def write_log(case: str, seed: int, log: bytearray) -> None:
+    if not log:
+        return
+    if len(log) > 2 * LOG_BYTES:
+        log = log[:LOG_BYTES] + b"\n[...]\n" + log[-LOG_BYTES:]
+    os.write(2, f"--- {case} seed {seed}\n".encode() + bytes(log).rstrip(b"\n") + b"\n")
+
+
+def oom_kills() -> int:
+    """Count the processes of this container that the kernel killed for lack of memory; 0 if the cgroup does not say."""
+    for path in ("/sys/fs/cgroup/memory/memory.oom_control", "/sys/fs/cgroup/memory.events"):
+        try:
+            with open(path, encoding="ascii") as file:
+                found = re.search(r"^oom_kill (\d+)$", file.read(), re.MULTILINE)
+        except OSError:
+            continue
+        if found:
+            return int(found.group(1))
+    return 0
+
+
+if __name__ == "__main__":
+    main()
