@@ -1,12 +1,12 @@
 """Load of the machine during a run: the facts for run.json, and the sentence for reports."""
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lmrbench_data.base.text import counted, one_line
 
 from ..verdict.verdict import Cause, Verdict
+from .engine import Load
 
 #: Its key in run.json.
 _KEY = "machine"
@@ -15,15 +15,15 @@ _KEY = "machine"
 class MachineLoad:
     """Measures the load during a run."""
 
-    def __init__(self, facts: Mapping[str, Any], workers: int) -> None:
+    def __init__(self, facts: Mapping[str, Any], measure: Callable[[], Load]) -> None:
         """Measure for the first time.
 
         Args:
             facts: run.json, which may hold the measurements of an earlier part of the run.
-            workers: number of parallel sandboxes; that much load is our own.
+            measure: returns the load of the busiest machine.
         """
         known = facts.get(_KEY) or {}
-        self._workers = workers
+        self._load = measure
         self._highest = float(known.get("load_average") or 0.0)
         self._slowed = int(known.get("slowed_answers") or 0)
         self._overloaded = bool(known.get("overloaded"))
@@ -37,7 +37,7 @@ class MachineLoad:
     def facts(self) -> dict[str, Any]:
         """Return the measurements, for run.json."""
         machine = {
-            "cores": _cores(),
+            "cores": self._load().cores,
             "load_average": round(self._highest, 1),
             "slowed_answers": self._slowed,
             "overloaded": bool(self._overloaded or self._slowed),
@@ -45,10 +45,9 @@ class MachineLoad:
         return {_KEY: machine}
 
     def _measure(self) -> None:
-        if hasattr(os, "getloadavg"):
-            load = os.getloadavg()[0]
-            self._highest = max(self._highest, load)
-            self._overloaded = self._overloaded or load > _cores() + self._workers
+        average, cores, workers = self._load()
+        self._highest = max(self._highest, average)
+        self._overloaded = self._overloaded or average > cores + workers
 
 
 def overload_note(facts: Mapping[str, Any]) -> str:
@@ -67,7 +66,3 @@ def overload_note(facts: Mapping[str, Any]) -> str:
         f"{machine['load_average']} on {counted(machine['cores'], 'core')}{waited}): answers took longer, and no "
         "verdict counts the time that they waited."
     )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
