@@ -54,13 +54,21 @@ def cluster() -> Iterator[Any]:
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (ROOT, ROOT / "evaluate", ROOT / "tests"))))
         from ray.cluster_utils import Cluster
 
-        head = {"num_cpus": 1, "include_dashboard": False, "temp_dir": folder, **STORE}
-        made = Cluster(initialize_head=True, head_node_args=head)
+        made = Cluster()
+        begin(lambda: made.add_node(num_cpus=1, include_dashboard=False, temp_dir=folder, **STORE))
         try:
             yield made
         finally:
             made.shutdown()
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def begin(start: Callable[[], Any], tries: int = 4) -> Any:
+    """Start a node; Ray gives its processes seconds, which a busy machine may not have."""
+    for _ in range(tries - 1):
+        with contextlib.suppress(Exception):
+            return start()
+    return start()
 
 
 @pytest.fixture
@@ -69,7 +77,7 @@ def add_node(cluster: Any) -> Iterator[Callable[..., Any]]:
     added = []
 
     def add(name: str, **environment: str) -> Any:
-        added.append(cluster.add_node(num_cpus=1, node_name=name, env_vars=environment, **STORE))
+        added.append(begin(lambda: cluster.add_node(num_cpus=1, node_name=name, env_vars=environment, **STORE)))
         return added[-1]
 
     yield add

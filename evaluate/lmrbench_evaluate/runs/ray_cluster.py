@@ -45,12 +45,11 @@ def connect(address: str | None) -> Callable[[], None]:
     """
     # Ray prints what happens on nodes to stdout, where results belong; the engine itself reports lost nodes.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).*")
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     import ray
 
     if ray.is_initialized():
         return lambda: None
-    _check_port(address or os.environ.get("RAY_ADDRESS", ""))
+    check_port(address or os.environ.get("RAY_ADDRESS", ""))
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM)
     try:
@@ -64,8 +63,12 @@ def connect(address: str | None) -> Callable[[], None]:
     return ray.shutdown
 
 
-def _check_port(address: str) -> None:
-    """Fail early if nothing listens at an address `HOST:PORT`: Ray tries for minutes."""
+def check_port(address: str) -> None:
+    """Fail early if nothing listens at an address `HOST:PORT`: Ray tries for minutes.
+
+    Raises:
+        InfraError: the connection is refused, or not accepted in time.
+    """
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):
         return

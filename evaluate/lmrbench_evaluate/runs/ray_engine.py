@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from lmrbench_data.base.errors import InfraError
 from lmrbench_data.base.extras import need
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow
@@ -23,7 +24,7 @@ from ..verdict.verdict import Cause, Verdict
 from . import ray_node
 from .engine import Engine, Load
 from .job import Conditions, failure
-from .ray_cluster import alive_nodes, ask_all, cause_of, connect
+from .ray_cluster import alive_nodes, ask_all, cause_of, check_port, connect
 
 #: Repetitions of an answer whose worker or node died; then it is an infra error, which a resumed run tries again.
 RETRIES = 3
@@ -197,8 +198,16 @@ class RayEngine(Engine):
 
     def _watch(self) -> None:
         """Follow which nodes there are, and give up the answers that have long had none to run on."""
+        import ray
+
+        head = ray.get_runtime_context().gcs_address
         all_well = time.monotonic()
         while not self._closed.wait(WATCH_S):
+            try:
+                check_port(head)
+            except InfraError as error:
+                self._end(error)
+                return
             nodes = alive_nodes()
             for lost in self._nodes.keys() - nodes.keys():
                 _log.warning("node %s was lost; its answers run on another node", self._nodes[lost])
@@ -210,6 +219,13 @@ class RayEngine(Engine):
                 all_well = time.monotonic()
             elif time.monotonic() - all_well > PATIENCE_S:
                 self._give_up(stranded)
+
+    def _end(self, error: InfraError) -> None:
+        """End the run, because the head is lost: Ray will soon end this process."""
+        with self._lock:
+            jobs, self._jobs = self._jobs, {}
+        for future in jobs:
+            future.set_exception(error)
 
     def _give_up(self, stranded: Mapping[Future[Verdict], _Job]) -> None:
         import ray
