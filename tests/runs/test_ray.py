@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.manifest import load_benchmark
@@ -206,27 +206,22 @@ def parent_name(process: Path) -> str:
 
 
 @pytest.mark.usefixtures("connected")
-def test_a_node_that_differs_is_one_line_that_names_it(
-    add_node: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_node_that_differs_or_fails_costs_no_answer_and_a_cluster_without_nodes_no_hang(
+    add_node: Callable[..., Any], tmp_path: Path, toy_row: DatasetRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_node("odd", **{ODD: str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/none"})
+    """A node that differs is one line that names it; answers leave a node that fails, and give up without another."""
+    odd = add_node("odd", **{ODD: str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/none"})
     with pytest.raises(InfraError, match=r"^node odd \(.*\): .*Docker"):
         RayEngine(None, "auto", None)
     with RayEngine(None, "support.ray_places:OtherImage", None) as engine:
-        with pytest.raises(InputError, match=r"^node .*: images .*'sha256:odd'.*; give all nodes the same") as found:
+        with pytest.raises(InputError, match=r"^node .*: images .*'sha256:.*; give all nodes the same") as found:
             engine.prepare(["lmrbench/toy:1"])
         assert "\n" not in str(found.value)
-        assert "odd (" in str(found.value)
-    monkeypatch.setattr(ray_cluster, "__version__", "9.9")
-    with pytest.raises(InputError, match=r"^node .*: it has lmrbench-data .*; install 9\.9 there$"):
-        RayEngine(None, "local", None)
+    with monkeypatch.context() as patch:
+        patch.setattr(ray_cluster, "__version__", "9.9")
+        with pytest.raises(InputError, match=r"^node .*: it has lmrbench-data .*; install 9\.9 there$"):
+            RayEngine(None, "support.ray_places:OtherImage", None)
 
-
-@pytest.mark.usefixtures("connected")
-def test_a_failing_engine_costs_no_answer_and_a_cluster_without_nodes_no_hang(
-    add_node: Callable[..., Any], tmp_path: Path, toy_row: DatasetRow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    odd = add_node("odd", **{ODD: str(tmp_path)})
     monkeypatch.setattr(ray_engine, "WATCH_S", 0.2)
     monkeypatch.setattr(ray_engine, "PATIENCE_S", 2.0)
 
@@ -291,9 +286,8 @@ def is_below(process: int, parent: int) -> bool:
     return False
 
 
-def test_an_address_without_a_cluster_is_one_line(driver: Driver) -> None:
-    driver.write(1)
-    process = driver.start("--engine", "ray", "--ray-address", "127.0.0.1:1")
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 3
-    assert stderr.decode().splitlines() == ["error: no Ray cluster at 127.0.0.1:1 ([Errno 111] Connection refused)"]
+def test_an_address_without_a_cluster_is_one_line() -> None:
+    with pytest.raises(InfraError, match=r"^no Ray cluster at 127\.0\.0\.1:1 \(.*Connection refused\)$"):
+        lmr.evaluate("gold", engine="ray", ray_address="127.0.0.1:1")
+    with pytest.raises(ArgumentError, match="needs the engine ray"):
+        lmr.evaluate("gold", ray_address="127.0.0.1:1")

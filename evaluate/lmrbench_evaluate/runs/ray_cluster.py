@@ -55,12 +55,13 @@ def connect(address: str | None) -> Callable[[], None]:
     try:
         ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
-        where = f"at {address}" if address else "on this machine; start one (`ray start --head`) or give its address"
-        raise InfraError(f"no Ray cluster {where} ({error_line(error)})") from error
+        where = f"at {address} ({error_line(error)})" if address else "here; start one (`ray start --head`) or name one"
+        raise InfraError(f"no Ray cluster {where}") from error
     finally:
         if is_main:  # Ray installs its own, which ends the process after three seconds
             signal.signal(signal.SIGTERM, handler)
-    return ray.shutdown
+    disconnect: Callable[[], None] = ray.shutdown
+    return disconnect
 
 
 def check_port(address: str) -> None:
@@ -111,8 +112,6 @@ def ask_all(
     for node in nodes:
         there = NodeAffinitySchedulingStrategy(node.id, soft=False)
         asked.append((node, task.options(scheduling_strategy=there).remote(*arguments)))
-    if not asked:
-        raise InfraError("the Ray cluster has no CPUs; start a node with `ray start --address=HEAD`")
     first: dict[str, Any] = {}
     for node, reference in asked:
         try:
@@ -120,6 +119,8 @@ def ask_all(
         except ray.exceptions.GetTimeoutError as error:
             raise InfraError(f"node {node}: no answer in {timeout_s:.0f} s") from error
         except ray.exceptions.RayError as error:
+            if node.id not in alive_nodes():  # it has just died
+                continue
             reason = cause_of(error)
             fix = (
                 f"install lmrbench-data {__version__} there" if isinstance(reason, ImportError | AttributeError) else ""
@@ -132,7 +133,9 @@ def ask_all(
         first = first or facts
         for name, value in facts.items():
             if value != first[name]:
-                raise InputError(f"node {node}: {name} {value}, but node {asked[0][0]}: {first[name]}; {_SAME}")
+                raise InputError(f"node {node}: {name} {value}, but {first[name]} on another node; {_SAME}")
+    if not first:
+        raise InfraError("the Ray cluster has no CPUs; start a node with `ray start --address=HEAD`")
     return first
 
 
