@@ -33,8 +33,8 @@ def evaluate(
         predictions: An iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
             folder that `save_to_disk` wrote; a dataset on the Hub, `org/name[@revision]`; `-` for JSON lines on
             standard input; or the words `gold` and `masked`.
-        sandbox: `auto`, `docker`, `local`, or the import path `package.module:name` of your own. On Ray, `auto` is
-            `docker`.
+        sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
+            `auto` is `docker`.
         progress: Receives each verdict.
 
     Raises:
@@ -57,7 +57,7 @@ def _place(settings: RunSettings, sandbox: str) -> Sandbox | Engine:
         from lmrbench_evaluate.runs.ray_engine import RayEngine
 
         return RayEngine(settings.ray_address, sandbox, settings.workers)
-    return open_sandbox(sandbox)
+    return open_sandbox(sandbox, isolation=settings.isolation)
 
 
 @contextmanager

@@ -38,8 +38,12 @@ class Child:
         folder: Path | None = None,
         stdout: IO[bytes] | int = subprocess.PIPE,
         stderr: int = subprocess.DEVNULL,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         """Start the process.
+
+        Args:
+            pass_fds: file descriptors that it inherits.
 
         Raises:
             OSError: the system cannot start it.
@@ -53,6 +57,7 @@ class Child:
             cwd=folder,
             env=environment,
             start_new_session=True,
+            pass_fds=pass_fds,
         )
         assert self.process.stdin is not None
         os.set_blocking(self.process.stdin.fileno(), False)

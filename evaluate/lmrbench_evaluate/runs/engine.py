@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from lmrbench_data.base.machine import cores
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..predictions.prediction import Prediction
@@ -124,7 +125,7 @@ class Threads(Engine):
 
     def facts(self) -> dict[str, Any]:
         """One node: this machine."""
-        return {"name": self.name, "nodes": 1, "cores": _cores()}
+        return {"name": self.name, "nodes": 1, "cores": cores()}
 
     def stop(self) -> None:
         """Empty the sandbox and wait for the threads."""
@@ -154,8 +155,4 @@ class Threads(Engine):
 def machine_load(workers: int) -> Load:
     """Return the load of this machine, on which so many sandboxes run at a time."""
     average = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return Load(average, _cores(), workers)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Load(average, cores(), workers)

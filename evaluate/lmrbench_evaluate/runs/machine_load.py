@@ -1,6 +1,6 @@
 """Load of the machine during a run: the facts for run.json, and the sentence for reports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.base.text import counted, one_line
@@ -48,6 +48,19 @@ class MachineLoad:
         average, cores, workers = self._load()
         self._highest = max(self._highest, average)
         self._overloaded = self._overloaded or average > cores + workers
+
+
+def merged_load(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the measurements of several runs as those of one, for run.json: the highest load, all slowed answers.
+
+    Args:
+        facts: run.json of each.
+    """
+    known = [part[_KEY] for part in facts if part.get(_KEY)]
+    if not known:
+        return {}
+    machine = {name: max(item[name] for item in known) for name in ("cores", "load_average", "overloaded")}
+    return {_KEY: {**machine, "slowed_answers": sum(item["slowed_answers"] for item in known)}}
 
 
 def overload_note(facts: Mapping[str, Any]) -> str:

@@ -32,6 +32,9 @@ class RunSettings(Settings):
     )
     instances: Sequence[str] = copied(JobSettings, "instances")
     categories: Sequence[str] = setting((), "Categories to include (default: all).", flags=("--category",))
+    isolation: str = setting(
+        "container", "container, or shared: answers share warm containers, which is faster and never official."
+    )
     workers: int | None = setting(
         None,
         "Number of parallel sandboxes (default: 2; with Ray, one for each CPU of the cluster).",
@@ -51,3 +54,5 @@ class RunSettings(Settings):
         super().__post_init__()
         if self.ray_address and self.engine != "ray":
             raise ArgumentError("ray_address", "needs the engine ray")
+        if self.isolation != "container" and self.engine == "ray":
+            raise ArgumentError("isolation", "the engine ray isolates each answer in a container of its own")

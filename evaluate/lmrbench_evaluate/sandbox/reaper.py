@@ -2,11 +2,10 @@
 
 The harness, whose process is named for readers of `ps`, holds the other end of stdin. If stdin ends without the word
 `done`, the harness was killed, or it ended while the daemon was unavailable. Heavy imports wait until then: this
-process sleeps through every ordinary run.
+process sleeps through every ordinary run. The harness starts it with polite signals blocked.
 """
 
 import os
-import signal
 import sys
 import time
 
@@ -20,9 +19,6 @@ def main() -> None:
     # Not a child of the harness: Ray, for one, kills the children of its workers.
     if os.fork():
         os._exit(0)
-    # A batch system or a closing terminal often sends these signals to the whole process group first.
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     if sys.stdin.buffer.read() != b"done":
         clean_up(sys.argv[1])
 
