@@ -33,7 +33,8 @@ from support.command_line import PROGRAM
 from support.ray_places import ODD
 from support.toy import IN_CI
 
-pytestmark = pytest.mark.slow
+#: On a busy machine, the start of a node takes several tries.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWER = (
