@@ -9,6 +9,7 @@ EXTRAS = {
     "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "pygments"),
     "papers": ("pymupdf4llm",),
     "agents": ("minisweagent", "litellm", "mcp"),
+    "ray": ("ray",),
     "dev": ("libcst",),
 }
 

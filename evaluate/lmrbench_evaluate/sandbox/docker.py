@@ -132,12 +132,15 @@ class DockerSandbox(Sandbox):
         if reaper is None:
             return
         assert reaper.stdin is not None
+        assert reaper.stdout is not None
         with contextlib.suppress(OSError):
             if clean:
                 reaper.stdin.write(b"done")
             reaper.stdin.close()
-        if clean:
-            reaper.wait(timeout=10)
+        reaper.wait()  # the process that was started has left a detached one
+        with reaper.stdout as stdout:
+            if clean:
+                stdout.read()  # ends when the detached one does
 
     def _api(self) -> Any:
         """Return the client of this thread: `requests` sessions must not be shared."""
@@ -176,9 +179,9 @@ class DockerSandbox(Sandbox):
                 try:
                     # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
                     self._reaper = subprocess.Popen(
-                        [sys.executable, "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id],
+                        [sys.executable, "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id, str(os.getpid())],
                         stdin=subprocess.PIPE,
-                        stdout=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
                         stderr=subprocess.DEVNULL,
                         start_new_session=True,
                         env=dict(os.environ),
