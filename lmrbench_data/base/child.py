@@ -38,8 +38,12 @@ class Child:
         folder: Path | None = None,
         stdout: IO[bytes] | int = subprocess.PIPE,
         stderr: int = subprocess.DEVNULL,
+        user: int | None = None,
     ) -> None:
         """Start the process.
+
+        Args:
+            user: user and group to run it as, which only root can choose; by default those of this process.
 
         Raises:
             OSError: the system cannot start it.
@@ -53,6 +57,9 @@ class Child:
             cwd=folder,
             env=environment,
             start_new_session=True,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else (),
         )
         assert self.process.stdin is not None
         os.set_blocking(self.process.stdin.fileno(), False)

@@ -18,6 +18,7 @@ from . import (
     calibrate,
     dataset,
     evaluate,
+    export,
     generate,
     images,
     importing,
@@ -40,6 +41,7 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
         "agent": agent.app,
         "evaluate": evaluate.evaluate,
         "judge": judge.judge,
+        "export": export.app,
     },
     "Compare": {
         "report": report.report,

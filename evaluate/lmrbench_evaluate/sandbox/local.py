@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import platform
+import re
 import selectors
 import signal
 import subprocess
@@ -44,13 +45,16 @@ class LocalSandbox(Sandbox):
     name = "local"
     official = False
 
-    def __init__(self, benchmark: Path | None = None) -> None:
+    def __init__(self, benchmark: Path | None = None, *, user: int | None = None) -> None:
         """Prepare the sandbox; no process is started yet.
 
         Args:
             benchmark: a folder of tasks whose environments are known in addition to the installed ones.
+            user: user and group to run tested code as, which only root can choose; nobody else may use this number. By
+                default, tested code runs as this user.
         """
         self._benchmark = benchmark
+        self._user = user
         self._running: set[str] = set()
         self._lock = threading.Lock()
         self._closed = False
@@ -93,9 +97,11 @@ class LocalSandbox(Sandbox):
         try:
             folder = Path(tempfile.mkdtemp(prefix="lmrbench-"))
             try:
+                if self._user is not None:
+                    os.chown(folder, self._user, self._user)
                 return self._run(workspace, limits, folder, mark)
             finally:
-                kill_marked(mark)
+                kill_marked(mark, self._user)
                 # Not `shutil.rmtree`: tested code can nest folders more deeply than Python recurses.
                 subprocess.run(["rm", "-rf", str(folder)], stderr=subprocess.DEVNULL, check=False)
         except OSError as error:
@@ -110,7 +116,7 @@ class LocalSandbox(Sandbox):
             self._closed = True
             marks = list(self._running)
         for mark in marks:
-            kill_marked(mark)
+            kill_marked(mark, self._user)
 
     def _run(self, workspace: bytes, limits: Limits, folder: Path, mark: str) -> Outcome:
         rlimits = {
@@ -121,8 +127,9 @@ class LocalSandbox(Sandbox):
         }
         command = [sys.executable, "-I", "-c", bootstrap(), str(len(workspace)), str(folder), json.dumps(rlimits)]
         environment = {"PATH": os.defpath, "LANG": "C.UTF-8", _MARK: mark}
-        with Child(command, environment=environment, folder=folder, stderr=subprocess.PIPE) as child:
-            meter = Meter(limits, lambda: _cpu_seconds(child.process.pid, mark), _share)
+        pipe = subprocess.PIPE
+        with Child(command, environment=environment, folder=folder, stderr=pipe, user=self._user) as child:
+            meter = Meter(limits, lambda: _cpu_seconds(child.process.pid, mark, self._user), _share)
             if self._closed:  # while the process was being started
                 raise InfraError("the sandbox was closed")
             # A runner that does not read its workspace does not send its first line either.
@@ -160,11 +167,11 @@ def _read(process: subprocess.Popen[bytes], meter: Meter, limits: Limits) -> tup
         return collect_output(receive, meter, limits)
 
 
-def kill_marked(mark: str) -> None:
+def kill_marked(mark: str, user: int | None = None) -> None:
     """Kill every process of a run, including those that left its session (Linux; elsewhere they time out)."""
     for _ in range(5):
         found = False
-        for process in _marked(mark):
+        for process in _marked(mark, user):
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
                 found = True
@@ -173,8 +180,14 @@ def kill_marked(mark: str) -> None:
         time.sleep(0.02)
 
 
-def _marked(mark: str) -> Iterator[int]:
-    """Yield the processes of a run whose environment this user may read."""
+def _marked(mark: str, user: int | None) -> Iterator[int]:
+    """Yield the processes of a run: those of its own user, or else those whose environment this user may read."""
+    if user is not None:
+        for path in Path("/proc").glob("[0-9]*/status"):
+            with contextlib.suppress(OSError):
+                if re.search(rf"^Uid:\t{user}\t", path.read_text(errors="replace"), re.MULTILINE):
+                    yield int(path.parent.name)
+        return
     needle = f"{_MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError, ValueError):
@@ -182,10 +195,10 @@ def _marked(mark: str) -> Iterator[int]:
                 yield int(path.parent.name)
 
 
-def _cpu_seconds(runner: int, mark: str) -> float:
+def _cpu_seconds(runner: int, mark: str, user: int | None) -> float:
     """Return the CPU seconds of a run so far: of its live processes and those that they have waited for (Linux)."""
     ticks = 0
-    for process in {runner, *_marked(mark)}:
+    for process in {runner, *_marked(mark, user)}:
         with contextlib.suppress(OSError):
             fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
             ticks += sum(map(int, fields.split()[11:15]))
