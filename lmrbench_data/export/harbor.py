@@ -106,11 +106,9 @@ def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = PUBLIC)
 def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
     """Return the content of task.toml."""
     tests = row["tests"]
-    resources = {
-        "cpus": 1,
-        "memory_mb": tests["memory_mb"] + _MORE_MEMORY_MB,
-        "network_mode": "public" if network == PUBLIC else "no-network",
-    }
+    policy = {"network_mode": "public" if network == PUBLIC else "no-network"}
+    # Hosts that a run opens to install an agent are then closed while it works, and closed to the verifier.
+    phase = {} if network == PUBLIC else policy
     description = f"Reproduce {row['paper_title']} ({config_of(row)})"
     return {
         "schema_version": _SCHEMA_VERSION,
@@ -132,12 +130,19 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
             "harness_version": __version__,
             "runner_sha256": runner_sha256(),
         },
-        "environment": {"build_timeout_sec": _BUILD_S, "workdir": WORKDIR, **resources},
-        "agent": {"timeout_sec": AgentSettings.timeout_s},
+        "environment": {
+            "build_timeout_sec": _BUILD_S,
+            "workdir": WORKDIR,
+            "cpus": 1,
+            "memory_mb": tests["memory_mb"] + _MORE_MEMORY_MB,
+            **policy,
+        },
+        "agent": {"timeout_sec": AgentSettings.timeout_s, **phase},
         # Our own limits end a run first. An overloaded machine gets a second try.
         "verifier": {
             "timeout_sec": 2 * (START_S + wall_limit(tests["timeout_s"])),
             "environment_mode": "separate",
+            **phase,
         },
     }
 

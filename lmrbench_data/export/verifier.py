@@ -108,6 +108,7 @@ def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
         "cases": [case.as_row() for case in verdict.cases],
         "cpu_s": verdict.cpu_s,
         "duration_s": verdict.duration_s,
+        "log": verdict.log,
     }
     if config_of(row) != FUNCTION:
         facts |= {"functions": verdict.functions(declared), "experiments": verdict.experiments(declared)}
