@@ -6,7 +6,7 @@ from ..export.settings import ExportSettings, HarborSettings
 from .options import options
 from .output import Json, interruptible, print_json, progress_bar, put
 
-app = typer.Typer(help="Export the benchmark for Harbor, Inspect or SWE-bench agents.", no_args_is_help=True)
+app = typer.Typer(help="Export tasks for Harbor, Inspect and SWE-bench agents.", no_args_is_help=True)
 
 
 @app.command()
