@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lmrbench_evaluate.reports.report import Report
 
-    from .api import Run, evaluate, generate, judge, open_run, report, run_agent
+    from .api import Run, Score, Scorer, evaluate, generate, judge, open_run, report, run_agent
     from .base.errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
     from .base.progress import Progress
     from .base.version import __version__
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 #: Where each public name lives.
 _HOMES = {
-    **dict.fromkeys(("Run", "evaluate", "generate", "judge", "open_run", "report", "run_agent"), ".api"),
+    **dict.fromkeys(
+        ("Run", "Score", "Scorer", "evaluate", "generate", "judge", "open_run", "report", "run_agent"), ".api"
+    ),
     **dict.fromkeys(("ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"), ".base.errors"),
     "Report": "lmrbench_evaluate.reports.report",
     "load": ".dataset.load",
@@ -42,6 +44,8 @@ __all__ = [
     "Progress",
     "Report",
     "Run",
+    "Score",
+    "Scorer",
     "__version__",
     "evaluate",
     "generate",

@@ -10,5 +10,6 @@ run.to_pandas()
 from .evaluation import evaluate
 from .models import generate, judge, run_agent
 from .run import Run, open_run, report, write_report
+from .scorer import Score, Scorer
 
-__all__ = ["Run", "evaluate", "generate", "judge", "open_run", "report", "run_agent", "write_report"]
+__all__ = ["Run", "Score", "Scorer", "evaluate", "generate", "judge", "open_run", "report", "run_agent", "write_report"]

@@ -40,7 +40,7 @@ def evaluate(
     """
     check_source(predictions)
     check_columns(settings.map or {}, predictions)
-    with _readable(predictions) as source, open_sandbox(sandbox) as place:
+    with _readable(predictions) as source, open_sandbox(sandbox, isolation=settings.isolation) as place:
         summary = evaluate_predictions(source, settings, load_rows(settings.dataset, settings.config), place, progress)
     log_bad_rows(summary.bad_rows, f"{summary.path}/run.json")
     run = Run(summary.path, summary)

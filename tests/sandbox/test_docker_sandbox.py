@@ -139,7 +139,7 @@ def _containers(run_id: str) -> list[str]:
     return [container["Id"] for container in connect().containers(all=True, filters={"label": f"{RUN_LABEL}={run_id}"})]
 
 
-def _until(condition: Callable[[], bool], seconds: float = 15) -> bool:
+def _until(condition: Callable[[], bool], seconds: float = 120) -> bool:
     stop = time.monotonic() + seconds
     while time.monotonic() < stop:
         if condition():

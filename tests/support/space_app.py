@@ -16,7 +16,7 @@ from support.hub_server import Hub
 ROOT = Path(__file__).resolve().parents[2]
 SPACE = ROOT / "cards" / "space"
 #: Time for a page to show content; machines are busy.
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 
 
 @contextlib.contextmanager

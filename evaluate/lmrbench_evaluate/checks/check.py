@@ -24,6 +24,7 @@ from lmrbench_data.tasks.recordings import read_recording
 from lmrbench_data.tasks.task import Altered, Task, Underspecified
 
 from ..sandbox.base import Sandbox
+from ..verdict.batch import in_batches
 from ..verdict.decode import StreamError
 from ..verdict.evaluator import evaluate_batch, evaluate_prediction
 from ..verdict.verdict import Status, Verdict
@@ -45,8 +46,6 @@ from .trials import (
     unknown_equivalents,
 )
 
-#: Number of variants that share a sandbox.
-BATCH = 16
 #: Exceptions that mean broken code rather than a misread method.
 _BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
 
@@ -218,8 +217,7 @@ def _batches(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
         else:
             groups.setdefault((trial.instance_id, kind), []).append(trial)
     for group in groups.values():
-        for start in range(0, len(group), BATCH):
-            yield group[start : start + BATCH]
+        yield from map(list, in_batches(group))
 
 
 def _run_batch(batch: Sequence[Trial], row: DatasetRow, sandbox: Sandbox, image: str) -> list[Finding]:

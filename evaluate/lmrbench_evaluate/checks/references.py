@@ -18,13 +18,10 @@ from lmrbench_data.tasks.task import Instance, Task, Underspecified
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Ended, Limits, Sandbox
 from ..sandbox.turns import run_fairly
+from ..verdict.batch import in_batches, run_batch
 from ..verdict.compare import ATOL, CHECKERS, RTOL, Comparison, TooLargeError, first_difference
 from ..verdict.decode import Frame, StreamError, decode, read_frames, read_json, write_frame
-from ..verdict.evaluator import split_answers
 from .tables import read_tables
-
-#: Number of options that share a sandbox.
-BATCH = 16
 
 
 def record(task: Task, instance: Instance, sandbox: Sandbox) -> Recording:
@@ -60,22 +57,20 @@ def record_options(task: Task, options: Sequence[Instance], sandbox: Sandbox) ->
     listing = dataclasses.replace(listing, payload=json.dumps(cases).encode())
     paths = sorted({choice.file for choice in task.choices})
     recordings = []
-    for start in range(0, len(options), BATCH):
-        batch = options[start : start + BATCH]
+    for batch in in_batches(options):
         repositories = [task.golden_repo(option) for option in batch]
-        limits = Limits(tests.timeout_s * len(batch), tests.memory_mb)
-        workspace = workspace_tar(
+        _, streams = run_batch(
             repositories[0],
             task.cases(batch[0]),
-            runs=[(case["name"], seed) for case in cases for seed in tests.seeds],
-            limit_s=limits.time_s,
-            answers=[{path: repo[path] for path in paths} for repo in repositories],
+            [{path: repo[path] for path in paths} for repo in repositories],
+            [(case["name"], seed) for case in cases for seed in tests.seeds],
+            Limits(tests.timeout_s, tests.memory_mb),
+            sandbox,
+            sandbox.prepare(task.image_tag),
         )
-        outcome = run_fairly(sandbox, sandbox.prepare(task.image_tag), workspace, limits)
-        streams = split_answers(outcome.stdout)
-        for place, option in enumerate(batch):
+        for option, stream in zip(batch, streams, strict=True):
             named = f"{where}: {option.instance_id}"
-            frames = _checked(list(read_frames(streams.get(str(place), b""))), named)
+            frames = _checked(list(read_frames(stream)), named)
             recordings.append(_recording([listing, *frames], tests.seeds, named, task.image_tag, sandbox.name))
     return recordings
 

@@ -18,18 +18,14 @@ from lmrbench_data.tasks.choices import Choice, with_options
 from lmrbench_data.tasks.experiments import MARGIN, ROUNDING, Tables, table_cases
 from lmrbench_data.tasks.task import Task, Underspecified
 
-from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Limits, Sandbox
-from ..sandbox.turns import run_fairly
+from ..verdict.batch import in_batches, run_batch
 from ..verdict.decode import Frame, StreamError, decode, read_frames
-from ..verdict.evaluator import split_answers
 
 #: Largest number of combinations that are tried; of more, this many are drawn by a seed.
 MAX_COMBINATIONS = 200
 #: Runs of the true options that must give the same bits.
 REPEATED = 3
-#: Number of combinations that share a sandbox.
-BATCH = 16
 #: Number of errors or notes that `table_errors` yields.
 TABLE_PROOFS = 4
 #: How an outsider changes the result of a choice's function → expression of the result `v`.
@@ -137,9 +133,7 @@ def table_errors(
     runs = [_Run("truth", "true options", _files(task, instance, truth))] * REPEATED
     runs += [_Run("combinations", _said(chosen, truth), _files(task, instance, chosen)) for chosen in combinations]
     runs += list(_outsiders(task, instance, truth))
-    found: list[Tables | None] = []
-    for start in range(0, len(runs), BATCH):
-        found += _make(task, instance, runs[start : start + BATCH], sandbox, image)
+    found = list(_make(task, instance, runs, sandbox, image))
     repeated, others = found[:REPEATED], list(zip(runs, found, strict=True))[REPEATED:]
     yield "tables, repeated", _repeated_error(repeated, recorded), f"the same bits in {REPEATED} runs"
     [threaded] = _make(task, instance, runs[:1], sandbox, image, threads=2)
@@ -203,26 +197,25 @@ def _outsiders(task: Task, instance: Underspecified, truth: Mapping[str, str]) -
 
 def _make(
     task: Task, instance: Underspecified, runs: Sequence[_Run], sandbox: Sandbox, image: str, *, threads: int = 1
-) -> list[Tables | None]:
-    """Make the tables of several combinations in one sandbox; None for one that raised or ran out of time."""
-    limits = Limits(instance.tests.timeout_s * len(runs), instance.tests.memory_mb)
-    workspace = workspace_tar(
-        task.golden_repo(instance),
-        table_cases(instance.tables),
-        runs=[(name, 0) for name in instance.tables],
-        limit_s=limits.time_s,
-        answers=[run.files for run in runs],
-        threads=threads,
-    )
-    streams = split_answers(run_fairly(sandbox, image, workspace, limits).stdout)
-    made: list[Tables | None] = []
-    for place in range(len(runs)):
-        try:
-            tables = read_tables(list(read_frames(streams.get(str(place), b""))), instance.instance_id)
-        except (InputError, StreamError):
-            tables = {}
-        made.append(tables if tables.keys() == {*instance.tables} else None)
-    return made
+) -> Iterator[Tables | None]:
+    """Yield the tables of each combination; None for one that raised or ran out of time."""
+    for batch in in_batches(runs):
+        _, streams = run_batch(
+            task.golden_repo(instance),
+            table_cases(instance.tables),
+            [run.files for run in batch],
+            [(name, 0) for name in instance.tables],
+            Limits(instance.tests.timeout_s, instance.tests.memory_mb),
+            sandbox,
+            image,
+            threads=threads,
+        )
+        for stream in streams:
+            try:
+                tables = read_tables(list(read_frames(stream)), instance.instance_id)
+            except (InputError, StreamError):
+                tables = {}
+            yield tables if tables.keys() == {*instance.tables} else None
 
 
 def _repeated_error(made: Sequence[Tables | None], recorded: Tables) -> str:

@@ -132,7 +132,7 @@ def read_predictions(
     free: Counter[tuple[str, str, str, str]] = Counter()
     numbered = 0
     for place, raw in rename_columns(raw_rows(source), columns, source_name(source)):
-        item = raw if isinstance(raw, BadRow) else _check(place, raw, rows.keys())
+        item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys())
         if isinstance(item, Prediction):
             if item.key in seen and raw.get("sample") is None:
                 group = item.key[:-1]
@@ -163,8 +163,13 @@ def object_text(texts: Mapping[str, str]) -> str:
     return json.dumps(texts, ensure_ascii=False)
 
 
-def _check(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
-    """Make a prediction of a row that keeps to the contract."""
+def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
+    """Return the prediction of a row, or what is wrong with it.
+
+    Args:
+        place: of the row, for messages.
+        known: instance ids of the dataset.
+    """
     if not isinstance(raw, dict):
         return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
     instance_id, model = raw.get("instance_id"), raw.get("model_name_or_path")

@@ -1,8 +1,9 @@
 """The files that go into the sandbox beside the rebuilt repository, as text; the harness imports none of them.
 
 `bootstrap.py` unpacks the workspace, `runner.py` runs the cases, `encoding.py` turns their outputs into bytes, and
-cases import `lmrbench_cases.py`. `probe.py` measures the machine in a sandbox of its own. They need Python 3.11 and the
-standard library; they use torch, NumPy and pandas only where the task does.
+cases import `lmrbench_cases.py`. The files `warm_*.py` serve many answers in one container. `probe.py` measures the
+machine in a sandbox of its own. They need Python 3.11 and the standard library; they use torch, NumPy and pandas only
+where the task does.
 """
 
 import hashlib
@@ -10,11 +11,22 @@ from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
 _FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")
+_WARM_FILES = ("warm_job.py", "warm_zygote.py", "warm_cleaning.py", "warm_supervisor.py")
 
 
 def bootstrap() -> str:
     """Return the program that unpacks the workspace and starts the runner, for `python -I -c`."""
     return (_HERE / "bootstrap.py").read_text(encoding="utf-8")
+
+
+def warm_start() -> str:
+    """Return the program that starts a warm container, for `python -c`."""
+    return (_HERE / "warm_start.py").read_text(encoding="utf-8")
+
+
+def warm_files() -> dict[str, str]:
+    """Return the modules of a warm container, in the order in which they import each other."""
+    return {name: (_HERE / name).read_text(encoding="utf-8") for name in (*reversed(_FILES), *_WARM_FILES)}
 
 
 def probe() -> str:

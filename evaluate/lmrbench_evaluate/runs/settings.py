@@ -27,6 +27,9 @@ class RunSettings(Settings):
     )
     instances: Sequence[str] = copied(JobSettings, "instances")
     categories: Sequence[str] = setting((), "Categories to include (default: all).", flags=("--category",))
+    isolation: str = setting(
+        "container", "container, or shared: answers share warm containers, which is faster and never official."
+    )
     workers: int = setting(2, "Number of parallel sandboxes.", flags=("--workers", "-w"), min=1, max=256)
     timeout_scale: float = setting(1.0, "Factor for CPU time limits, for slow machines.", min=0.01, max=100)
     fresh_seeds: int = setting(0, "Number of additional, unpublished seeds.", min=0, max=100)

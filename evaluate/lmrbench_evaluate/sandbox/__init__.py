@@ -5,26 +5,36 @@ import logging
 import re
 from pathlib import Path
 
-from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 
 from .base import Sandbox
 
 KINDS = ("auto", "docker", "local")
+ISOLATIONS = CONTAINER, SHARED = "container", "shared"
 _log = logging.getLogger(__name__)
 
 
-def open_sandbox(kind: str, benchmark: Path | None = None) -> Sandbox:
+def open_sandbox(kind: str, benchmark: Path | None = None, isolation: str = CONTAINER) -> Sandbox:
     """Return a sandbox of this kind; use it as a context manager.
 
     Args:
         kind: `docker`; `local`; `auto`, which is Docker if a daemon answers, else `local` with a warning; or the import
             path `package.module:name` of a callable that takes no arguments and returns a `Sandbox`.
         benchmark: a folder of tasks whose environments are known in addition to the installed ones.
+        isolation: `container`, or `shared` (see `shared.py`), which needs Docker.
 
     Raises:
-        InfraError: `docker` was requested and no daemon answers.
-        InputError: the kind is unknown, or the path cannot be imported.
+        InfraError: Docker was requested and no daemon answers.
+        InputError: the kind or the isolation is unknown, or the path cannot be imported.
     """
+    if isolation not in ISOLATIONS:
+        raise ArgumentError("isolation", f"{isolation!r} is unknown; one of: {', '.join(ISOLATIONS)}")
+    if isolation == SHARED:
+        if kind not in ("auto", "docker"):
+            raise ArgumentError("isolation", f"{SHARED} needs the docker sandbox, not {kind!r}")
+        from .shared import SharedSandbox
+
+        return SharedSandbox(benchmark)
     from .local import LocalSandbox
 
     if kind in ("auto", "docker"):

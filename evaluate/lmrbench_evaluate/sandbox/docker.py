@@ -7,6 +7,7 @@ labels below and are always removed: by `run`, by `close`, or by the reaper proc
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -33,6 +34,7 @@ RUN_LABEL = "lmrbench.run"
 PROCESS_LABEL = "lmrbench.process"
 WORK = "/work"
 USER = "65534:65534"
+_POLITE = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class DockerSandbox(Sandbox):
@@ -101,10 +103,9 @@ class DockerSandbox(Sandbox):
             made = api.create_container(
                 image=image,
                 entrypoint=[],
-                user=USER,
                 labels={RUN_LABEL: self.run_id, PROCESS_LABEL: str(os.getpid())},
                 host_config=_host_config(api, limits, host),
-                **options,
+                **{"user": USER, **options},
             )
             container = made["Id"]
             try:
@@ -155,29 +156,27 @@ class DockerSandbox(Sandbox):
             connection.close()
         problem = str(ended)
         if ended is Ended.EXITED:
-            code = api.wait(container, timeout=API_TIMEOUT_S)["StatusCode"]
-            problem = f"exit {code}: {log.strip()[-300:]}"
-            state = api.inspect_container(container)["State"] if code else {}
-            if state.get("OOMKilled"):
-                ended = Ended.OUT_OF_MEMORY
-            elif state.get("Error") or (code and _killed_through_engine(api, container, state)):
-                raise InfraError(
-                    f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip()
-                )
+            ended, problem = end_of_container(api, container, log)
         return make_outcome(stdout, log, ended, duration, meter, problem)
 
     def _start_reaper(self) -> None:
         with self._reaper_lock:
             if self._reaper is None:
-                # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
-                self._reaper = subprocess.Popen(
-                    [sys.executable, "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                    env=dict(os.environ),
-                )
+                # A batch system or a closing terminal often sends these to all processes first. A child inherits the
+                # mask, so that there is no moment at which they could end it.
+                unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, _POLITE)
+                try:
+                    # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
+                    self._reaper = subprocess.Popen(
+                        [sys.executable, "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                        start_new_session=True,
+                        env=dict(os.environ),
+                    )
+                finally:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
 
 
 def tmpfs_options(limits: Limits) -> str:
@@ -237,6 +236,22 @@ def _remove(api: Any, container: str) -> None:
     # The container or the daemon is gone: `close`, and then the reaper, try again.
     with contextlib.suppress(docker.errors.APIError, requests.exceptions.RequestException):
         api.remove_container(container, force=True, v=True)
+
+
+def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
+    """Return how a container ended whose output has ended, and a line on it.
+
+    Raises:
+        InfraError: it was stopped from outside.
+    """
+    code = api.wait(container, timeout=API_TIMEOUT_S)["StatusCode"]
+    problem = f"exit {code}: {log.strip()[-300:]}"
+    state = api.inspect_container(container)["State"] if code else {}
+    if state.get("OOMKilled"):
+        return Ended.OUT_OF_MEMORY, problem
+    if state.get("Error") or (code and _killed_through_engine(api, container, state)):
+        raise InfraError(f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip())
+    return Ended.EXITED, problem
 
 
 def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any]) -> bool:

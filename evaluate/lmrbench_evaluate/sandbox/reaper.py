@@ -1,10 +1,10 @@
 """Remove the containers of a harness that was killed: `python -m ...sandbox.reaper RUN_ID`.
 
 The harness holds the other end of stdin. If stdin ends without the word `done`, the harness was killed, or it ended
-while the daemon was unavailable. Heavy imports wait until then: this process sleeps through every ordinary run.
+while the daemon was unavailable. Heavy imports wait until then: this process sleeps through every ordinary run. The
+harness starts it with polite signals blocked.
 """
 
-import signal
 import sys
 import time
 
@@ -15,9 +15,6 @@ _PAUSE_S = 2
 
 def main() -> None:
     """Wait for the end of stdin, then clean up unless the harness has done so."""
-    # A batch system or a closing terminal often sends these signals to the whole process group first.
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     if sys.stdin.buffer.read() != b"done":
         clean_up(sys.argv[1])
 

@@ -1,6 +1,5 @@
 """Evaluate a prediction: rebuild, run in the sandbox, compare, decide. No other path leads to a verdict."""
 
-import contextlib
 import dataclasses
 import threading
 import time
@@ -13,11 +12,14 @@ from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
 from ..rebuild.patch import left_out_of
+from ..rebuild.recipe import recipe_of
 from ..rebuild.workspace import check_repository, rebuild, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
+from ..sandbox.shared import SharedSandbox
 from ..sandbox.turns import run_fairly
+from .batch import run_batch
 from .choices import implemented_options
-from .decode import Frame, StreamError, read_frames, write_frame
+from .decode import Frame
 from .expected import read_expected, row_cases
 from .verdict import CAUSES, CaseResult, Cause, Status, Verdict, grade, worst
 
@@ -93,13 +95,16 @@ def _evaluate_files(
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
     runs = [(frame.case, frame.seed) for frame in frames]
     workspace = workspace_tar(repo, row_cases(row), runs=runs, limit_s=limits.time_s)
+    place = sandbox
+    if isinstance(sandbox, SharedSandbox):
+        place = sandbox.serving(row["instance_id"], lambda: recipe_of(row))
     reason = ""
     stop = stop or threading.Event()
     for attempt in range(INFRA_TRIES if CAUSES[Cause.ENGINE].retry else 1):
         if attempt and stop.wait(0.5 * 4 ** (attempt - 1)):
             break
         try:
-            outcome = run_fairly(sandbox, image, workspace, limits)
+            outcome = run_fairly(place, image, workspace, limits)
         except OverloadError as error:
             return Verdict.without_cases(Cause.OVERLOAD, str(error), duration_s=time.monotonic() - started)
         except InfraError as error:
@@ -141,34 +146,23 @@ def evaluate_batch(
         except SourceError as error:
             verdicts[number] = _not_applicable(error)
     if answers:
-        limits = Limits(tests["timeout_s"] * len(answers), tests["memory_mb"])
-        workspace = workspace_tar(
+        outcome, streams = run_batch(
             read_archive(row["repo_archive"]),
             row_cases(row),
-            runs=[(frame.case, frame.seed) for frame in frames],
-            limit_s=limits.time_s,
-            answers=list(answers.values()),
+            list(answers.values()),
+            [(frame.case, frame.seed) for frame in frames],
+            Limits(tests["timeout_s"], tests["memory_mb"]),
+            sandbox,
+            image,
         )
-        outcome = run_fairly(sandbox, image, workspace, limits)
-        streams = split_answers(outcome.stdout)
-        for place, number in enumerate(answers):
-            part = dataclasses.replace(outcome, stdout=streams.get(str(place), b""))
+        for number, stream in zip(answers, streams, strict=True):
+            part = dataclasses.replace(outcome, stdout=stream)
             verdict = _verdict(grade(frames, tests["cases"], part), "", outcome)
             if outcome.ended is Ended.TIME_LIMIT and verdict.status is Status.TIMEOUT and len(answers) > 1:
                 # The runner ends an answer that uses up its CPU time, not one that sleeps while the clock runs.
                 verdict = evaluate_prediction(row, predictions[number], sandbox, image, expected=frames)
             verdicts[number] = verdict
     return [verdicts[number] for number in range(len(predictions))]
-
-
-def split_answers(stream: bytes) -> dict[str, bytes]:
-    """Return the stream of each answer of a batch, as if it had run alone."""
-    streams: dict[str, bytes] = {}
-    with contextlib.suppress(StreamError):  # a missing frame is an error of its answer
-        for frame in read_frames(stream):
-            answer, _, case = frame.case.partition("/")
-            streams[answer] = streams.get(answer, b"") + write_frame(dataclasses.replace(frame, case=case))
-    return streams
 
 
 def _not_applicable(error: SourceError) -> Verdict:

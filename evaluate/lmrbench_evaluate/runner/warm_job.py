@@ -1,0 +1,193 @@
+"""A job of a warm container: unpack the workspace of one answer and act as the runner for it.
+
+The runner forks a child for each case. A job runs its cases in one child, because forks cost more than cases. Modules
+of the repository are loaded afresh for every case, and a child that dies is replaced for the cases that remain. Tested
+code therefore knows all cases and seeds of its own job; it still cannot know outputs for fresh seeds.
+"""
+
+import contextlib
+import ctypes
+import importlib.machinery
+import io
+import json
+import os
+import re
+import signal
+import stat
+import sys
+import tarfile
+import time
+import traceback
+from types import CodeType, ModuleType
+from typing import Any, NoReturn
+
+import runner
+
+JOB = "/work/job"
+PR_SET_CHILD_SUBREAPER = 36
+OURS = ("runner", "warm_job", "warm_zygote", "warm_cleaning", "warm_supervisor")
+#: Code that the zygote has compiled: (path in the job's folder, source) → code.
+COMPILED: dict[tuple[str, bytes], CodeType] = {}
+
+
+def job(size: int, stdin: int, stdout: int, stderr: int) -> NoReturn:
+    """Become the runner of one answer; this process has given up root already.
+
+    Args:
+        size: of the workspace's tar, which is read from `stdin`.
+    """
+    try:
+        for name in OURS:
+            sys.modules.pop(name, None)  # a repository may have modules of these names
+        for fd, number in ((stdin, 0), (stdout, 1), (stderr, 2)):
+            os.dup2(fd, number)
+            os.close(fd)
+        os.setsid()
+        # Orphans come to this process, as they do to process 1 of a container.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        with open(0, "rb", closefd=False) as file:
+            unpack(file.read(size))
+        for name in ("home", "tmp"):
+            os.mkdir(f"{JOB}/{name}")
+        os.environ.update(HOME=f"{JOB}/home", TMPDIR=f"{JOB}/tmp")
+        importlib.machinery.SourceFileLoader.source_to_code = compiled  # type: ignore[method-assign,assignment]
+        run_plan(runner)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+def unpack(content: bytes) -> None:
+    """Write the workspace; the runner's own code is loaded already."""
+    os.mkdir(JOB, 0o700)
+    known = {JOB}
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        for member in tar:
+            path = f"{JOB}/{member.name}"
+            folder = os.path.dirname(path)
+            if folder not in known:
+                os.makedirs(folder, exist_ok=True)
+                known.add(folder)
+            if folder == f"{JOB}/harness" and path.endswith(".py"):
+                continue
+            with open(path, "wb") as file:
+                file.write(content[member.offset_data : member.offset_data + member.size])
+            if stat.S_IMODE(member.mode) != 0o644:
+                os.chmod(path, member.mode)
+
+
+def compiled(_loader: Any, data: Any, path: str, **options: Any) -> CodeType:
+    """Return the code of a module, from the zygote's store if it is there."""
+    if code := COMPILED.get((path, bytes(data))):
+        return code
+    return compile(data, path, "exec", dont_inherit=True)
+
+
+def run_plan(runner: ModuleType) -> None:
+    """Do what the runner's `main` does, with as few children as possible."""
+    plan = runner.take_plan()
+    runner.set_dumpable(0)
+    stream = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    begun = runner.spent()
+    limit = runner.Limit(begun + plan["limit_s"], time.monotonic() + plan["wall_s"])
+    signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= limit.wall and os._exit(124))
+    signal.alarm(plan["wall_s"] + 1)
+    stream.write(b"ready %.3f\n" % begun)
+    stream.flush()
+    rest = [(case, seed) for case, seed in plan.pop("runs")]
+    while rest:
+        results = run_some(runner, stream, limit, rest)
+        for (case, seed), (kind, payload) in zip(rest, results, strict=False):
+            runner.send(stream, case, seed, kind, payload)
+        rest = rest[len(results) :]
+    stream.write(b"used %.3f\n" % (runner.spent() - begun))
+    stream.flush()
+
+
+def run_some(runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, int]]) -> list[tuple[str, Any]]:
+    """Run cases in one child until it ends; return (kind, payload) of those that it finished or that ended it."""
+
+    def every(_case: str, _seed: int) -> tuple[str, Any]:
+        fresh = Fresh(runner)
+        for place, (case, seed) in enumerate(runs):
+            if place == 0 or case != runs[place - 1][0]:
+                fresh.restore()
+            try:
+                kind, payload = runner.run_case(case, seed)
+            except BaseException as error:
+                kind, payload = "raised", runner.describe(error)
+            if place == len(runs) - 1:
+                break
+            sys.stdout.flush()
+            rest = memoryview(b"%s %d\n" % (kind.encode(), len(payload)) + bytes(payload))
+            while rest:
+                rest = rest[os.write(result_write, rest) :]
+        return kind, payload
+
+    kills_before, cpu_s = runner.oom_kills(), max(1, int(limit.cpu - runner.spent()) + 1)
+    result_read, result_write = os.pipe()
+    log_read, log_write = os.pipe()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        for fd in (result_read, result_write, log_read, log_write):
+            os.close(fd)
+        return [("died", json.dumps({"reason": f"no process could be started: {error.strerror}"}).encode())]
+    if pid == 0:
+        for fd in (stream.fileno(), result_read, log_read):
+            os.close(fd)
+        runner.child(cpu_s, limit.wall, *runs[0], every, result_write, log_write)
+    os.close(result_write)
+    os.close(log_write)
+    sent, log = runner.collect(pid, result_read, log_read, stream.fileno())
+    status = runner.end(pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(-1, signal.SIGKILL)  # processes that left the child's session; this one is spared
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+    runner.write_log(*runs[0], log)
+    results: list[tuple[str, Any]] = []
+    position = 0
+    while len(results) < len(runs):
+        head = re.compile(rb"(output|raised) (\d{1,9})\n").match(sent, position)
+        if not head or len(sent) < head.end() + int(head[2]):
+            break
+        position = head.end() + int(head[2])
+        results.append((head[1].decode(), sent[head.end() : position]))
+    too_long = len(sent) >= runner.RESULT_BYTES
+    if len(results) < len(runs) and not (too_long and results):  # the next child has the whole length to itself
+        facts: dict[str, Any] = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
+        if too_long:
+            facts["reason"] = f"returned more than {runner.RESULT_BYTES} bytes"
+        facts["oom"] = runner.oom_kills() > kills_before
+        results.append(("died", json.dumps(facts).encode()))
+    return results
+
+
+class Fresh:
+    """The state that a case finds: that of the child before any case."""
+
+    def __init__(self, runner: ModuleType) -> None:
+        self._repo, self._modules, self._path = runner.REPO, set(sys.modules), list(sys.path)
+        self._environment = dict(os.environ)
+
+    def restore(self) -> None:
+        """Forget the modules of the repository, and undo the global settings that cases and answers change."""
+        for name in sys.modules.keys() - self._modules:
+            if str(getattr(sys.modules[name], "__file__", None) or JOB).startswith(JOB):
+                del sys.modules[name]
+        sys.path[:] = self._path
+        os.environ.clear()
+        os.environ.update(self._environment)
+        os.chdir(self._repo)
+        if torch := sys.modules.get("torch"):
+            torch.set_default_dtype(torch.float32)
+            torch.set_grad_enabled(True)
+            torch.set_num_threads(1)
+            if torch.are_deterministic_algorithms_enabled():  # importing what the setter imports takes a second
+                torch.use_deterministic_algorithms(False)
+        if numpy := sys.modules.get("numpy"):
+            numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")

@@ -1,0 +1,92 @@
+"""Zygotes of a warm container: processes that have loaded what jobs need, and fork them."""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import socket
+import sys
+from typing import Any, NoReturn
+
+from warm_job import COMPILED, job
+
+#: The answer to each request.
+DONE = b"k"
+
+
+def serve(control: socket.socket) -> NoReturn:
+    """Do what the supervisor asks: load libraries, branch, fork jobs."""
+    sys.dont_write_bytecode = True
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(0, 1)
+    while True:
+        line, fds = read_request(control)
+        message = json.loads(line)
+        content = read_exactly(control.fileno(), message["size"])
+        if message["kind"] in ("fork", "branch"):
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                if message["kind"] == "branch":
+                    control = socket.socket(fileno=fds[0])
+                    continue
+                try:
+                    become(message["uid"])
+                    job(message["workspace"], *fds)
+                finally:
+                    os._exit(70)
+            for fd in fds:
+                os.close(fd)
+            if message["kind"] == "fork":
+                os.waitpid(pid, 0)
+        else:
+            {"load": load_modules, "compile": compile_sources}[message["kind"]](json.loads(content))
+            gc.collect()
+            gc.freeze()  # collections in jobs would copy memory that they share with this process
+        control.sendall(DONE)
+
+
+def read_request(control: socket.socket) -> tuple[bytes, list[int]]:
+    """Read a line and the file descriptors that come with it; end if the supervisor is gone."""
+    line, fds = b"", list[int]()
+    while not line.endswith(b"\n"):
+        byte, new, _, _ = socket.recv_fds(control, 1, 3)
+        if not byte:
+            os._exit(0)
+        line, fds = line + byte, fds + list(new)
+    return line, fds
+
+
+def load_modules(facts: dict[str, list[Any]]) -> None:
+    """Import the libraries of an instance."""
+    for name in facts["modules"]:
+        # Not a module but a function, say; the job reports real errors.
+        with contextlib.suppress(Exception, SystemExit):
+            importlib.import_module(name)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def compile_sources(facts: dict[str, list[Any]]) -> None:
+    """Compile the sources that the jobs of an instance share."""
+    for path, source in facts["sources"]:
+        data = source.encode("utf-8")
+        with contextlib.suppress(SyntaxError):
+            COMPILED[path, data] = compile(data, path, "exec", dont_inherit=True)
+
+
+def become(uid: int) -> None:
+    """Give up root, and with it all capabilities, for good."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def read_exactly(fd: int, size: int) -> bytes:
+    """Read this many bytes; fewer at the end."""
+    parts = []
+    while size and (part := os.read(fd, min(size, 1 << 20))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

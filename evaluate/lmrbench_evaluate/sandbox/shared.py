@@ -1,0 +1,121 @@
+"""Run answers in warm containers, one after the other (`--isolation shared`): for training and quick looks.
+
+Verdicts are those of the `docker` sandbox at a small part of its cost. They are never official: answers share a
+container with a root process, and the cases of an answer share a process.
+"""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from lmrbench_data.base.errors import InfraError
+
+from .base import Limits, Outcome, Sandbox
+from .docker import DockerSandbox
+from .warm import GoneError, Recipe, WarmContainer
+
+#: Containers that wait for answers; of more, the one that has waited longest is removed.
+MAX_IDLE = 8
+
+_Kind = tuple[str, int, int]
+
+
+class SharedSandbox(Sandbox):
+    """The warm containers of one harness process: as many as runs at a time, for each image and memory limit."""
+
+    name = "docker-shared"
+    official = False
+
+    def __init__(self, benchmark: Path | None = None) -> None:
+        """Connect to the daemon; containers are started as answers come.
+
+        Args:
+            benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
+
+        Raises:
+            InfraError: no daemon answers.
+        """
+        self._docker = DockerSandbox(benchmark)
+        self._lock = threading.Lock()
+        self._idle: list[tuple[_Kind, WarmContainer]] = []
+        self._recipes: dict[str, Recipe] = {}
+        self._closed = False
+
+    def prepare(self, tag: str) -> str:
+        """Pull or build the image if it is missing; return its content address."""
+        return self._docker.prepare(tag)
+
+    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        """Run one workspace without what the answers of an instance share."""
+        return self._run(Recipe(""), image, workspace, limits)
+
+    def serving(self, instance: str, recipe: Callable[[], Recipe]) -> Sandbox:
+        """Return this sandbox for the answers to one instance.
+
+        Args:
+            recipe: called for the first answer.
+        """
+        with self._lock:
+            if instance not in self._recipes:
+                self._recipes[instance] = recipe()
+            return _Serving(self, self._recipes[instance])
+
+    def close(self) -> None:
+        """Remove all containers; pending calls of `run` raise InfraError."""
+        self._closed = True
+        self._docker.close()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, container in idle:
+            container.close()
+
+    def _run(self, recipe: Recipe, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        kind = (image, limits.memory_mb, limits.disk_mb)
+        while True:
+            container = self._take(kind)
+            is_new = container is None
+            container = container or WarmContainer(self._docker, image, limits)
+            alive = False
+            try:
+                outcome, alive = container.run(recipe, workspace, limits)
+                return outcome
+            except GoneError:
+                if is_new:
+                    raise
+            finally:
+                if alive:
+                    self._give(kind, container)
+                else:
+                    container.close()
+
+    def _take(self, kind: _Kind) -> WarmContainer | None:
+        with self._lock:
+            if self._closed:
+                raise InfraError("the sandbox was closed")
+            place = next((place for place, (known, _) in enumerate(self._idle) if known == kind), None)
+            return None if place is None else self._idle.pop(place)[1]
+
+    def _give(self, kind: _Kind, container: WarmContainer) -> None:
+        with self._lock:
+            self._idle.append((kind, container))
+            surplus = [self._idle.pop(0)[1]] if len(self._idle) > MAX_IDLE or self._closed else []
+        for one in surplus:
+            one.close()
+
+
+class _Serving(Sandbox):
+    """A view of the sandbox that runs answers to one instance."""
+
+    name, official = SharedSandbox.name, SharedSandbox.official
+
+    def __init__(self, sandbox: SharedSandbox, recipe: Recipe) -> None:
+        self._sandbox, self._recipe = sandbox, recipe
+
+    def prepare(self, tag: str) -> str:
+        return self._sandbox.prepare(tag)
+
+    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        return self._sandbox._run(self._recipe, image, workspace, limits)
+
+    def close(self) -> None:
+        """Leave the containers to other instances."""

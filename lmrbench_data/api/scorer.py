@@ -1,0 +1,198 @@
+"""Score answers as they come: for training and for quick looks."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from lmrbench_evaluate.predictions.prediction import Prediction, prediction_of
+from lmrbench_evaluate.predictions.sources import BadRow
+from lmrbench_evaluate.runs.evaluation import select
+from lmrbench_evaluate.sandbox import open_sandbox
+from lmrbench_evaluate.verdict.decode import Frame
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.expected import read_expected
+from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
+
+from ..base.errors import ArgumentError, InfraError, InputError
+from ..dataset.load import load_rows
+from ..dataset.rows import DatasetRow
+from ..loader import FUNCTION
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of one answer; never an official result."""
+
+    instance_id: str
+    reward: float | None
+    """Share of the core cases that passed, from 0 to 1. None if the machinery failed: leave the answer out."""
+    reproduced: bool
+    """Whether every core case passed."""
+    robust: bool
+    """Whether every case passed."""
+    status: str
+    """The worst of the core cases: passed, failed, error, timeout, oom, malformed or infra_error."""
+    reason: str = ""
+    """One line on the first core case that did not pass, such as the first difference of its output."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Option that the answer implements for each choice of an altered paper; empty text if it is none of them."""
+
+
+class Scorer:
+    """Scores answers in warm containers; a context manager, safe to use from several threads.
+
+        with lmr.Scorer(instances=["dpo-preference-loss"], workers=2) as scorer:
+            [score] = scorer.score([{"instance_id": "dpo-preference-loss", "function": answer}])
+
+    Equal answers of a call are run once. A container that dies is replaced, and its answer is run again.
+    """
+
+    def __init__(
+        self,
+        *,
+        dataset: str = "embedded",
+        config: str = FUNCTION,
+        instances: Sequence[str] = (),
+        workers: int = 2,
+        isolation: str = "shared",
+        sandbox: str = "auto",
+        seeds: Sequence[int] = (),
+        fail_fast: bool = False,
+        timeout_scale: float = 1.0,
+    ) -> None:
+        """Load the rows and connect to the engine; containers are started as answers come.
+
+        Args:
+            dataset: `embedded`, a folder, or `org/name[@revision]`.
+            config: Configuration of the dataset.
+            instances: Instances to score (default: all).
+            workers: Number of answers that run at a time.
+            isolation: `shared`, or `container`: a fresh container for each answer, as in official runs.
+            sandbox: As for `evaluate`; `shared` needs Docker.
+            seeds: Seeds of the cases to run (default: all).
+            fail_fast: Run the other seeds only if an answer passes the core cases on the first one. The reward is
+                then the share of the cases that ran.
+            timeout_scale: Factor for CPU time limits.
+
+        Raises:
+            InputError: The dataset cannot be read, or an instance, a seed or the isolation is unknown.
+            InfraError: No engine answers, or an image is missing.
+        """
+        if workers < 1:
+            raise ArgumentError("workers", f"must be at least 1, not {workers}")
+        self._rows = select(load_rows(dataset, config), instances, ())
+        self._frames = {name: _chosen(row, seeds) for name, row in self._rows.items()}
+        self._fail_fast, self._timeout_scale = fail_fast, timeout_scale
+        self._stop = threading.Event()
+        self._sandbox = open_sandbox(sandbox, isolation=isolation)
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._sandbox.close)
+            tags = {row["docker_image"] for row in self._rows.values()}
+            self._images = {tag: self._sandbox.prepare(tag) for tag in tags}
+            stack.pop_all()
+        self._pool = ThreadPoolExecutor(workers, "lmrbench-scorer")
+
+    def score(self, rows: Iterable[Mapping[str, Any]]) -> list[Score]:
+        """Return the score of each row, in their order.
+
+        Args:
+            rows: Prediction rows. `model_name_or_path` may be left out. An answer that cannot be read is malformed.
+
+        Raises:
+            InputError: A row is not a prediction, or names an instance that this scorer does not have.
+            InfraError: The scorer was closed.
+        """
+        return [future.result() for future in self._submit(rows)]
+
+    async def ascore(self, rows: Iterable[Mapping[str, Any]]) -> list[Score]:
+        """Return the score of each row, in their order, without blocking the event loop. See `score`."""
+        return list(await asyncio.gather(*map(asyncio.wrap_future, self._submit(rows))))
+
+    def close(self) -> None:
+        """Stop all runs and remove the containers; calls in other threads return infra errors."""
+        self._stop.set()
+        self._sandbox.close()
+        self._pool.shutdown(cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        """Return the scorer itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
+        predictions = [self._prediction(place, row) for place, row in enumerate(rows)]
+        jobs: dict[tuple[str, str], Future[Score]] = {}
+        for prediction in predictions:
+            answer = prediction.instance_id, prediction.sha256
+            if answer not in jobs:
+                try:
+                    jobs[answer] = self._pool.submit(self._score, prediction)
+                except RuntimeError:
+                    raise InfraError("the scorer was closed") from None
+        return [jobs[prediction.instance_id, prediction.sha256] for prediction in predictions]
+
+    def _prediction(self, place: int, row: Mapping[str, Any]) -> Prediction:
+        found = prediction_of(f"row {place}", {"model_name_or_path": "policy", **row}, self._rows.keys())
+        if isinstance(found, BadRow):
+            raise InputError(str(found))
+        return found
+
+    def _score(self, prediction: Prediction) -> Score:
+        frames = self._frames[prediction.instance_id]
+        first = [frame for frame in frames if frame.seed == frames[0].seed]
+        if self._fail_fast and len(first) < len(frames):
+            verdict = self._evaluate(prediction, first)
+            if verdict.core_status is not Status.PASSED:
+                return _score_of(prediction.instance_id, verdict)
+        return _score_of(prediction.instance_id, self._evaluate(prediction, frames))
+
+    def _evaluate(self, prediction: Prediction, frames: Sequence[Frame]) -> Verdict:
+        row = self._rows[prediction.instance_id]
+        try:
+            return evaluate_prediction(
+                row,
+                prediction,
+                self._sandbox,
+                self._images[row["docker_image"]],
+                expected=frames,
+                timeout_scale=self._timeout_scale,
+                stop=self._stop,
+            )
+        except InfraError as error:
+            return Verdict.without_cases(Cause.ENGINE, str(error))
+
+
+def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
+    """Return the recorded outputs for these seeds.
+
+    Raises:
+        ArgumentError: a seed has no recorded output.
+    """
+    known = row["tests"]["seeds"]
+    if unknown := [seed for seed in seeds if seed not in known]:
+        raise ArgumentError("seeds", f"{row['instance_id']} has no seed {unknown[0]}; it has {known}")
+    return [frame for frame in read_expected(row) if not seeds or frame.seed in seeds]
+
+
+def _score_of(instance_id: str, verdict: Verdict) -> Score:
+    core = [case.status is Status.PASSED for case in verdict.cases if case.core]
+    failed = verdict.core_status is Status.INFRA_ERROR
+    return Score(
+        instance_id,
+        reward=None if failed else sum(core) / len(core) if core else 0.0,
+        reproduced=verdict.core_status is Status.PASSED,
+        robust=verdict.status is Status.PASSED,
+        status=str(verdict.core_status),
+        reason=verdict.reason(core=True),
+        choices={choice["name"]: choice["option"] for choice in verdict.choices},
+    )
