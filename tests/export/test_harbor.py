@@ -96,6 +96,18 @@ def test_exports_are_reproducible_and_replace_only_their_own_folders(
     assert (contract.returncode, len(contract.stderr.splitlines())) == (1, 1)
 
 
+def test_files_of_others_in_an_export_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    assert write_folder(folder, {"a/b": File(b"old")})
+    (folder / "a" / "notes.txt").write_text("mine")
+    assert not write_folder(folder, {"a/b": File(b"old")})
+    with pytest.raises(InputError, match=r"contains other files \(a/notes.txt\)"):
+        write_folder(folder, {"a/b": File(b"new")})
+    assert (folder / "a" / "notes.txt").read_text() == "mine"
+    (tmp_path / "empty").mkdir()
+    assert write_folder(tmp_path / "empty", {"a": File(b"new")})
+
+
 def test_a_write_that_fails_keeps_the_earlier_export(tmp_path: Path) -> None:
     folder = tmp_path / "task"
     assert write_folder(folder, {"a": File(b"old")})
