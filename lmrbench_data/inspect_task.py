@@ -53,7 +53,7 @@ def lmr_bench(
         instances: instance ids, as a list or separated by commas; all by default.
         dataset: `embedded`, a folder, or `org/name[@revision]`.
         config: configuration of the dataset: `function` or `method`.
-        sandbox: sandbox for the tests: `auto`, `docker` or `local`; not Inspect's own.
+        sandbox: sandbox for the tests: `auto`, `docker`, `bwrap` or `local`; not Inspect's own.
         workers: number of concurrent sandboxes.
 
     Raises:

@@ -13,12 +13,10 @@ import lmrbench_data as lmr
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
-from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Verdict
-from support.toy import IN_CI, IN_DEPTH, recorded_rows, write_toy_benchmark
+from support.toy import IN_CI, IN_DEPTH, attempt_in, recorded_rows, write_toy_benchmark
 from support.toy_method import add_toy_method, recorded_method
 
 if TYPE_CHECKING:
@@ -95,6 +93,46 @@ def docker_sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="session")
+def bwrap_sandbox() -> Iterator[Sandbox]:
+    """Real bubblewrap. Without it the test fails in CI and is skipped elsewhere."""
+    from lmrbench_data.base.errors import InfraError
+    from lmrbench_evaluate.sandbox.bwrap import BwrapSandbox
+
+    try:
+        sandbox = BwrapSandbox()
+    except InfraError as error:
+        if IN_CI:
+            pytest.fail(f"CI needs bubblewrap: {error}")
+        pytest.skip(str(error))
+    yield sandbox
+    sandbox.close()
+
+
+@pytest.fixture(scope="session")
+def shared_sandbox(docker_sandbox: Sandbox) -> Iterator[Sandbox]:
+    """Warm containers of the real engine."""
+    from lmrbench_evaluate.sandbox.shared import SharedSandbox
+
+    with SharedSandbox() as sandbox:
+        yield sandbox
+
+
+#: The sandboxes that promise isolation: what attacks run against.
+WALLS = [
+    pytest.param("docker", marks=pytest.mark.docker),
+    pytest.param("shared", marks=pytest.mark.docker),
+    pytest.param("bwrap", marks=pytest.mark.bwrap),
+]
+
+
+@pytest.fixture(scope="session", params=WALLS)
+def walled_sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """Each sandbox that promises isolation, in turn."""
+    sandbox: Sandbox = request.getfixturevalue(f"{request.param}_sandbox")
+    return sandbox
+
+
+@pytest.fixture(scope="session")
 def toy_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
     """The dataset row of the toy task."""
     folder = write_toy_benchmark(tmp_path_factory.mktemp("toy") / "benchmark")
@@ -148,17 +186,20 @@ def world(published_world: "World") -> "World":
 
 @pytest.fixture
 def try_in_docker(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> Callable[..., Verdict]:
-    """Evaluate an answer to the toy task in a real container.
+    """Evaluate an answer to the toy task in a real container; see `attempt_in`."""
+    return attempt_in(docker_sandbox, toy_row)
 
-    Called with the content; `form` is `function`, `goal_file` (default) or `model_patch`; `tests` overrides limits.
-    """
 
-    def attempt(content: str, form: str = "goal_file", **tests: Any) -> Verdict:
-        row = {**toy_row, "tests": {**toy_row["tests"], **tests}}
-        image = docker_sandbox.prepare(row["docker_image"])
-        return evaluate_prediction(row, Prediction("toy-scale", "test", form, content), docker_sandbox, image)
+@pytest.fixture
+def try_in_bwrap(toy_row: dict[str, Any], bwrap_sandbox: Sandbox) -> Callable[..., Verdict]:
+    """Evaluate an answer to the toy task in bubblewrap; see `attempt_in`."""
+    return attempt_in(bwrap_sandbox, toy_row)
 
-    return attempt
+
+@pytest.fixture
+def try_behind_wall(toy_row: dict[str, Any], walled_sandbox: Sandbox) -> Callable[..., Verdict]:
+    """Evaluate an answer to the toy task in each sandbox that promises isolation; see `attempt_in`."""
+    return attempt_in(walled_sandbox, toy_row)
 
 
 @pytest.fixture

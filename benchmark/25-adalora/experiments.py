@@ -9,6 +9,8 @@ from torch import Tensor
 from train import SOURCE_TASK, TARGET_TASK, FitConfig, fit
 
 BATCH, STEPS = 16, 40
+#: Of the long adaptations, and how many of the last ones are averaged.
+LONG_STEPS, LAST_STEPS = 120, 20
 #: Gradients are multiplied by it before they are scored, so that importances are of order one.
 GRADIENT_UNIT = 1000.0
 
@@ -23,16 +25,8 @@ def trained_encoder() -> TinyEncoder:
     return encoder
 
 
-class Recorder(RankAllocator):
-    """An allocator that scores gradients in a larger unit and notes the importances that it prunes by.
-
-    Attributes:
-        seen: mean of log(1 + S) over all triplets, after each step.
-    """
-
-    def __init__(self, model: TinyEncoder, schedule: BudgetSchedule) -> None:
-        super().__init__(model, schedule)
-        self.seen: list[Tensor] = []
+class UnitAllocator(RankAllocator):
+    """An allocator that scores gradients in a larger unit."""
 
     def update_scores(self) -> None:
         """Update the scores and leave the gradients as they were."""
@@ -43,20 +37,11 @@ class Recorder(RankAllocator):
         for parameter, gradient in zip(self.parameters(), gradients, strict=True):
             parameter.grad = gradient
 
-    def allocate(self, step: int) -> None:
-        """Note the importances, and prune."""
-        self.seen.append(torch.cat(list(self.importance().values())).log1p().mean())
-        super().allocate(step)
-
 
 def adapt(
-    encoder: TinyEncoder, rank: int, alpha: float, gamma: float, schedule: BudgetSchedule | None
-) -> tuple[Tensor, list[Tensor]]:
-    """Adapt a copy of the encoder to the target task. The adapters start with parameters of moderate size.
-
-    Returns:
-        The loss of each step, relative to that of the first one, and what the allocator noted.
-    """
+    encoder: TinyEncoder, rank: int, alpha: float, gamma: float, schedule: BudgetSchedule | None, steps: int = STEPS
+) -> Tensor:
+    """Adapt a copy of the encoder, with adapters of moderate size, and return the losses relative to the first one."""
     model = copy.deepcopy(encoder)
     torch.manual_seed(3)
     add_adapters(model, BLOCK_LINEARS, rank, alpha, lora_dropout=0.0)
@@ -66,9 +51,9 @@ def adapt(
         elif name.endswith(("lora_A", "lora_B")):
             parameter.data.mul_(20)
     train_only(model)
-    recorder = Recorder(model, schedule) if schedule else None
-    losses = torch.tensor(fit(model, TARGET_TASK, FitConfig(STEPS, 5e-2, gamma, BATCH), 2, recorder))
-    return losses / losses[0], recorder.seen if recorder else []
+    allocator = UnitAllocator(model, schedule) if schedule else None
+    losses = torch.tensor(fit(model, TARGET_TASK, FitConfig(steps, 5e-2, gamma, BATCH), 2, allocator))
+    return losses / losses[0]
 
 
 def table_adaptation() -> dict[str, dict[str, float]]:
@@ -83,21 +68,17 @@ def table_adaptation() -> dict[str, dict[str, float]]:
     }
     table = {}
     for name, setting in settings.items():
-        losses, _ = adapt(encoder, *setting)
+        losses = adapt(encoder, *setting)
         table[name] = {f"quarter {k}": part.mean().item() for k, part in enumerate(losses.chunk(4), 1)}
     return table
 
 
-def table_pruning() -> dict[str, dict[str, float]]:
-    """Adaptations that are pruned from the start: relative loss and importance in the later steps."""
-    encoder = trained_encoder()
-    table = {}
+def table_outcome() -> dict[str, dict[str, float]]:
+    """Where long adaptations under a budget end: mean loss of the last steps, relative to the loss of the first one."""
+    encoder, table = trained_encoder(), {}
     for alpha, gamma, final in ((6.0, 0.002, 6), (15.0, 0.002, 12), (6.0, 0.01, 12), (15.0, 0.01, 4)):
-        losses, seen = adapt(encoder, 5, alpha, gamma, BudgetSchedule(30, final, STEPS, 0, 8, 3))
-        table[f"alpha {alpha:g}, gamma {gamma:g}, budget 30 to {final}"] = {
-            "loss, 15 to 27": losses[14:27].mean().item(),
-            "loss, 28 to 40": losses[27:].mean().item(),
-            "log (1 + S), 15 to 27": torch.stack(seen[14:27]).mean().item(),
-            "log (1 + S), 28 to 40": torch.stack(seen[27:]).mean().item(),
-        }
+        schedule = BudgetSchedule(30, final, LONG_STEPS, 5, 15, 3)
+        losses = adapt(encoder, 5, alpha, gamma, schedule, LONG_STEPS)
+        name = f"alpha {alpha:g}, gamma {gamma:g}, budget 30 to {final}"
+        table[name] = {"loss": losses[-LAST_STEPS:].mean().item()}
     return table

@@ -36,7 +36,7 @@ def table_games() -> dict[str, dict[str, float]]:
     table = {}
     for iterations, beta, last_beta in ((3, 0.2, 2.0), (4, 0.5, 4.0)):
         policy = copy.deepcopy(start)
-        config = SelfPlayConfig(iterations, 1, 6, beta, last_beta, 2e-3, 1e-3, epochs=2, batch_size=8)
+        config = SelfPlayConfig(iterations, 1, 6, beta, last_beta, 2e-3, 1e-3, epochs=4, batch_size=8)
         generator = torch.Generator().manual_seed(iterations)
         for number, record in enumerate(self_play(policy, prompts, real, config, random.Random(iterations), generator)):
             opponent = record.trainer.opponent

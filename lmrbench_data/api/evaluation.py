@@ -31,7 +31,7 @@ def evaluate(
         predictions: An iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
             folder that `save_to_disk` wrote; a dataset on the Hub, `org/name[@revision]`; `-` for JSON lines on
             standard input; or the words `gold` and `masked`.
-        sandbox: `auto`, `docker`, `local`, or the import path `package.module:name` of your own.
+        sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own.
         progress: Receives each verdict.
 
     Raises:

@@ -38,11 +38,13 @@ class Child:
         folder: Path | None = None,
         stdout: IO[bytes] | int = subprocess.PIPE,
         stderr: int = subprocess.DEVNULL,
+        pass_fds: Sequence[int] = (),
         user: int | None = None,
     ) -> None:
         """Start the process.
 
         Args:
+            pass_fds: file descriptors that it inherits.
             user: user and group to run it as, which only root can choose; by default those of this process.
 
         Raises:
@@ -57,6 +59,7 @@ class Child:
             cwd=folder,
             env=environment,
             start_new_session=True,
+            pass_fds=pass_fds,
             user=user,
             group=user,
             extra_groups=None if user is None else (),

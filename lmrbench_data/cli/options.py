@@ -111,7 +111,7 @@ BenchmarkFolder = Annotated[
     Path | None,
     typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
 ]
-Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, local, or package.module:name.")]
+Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, bwrap, local, or package.module:name.")]
 Config = Annotated[str, option_of(PromptSettings, "config")]
 TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
 JudgeModel = Annotated[str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")]

@@ -168,6 +168,29 @@ def print_lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     put("\n".join(lines))
 
 
+#: Status of a finding → its style in a terminal.
+_STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
+
+
+def print_finding(status: str, name: str, text: str, fix: str) -> None:
+    """Print the result of a check on stdout: status, name and text side by side, the fix below, wrapped."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(width=output_width())
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for width in (7, 10):
+        table.add_column(width=width)
+    table.add_column(overflow="fold")
+    table.add_row(Text(status, _STYLES.get(status, "")), Text(visible(name)), Text(visible(text)))
+    if fix:
+        table.add_row("", "", Text(f"\N{RIGHTWARDS ARROW} {visible(fix)}", "" if status != "ok" else "dim"))
+    with console.capture() as capture:
+        console.print(table)
+    _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
 def _write(text: str) -> None:
     with _to_stdout():
         sys.stdout.write(text)

@@ -33,6 +33,7 @@ def write_folder(folder: Path, files: Mapping[str, File]) -> bool:
         _refuse_foreign(folder, there)
     staging = folder.with_name(f".{folder.name}-{uuid.uuid4().hex}")
     old = staging.with_name(f"{staging.name}-old")
+    folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         write_files({**files, MARKER: File((json.dumps(marker) + "\n").encode())}, staging)
         if folder.exists():

@@ -29,6 +29,6 @@ class HarborSettings(ExportSettings):
 
     network: str = setting(
         NO_NETWORK,
-        "Network in the containers: none, to which a run adds single hosts, or public, which every provider supports.",
+        "Network in the containers: none (a run may open single hosts), or public.",
         choices=NETWORKS,
     )

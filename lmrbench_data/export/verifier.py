@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
+from lmrbench_evaluate.sandbox.other_user import OtherUserSandbox
 from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED
 from lmrbench_evaluate.verdict.evaluator import evaluate_repository
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
@@ -45,7 +47,8 @@ def main() -> None:
         for name in (REWARDS, "reward.txt"):  # not ours, if the verdict fails
             (logs / name).unlink(missing_ok=True)
         with _closed(tests), _closed(logs):
-            verdict = grade_folder(row, repo, user=_NOBODY if os.geteuid() == 0 else None)
+            with OtherUserSandbox(_NOBODY) if os.geteuid() == 0 else LocalSandbox() as sandbox:
+                verdict = grade_folder(row, repo, sandbox)
             if verdict.status is Status.INFRA_ERROR:
                 raise SystemExit(_failed(verdict.detail))
             write_atomically(logs / VERDICT, json.dumps(verdict_facts(row, verdict), indent=1) + "\n")
@@ -55,11 +58,8 @@ def main() -> None:
     print(f"{row['instance_id']}: {'reproduced' if is_reproduced(verdict) else verdict.reason(core=True)}")
 
 
-def grade_folder(row: DatasetRow, folder: Path, *, user: int | None = None) -> Verdict:
+def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
     """Return the verdict on a repository on disk. Whatever an agent has left there is its answer.
-
-    Args:
-        user: user to run tested code as (see `LocalSandbox`).
 
     Raises:
         StreamError, LoadError: the row is damaged.
@@ -71,8 +71,7 @@ def grade_folder(row: DatasetRow, folder: Path, *, user: int | None = None) -> V
         return Verdict.without_cases(Cause.NOT_APPLICABLE, f"the repository cannot be read ({error.strerror})")
     except TooMuchError as error:
         return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
-    with LocalSandbox(user=user) as sandbox:
-        return evaluate_repository(row, changes.files(), sandbox, row["docker_image"])
+    return evaluate_repository(row, changes.files(), sandbox, row["docker_image"])
 
 
 def is_reproduced(verdict: Verdict) -> bool:

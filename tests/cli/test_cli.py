@@ -141,7 +141,7 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
         "no such file, and not on the Hub",
         {"HF_HUB_OFFLINE": "1"},
     ),
-    (["evaluate", "gold", "--sandbox", "chroot"], 1, "'chroot': expected auto, docker, local", {}),
+    (["evaluate", "gold", "--sandbox", "chroot"], 1, "'chroot': expected auto, docker, bwrap, local", {}),
     (["evaluate", "gold", "--sandbox", "docker"], 3, "no Docker daemon answers", NO_DAEMON),
     (["evaluate", "gold", "--dataset", "absent", *LOCAL], 1, "'absent': no such folder", {}),
     (["evaluate", "gold", "--dataset", "empty", *LOCAL], 1, r"empty: no README\.md", {}),

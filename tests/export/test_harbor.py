@@ -128,18 +128,20 @@ def test_the_verifier_gives_the_verdict_of_an_evaluation(
     row: DatasetRow = request.getfixturevalue(fixture)
     official = evaluate_prediction(row, own_answer(row, word), local_sandbox, "")
     write_files(rebuild(row, own_answer(row, word)), tmp_path / "repo")
-    found = grade_folder(read_row(row_bytes(row)), tmp_path / "repo")
+    found = grade_folder(read_row(row_bytes(row)), tmp_path / "repo", local_sandbox)
     assert (found.status, found.cases, found.choices) == (official.status, official.cases, official.choices)
     assert rewards(row, found)["reward"] == float(word == "gold")
 
 
-def test_rewards_tell_what_was_read_from_what_was_recited(counterfactual_row: DatasetRow, tmp_path: Path) -> None:
+def test_rewards_tell_what_was_read_from_what_was_recited(
+    counterfactual_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox
+) -> None:
     write_files(rebuild(counterfactual_row, own_answer(counterfactual_row, "gold")), tmp_path)
     window = tmp_path / "window.py"
     stated = "return self.total(values) / self.size\n"
     assert stated in window.read_text()
     window.write_text(window.read_text().replace(stated, "return self.total(values) / len(values[-self.size :])\n"))
-    assert rewards(counterfactual_row, grade_folder(counterfactual_row, tmp_path)) == {
+    assert rewards(counterfactual_row, grade_folder(counterfactual_row, tmp_path, local_sandbox)) == {
         "reward": 0,
         "core_cases": pytest.approx(0.5),
         "stated": 0.5,
@@ -152,20 +154,20 @@ def test_rewards_tell_what_was_read_from_what_was_recited(counterfactual_row: Da
     [("scale.py", None), ("scale.py", "def scale(:\n"), ("scale.py", TOY_ANSWER * 2), ("scale.py", "\udcff")],
 )
 def test_what_an_answer_may_not_do_is_no_reward_and_no_error(
-    toy_row: DatasetRow, tmp_path: Path, path: str, text: str | None
+    toy_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox, path: str, text: str | None
 ) -> None:
     write_files(read_archive(toy_row["repo_archive"]), tmp_path)
     if text is None:
         (tmp_path / path).unlink()
     else:
         (tmp_path / path).write_bytes(text.encode("utf-8", "surrogateescape"))
-    verdict = grade_folder(toy_row, tmp_path)
+    verdict = grade_folder(toy_row, tmp_path, local_sandbox)
     assert verdict.status == "malformed"
     assert rewards(toy_row, verdict) == {"reward": 0, "core_cases": 0, "robust": 0}
 
 
-def test_a_missing_repository_is_no_reward(toy_row: DatasetRow, tmp_path: Path) -> None:
-    verdict = grade_folder(toy_row, tmp_path / "gone")
+def test_a_missing_repository_is_no_reward(toy_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox) -> None:
+    verdict = grade_folder(toy_row, tmp_path / "gone", local_sandbox)
     assert (verdict.status, rewards(toy_row, verdict)["reward"]) == ("malformed", 0)
 
 

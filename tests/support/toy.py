@@ -4,9 +4,9 @@ import difflib
 import os
 import shutil
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.dataset.build import build_rows
@@ -14,10 +14,10 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
+from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
-
-if TYPE_CHECKING:
-    pass
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from lmrbench_evaluate.verdict.verdict import Verdict
 
 IN_CI = bool(os.environ.get("CI"))
 
@@ -184,3 +184,17 @@ def patch_that_writes(row: Mapping[str, Any], files: Mapping[str, str]) -> str:
         source = f"a/{name}" if name in before else "/dev/null"
         lines += difflib.unified_diff(old.splitlines(True), text.splitlines(True), source, f"b/{name}")
     return "".join(lines)
+
+
+def attempt_in(sandbox: Sandbox, row: DatasetRow) -> Callable[..., Verdict]:
+    """Return a function that evaluates an answer to the toy task in this sandbox.
+
+    Called with the content; `form` is `function`, `goal_file` (default) or `model_patch`; `tests` overrides limits.
+    """
+
+    def attempt(content: str, form: str = "goal_file", **tests: Any) -> Verdict:
+        changed = {**row, "tests": {**row["tests"], **tests}}
+        image = sandbox.prepare(row["docker_image"])
+        return evaluate_prediction(changed, Prediction("toy-scale", "test", form, content), sandbox, image)
+
+    return attempt

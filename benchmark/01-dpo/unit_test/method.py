@@ -30,7 +30,7 @@ def log_probabilities(seed: int, count: int) -> list[Tensor]:
 
 
 @goal("concatenated_forward")
-@compare(rtol=1e-7, atol=1e-9)
+@compare(rtol=1e-6, atol=1e-8)
 def case_concatenated_forward(seed):
     """Pairs of unequal lengths, and the gradient of each side; as a batch and pair by pair."""
     torch.manual_seed(seed)
@@ -58,7 +58,7 @@ class Unigram(nn.Module):
 
 
 @goal("concatenated_forward")
-@compare(rtol=1e-7, atol=1e-9)
+@compare(rtol=1e-6, atol=1e-8)
 def case_one_forward_pass(seed):
     model = Unigram(seed)
     pairs = [PreferencePair("Why?", "abc" * length, "d" * (7 - length)) for length in range(1, 5)]

@@ -25,7 +25,8 @@ def recipe_of(row: DatasetRow) -> Recipe:
                 except SourceError:
                     continue  # the jobs report it if anything imports it
     own = {path.split("/")[0].removesuffix(".py") for path in repo} | {"lmrbench_cases"}
-    modules = sorted({name for text in texts.values() for name in _imports(text) if name.split(".")[0] not in own})
+    imported = {name for text in texts.values() for name in _imports(text)} | {"numpy"}
+    modules = sorted(name for name in imported if name.split(".")[0] not in own)
     return Recipe(row["instance_id"], tuple(modules), tuple(texts.items()))
 
 

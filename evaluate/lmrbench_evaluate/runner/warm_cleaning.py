@@ -20,10 +20,12 @@ TRIES = 50
 def clean(uid: int, zygote_pid: int) -> None:
     """Kill the processes of a uid and remove its files; end the container if that fails."""
     for _ in range(TRIES):
-        if not processes_of(uid):
+        alive = [user for user in (uid, uid + 1) if processes_of(user)]
+        if not alive:
             break
-        # All at once, as that user: one after the other, they could fork faster than they are killed.
-        as_user(uid, lambda: os.kill(-1, signal.SIGKILL))
+        for user in alive:
+            # All at once, as that user: one after the other, they could fork faster than they are killed.
+            as_user(user, lambda: os.kill(-1, signal.SIGKILL))
         reap(zygote_pid)
     else:
         sys.exit("warm container: processes of a job cannot be killed")

@@ -25,6 +25,8 @@ import runner
 
 JOB = "/work/job"
 PR_SET_CHILD_SUBREAPER = 36
+#: Between two results of a child: it has begun the next case.
+NEXT = b"next\n"
 OURS = ("runner", "warm_job", "warm_zygote", "warm_cleaning", "warm_supervisor")
 #: Code that the zygote has compiled: (path in the job's folder, source) → code.
 COMPILED: dict[tuple[str, bytes], CodeType] = {}
@@ -110,10 +112,12 @@ def run_some(runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, 
     """Run cases in one child until it ends; return (kind, payload) of those that it finished or that ended it."""
 
     def every(_case: str, _seed: int) -> tuple[str, Any]:
+        user = os.geteuid()
+        os.setresuid(user, user, user)  # from now on, signals do not reach the job
+        runner.set_dumpable(1)
         fresh = Fresh(runner)
         for place, (case, seed) in enumerate(runs):
-            if place == 0 or case != runs[place - 1][0]:
-                fresh.restore()
+            fresh.restore(is_new_case=place == 0 or case != runs[place - 1][0])
             try:
                 kind, payload = runner.run_case(case, seed)
             except BaseException as error:
@@ -121,7 +125,7 @@ def run_some(runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, 
             if place == len(runs) - 1:
                 break
             sys.stdout.flush()
-            rest = memoryview(b"%s %d\n" % (kind.encode(), len(payload)) + bytes(payload))
+            rest = memoryview(b"%s %d\n" % (kind.encode(), len(payload)) + bytes(payload) + NEXT)
             while rest:
                 rest = rest[os.write(result_write, rest) :]
         return kind, payload
@@ -143,28 +147,36 @@ def run_some(runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, 
     os.close(log_write)
     sent, log = runner.collect(pid, result_read, log_read, stream.fileno())
     status = runner.end(pid)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(-1, signal.SIGKILL)  # processes that left the child's session; this one is spared
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.waitpid(-1, 0)
+    kill_others()
     runner.write_log(*runs[0], log)
     results: list[tuple[str, Any]] = []
-    position = 0
-    while len(results) < len(runs):
+    position, begun = 0, True
+    while begun and len(results) < len(runs):
         head = re.compile(rb"(output|raised) (\d{1,9})\n").match(sent, position)
         if not head or len(sent) < head.end() + int(head[2]):
             break
         position = head.end() + int(head[2])
         results.append((head[1].decode(), sent[head.end() : position]))
+        begun = sent[position : position + len(NEXT)] == NEXT
+        position += len(NEXT)
     too_long = len(sent) >= runner.RESULT_BYTES
-    if len(results) < len(runs) and not (too_long and results):  # the next child has the whole length to itself
+    # What the child had not begun, or had not the length for, is left to the next one.
+    if begun and len(results) < len(runs) and not (too_long and results):
         facts: dict[str, Any] = {"signal": -status if status < 0 else None, "exit": status if status >= 0 else None}
         if too_long:
             facts["reason"] = f"returned more than {runner.RESULT_BYTES} bytes"
         facts["oom"] = runner.oom_kills() > kills_before
         results.append(("died", json.dumps(facts).encode()))
     return results
+
+
+def kill_others() -> None:
+    """Kill all processes of this user but this one and the job, and collect those that come to this one."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(-1, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
 
 
 class Fresh:
@@ -174,8 +186,11 @@ class Fresh:
         self._repo, self._modules, self._path = runner.REPO, set(sys.modules), list(sys.path)
         self._environment = dict(os.environ)
 
-    def restore(self) -> None:
+    def restore(self, is_new_case: bool) -> None:
         """Forget the modules of the repository, and undo the global settings that cases and answers change."""
+        kill_others()
+        if not is_new_case:
+            return
         for name in sys.modules.keys() - self._modules:
             if str(getattr(sys.modules[name], "__file__", None) or JOB).startswith(JOB):
                 del sys.modules[name]

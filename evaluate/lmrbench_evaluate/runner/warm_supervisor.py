@@ -28,7 +28,8 @@ from collections.abc import Sequence
 from warm_cleaning import clean
 from warm_zygote import DONE, read_exactly, serve
 
-UIDS = range(100_000, 2**31 - 2)
+#: Each job takes one of them and the number after it.
+UIDS = range(100_000, 2**31 - 2, 2)
 
 
 def main() -> None:

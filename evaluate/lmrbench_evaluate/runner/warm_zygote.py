@@ -32,7 +32,9 @@ def serve(control: socket.socket) -> NoReturn:
                     control = socket.socket(fileno=fds[0])
                     continue
                 try:
-                    become(message["uid"])
+                    # Its files and children belong to the uid; the next one, which it keeps for itself, is what
+                    # they would need to have to signal it.
+                    become(message["uid"], own=message["uid"] + 1)
                     job(message["workspace"], *fds)
                 finally:
                     os._exit(70)
@@ -76,11 +78,17 @@ def compile_sources(facts: dict[str, list[Any]]) -> None:
             COMPILED[path, data] = compile(data, path, "exec", dont_inherit=True)
 
 
-def become(uid: int) -> None:
-    """Give up root, and with it all capabilities, for good."""
+def become(uid: int, own: int | None = None) -> None:
+    """Give up root, and with it all capabilities, for good.
+
+    Args:
+        uid: the effective user.
+        own: the real and saved user (default: the same).
+    """
+    own = uid if own is None else own
     os.setgroups([])
     os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
+    os.setresuid(own, uid, own)
 
 
 def read_exactly(fd: int, size: int) -> bytes:

@@ -12,6 +12,9 @@ from lmrbench_data.loader import FUNCTION
 from ..predictions.sources import WORDS, Source
 from ..predictions.standard_input import Piped
 
+#: The folder of runs without a name.
+RUNS = "runs"
+
 
 def default_run_folder(predictions: Source, config: str, instances: Sequence[str], categories: Sequence[str]) -> Path:
     """Return the run folder for these predictions, this configuration and this selection of instances."""
@@ -19,7 +22,7 @@ def default_run_folder(predictions: Source, config: str, instances: Sequence[str
     if instances or categories:
         chosen = json.dumps([sorted(set(instances)), sorted(set(categories))]).encode()
         name += f"-{hashlib.sha256(chosen).hexdigest()[:8]}"
-    return Path("runs") / name
+    return Path(RUNS) / name
 
 
 def _folder_name(predictions: Source) -> str:

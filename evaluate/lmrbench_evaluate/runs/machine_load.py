@@ -1,9 +1,10 @@
 """Load of the machine during a run: the facts for run.json, and the sentence for reports."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lmrbench_data.base.machine import cores
 from lmrbench_data.base.text import counted, one_line
 
 from ..verdict.verdict import Cause, Verdict
@@ -37,7 +38,7 @@ class MachineLoad:
     def facts(self) -> dict[str, Any]:
         """Return the measurements, for run.json."""
         machine = {
-            "cores": _cores(),
+            "cores": cores(),
             "load_average": round(self._highest, 1),
             "slowed_answers": self._slowed,
             "overloaded": bool(self._overloaded or self._slowed),
@@ -48,7 +49,20 @@ class MachineLoad:
         if hasattr(os, "getloadavg"):
             load = os.getloadavg()[0]
             self._highest = max(self._highest, load)
-            self._overloaded = self._overloaded or load > _cores() + self._workers
+            self._overloaded = self._overloaded or load > cores() + self._workers
+
+
+def merged_load(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the measurements of several runs as those of one, for run.json: the highest load, all slowed answers.
+
+    Args:
+        facts: run.json of each.
+    """
+    known = [part[_KEY] for part in facts if part.get(_KEY)]
+    if not known:
+        return {}
+    machine = {name: max(item[name] for item in known) for name in ("cores", "load_average", "overloaded")}
+    return {_KEY: {**machine, "slowed_answers": sum(item["slowed_answers"] for item in known)}}
 
 
 def overload_note(facts: Mapping[str, Any]) -> str:
@@ -67,7 +81,3 @@ def overload_note(facts: Mapping[str, Any]) -> str:
         f"{machine['load_average']} on {counted(machine['cores'], 'core')}{waited}): answers took longer, and no "
         "verdict counts the time that they waited."
     )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -21,12 +21,12 @@ from ..predictions.prediction_file import Entry
 from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, RESULTS, RunFolder
-from .result_log import METHOD_KEYS, ResultLog
+from .result_log import METHOD_KEYS, ResultLog, row_key
 
 _log = logging.getLogger(__name__)
 
 #: The facts that must agree for results to share a folder.
-_IDENTITY = (
+IDENTITY = (
     "dataset_sha256",
     "recordings_sha256",
     "harness_version",
@@ -107,6 +107,11 @@ class RunWriter:
                     self._results.write({**row, **entry.as_row()})
         return {job: jobs[job] for job in left.values()}
 
+    def adopt(self, row: Mapping[str, Any]) -> None:
+        """Take over a result from another folder, unless this one has a verdict for that prediction."""
+        if self._results.statuses.get(row_key(row), Status.INFRA_ERROR) is Status.INFRA_ERROR:
+            self._results.write(dict(row))
+
     def append(self, entry: Entry, verdict: Verdict, row: DatasetRow, image_id: str) -> None:
         """Write the result of one prediction; the operating system has it when this returns.
 
@@ -158,7 +163,7 @@ def _facts(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
     if not RunFolder(path).exists:
         return {"run_id": f"{path.resolve().name}-{uuid.uuid4().hex[:8]}", **identity, "started_at": now()}
     facts = RunFolder(path).facts
-    for name in _IDENTITY:
+    for name in IDENTITY:
         if facts.get(name) != identity[name]:
             what = "selection of instances" if name == "scope" else name
             raise ArgumentError(

@@ -1,4 +1,4 @@
-"""Run tested code: `docker` is the security boundary; `local`, for machines without an engine, isolates nothing."""
+"""Run tested code: `docker` is the official boundary, `bwrap` a wall without an engine; `local` isolates nothing."""
 
 import importlib
 import logging
@@ -9,7 +9,7 @@ from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 
 from .base import Sandbox
 
-KINDS = ("auto", "docker", "local")
+KINDS = ("auto", "docker", "bwrap", "local")
 ISOLATIONS = CONTAINER, SHARED = "container", "shared"
 _log = logging.getLogger(__name__)
 
@@ -18,13 +18,14 @@ def open_sandbox(kind: str, benchmark: Path | None = None, isolation: str = CONT
     """Return a sandbox of this kind; use it as a context manager.
 
     Args:
-        kind: `docker`; `local`; `auto`, which is Docker if a daemon answers, else `local` with a warning; or the import
-            path `package.module:name` of a callable that takes no arguments and returns a `Sandbox`.
+        kind: `docker`; `bwrap`; `local`; `auto`, which is the first of these that works here, with a warning if it is
+            not Docker; or the import path `package.module:name` of a callable that takes no arguments and returns a
+            `Sandbox`.
         benchmark: a folder of tasks whose environments are known in addition to the installed ones.
         isolation: `container`, or `shared` (see `shared.py`), which needs Docker.
 
     Raises:
-        InfraError: Docker was requested and no daemon answers.
+        InfraError: Docker was requested and no daemon answers, or `bwrap` and it does not work on this machine.
         InputError: the kind or the isolation is unknown, or the path cannot be imported.
     """
     if isolation not in ISOLATIONS:
@@ -35,19 +36,24 @@ def open_sandbox(kind: str, benchmark: Path | None = None, isolation: str = CONT
         from .shared import SharedSandbox
 
         return SharedSandbox(benchmark)
+    from .bwrap import BwrapSandbox
+    from .docker import DockerSandbox
     from .local import LocalSandbox
 
-    if kind in ("auto", "docker"):
-        from .docker import DockerSandbox
-
-        try:
-            return DockerSandbox(benchmark)
-        except InfraError as error:
-            if kind == "docker":
-                raise
-            _log.warning("%s; using the `local` sandbox", error)
-            kind = "local"
-    if kind == "local":
+    walls: dict[str, type[DockerSandbox | BwrapSandbox]] = {"docker": DockerSandbox, "bwrap": BwrapSandbox}
+    for name, wall in walls.items():
+        if kind in ("auto", name):
+            try:
+                sandbox = wall(benchmark)
+            except InfraError as error:
+                if kind == name:
+                    raise
+                _log.warning("%s", error)
+                continue
+            if not sandbox.official:
+                _log.warning("results of the `%s` sandbox are not for a leaderboard", name)
+            return sandbox
+    if kind in ("auto", "local"):
         _log.warning("the `local` sandbox does not isolate tested code from this machine; not for a leaderboard")
         return LocalSandbox(benchmark)
     return _open_path(kind)

@@ -11,8 +11,11 @@ from lmrbench_data.base.errors import InfraError
 API_TIMEOUT_S = 180
 
 
-def connect() -> Any:
+def connect(timeout_s: int = API_TIMEOUT_S) -> Any:
     """Return a low-level client of the daemon that the environment names.
+
+    Args:
+        timeout_s: of each request, this first one included.
 
     Raises:
         InfraError: no daemon answers.
@@ -22,7 +25,7 @@ def connect() -> Any:
 
     with engine_errors("no Docker daemon answers (start one, or set DOCKER_HOST)"):
         # Asking for the version is the ping.
-        return docker.APIClient(**kwargs_from_env(), version="auto", timeout=API_TIMEOUT_S)
+        return docker.APIClient(**kwargs_from_env(), version="auto", timeout=timeout_s)
 
 
 @contextlib.contextmanager
@@ -39,5 +42,5 @@ def engine_errors(action: str) -> Iterator[None]:
         # The daemon's own words, where there are any.
         text = " ".join(str(getattr(error, "explanation", "") or error).split()) or type(error).__name__
         # The client wraps the message of the operating system in two or three layers of its own.
-        system = re.search(r"\w+Error\(\d+, '([^']+)'\)", text)
-        raise InfraError(f"{action}: {system[1] if system else text[:300]}") from error
+        system = re.search(r"\w+Error\(\d+, '([^']+)'\)|\[Errno \d+\] ([^\"')]+)", text)
+        raise InfraError(f"{action}: {system[1] or system[2] if system else text[:300]}") from error

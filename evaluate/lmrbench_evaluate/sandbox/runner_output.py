@@ -7,13 +7,17 @@ from .meter import Meter
 
 
 def collect_output(
-    receive: Callable[[float], Iterable[tuple[bool, bytes]] | None], meter: Meter, limits: Limits
+    receive: Callable[[float], Iterable[tuple[bool, bytes]] | None],
+    meter: Meter,
+    limits: Limits,
+    watch: Callable[[], Ended | None] = lambda: None,
 ) -> tuple[bytearray, str, Ended]:
     """Collect stdout and the log until both end or the run reaches a limit.
 
     Args:
         receive: waits for at most this many seconds; returns pieces of output with whether they are of stdout, none if
             nothing arrived, and None at the end.
+        watch: called after each wait; returns how the run must end because of a limit that only the sandbox knows.
 
     Raises:
         OverloadError: the machine has no time for the run.
@@ -35,8 +39,7 @@ def collect_output(
             else:
                 log += data[: max(0, limits.log_kb * 1024 - len(log))]
         meter.hear(stdout)
-        if len(stdout) > limits.output_mb * 2**20:
-            ended = Ended.OUTPUT_LIMIT
+        ended = Ended.OUTPUT_LIMIT if len(stdout) > limits.output_mb * 2**20 else watch()
     return stdout, log.decode("utf-8", "replace"), ended
 
 

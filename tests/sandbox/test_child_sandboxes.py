@@ -1,10 +1,14 @@
-"""The local sandbox: limits, a clean environment, no process and no folder left behind. It promises no isolation."""
+"""Sandboxes of child processes: limits, a clean environment, no process and no folder left behind."""
 
 import os
+import signal
+import subprocess
+import sys
 import tempfile
 import textwrap
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -53,7 +57,8 @@ STATUSES: dict[str, tuple[Status, dict[str, int], str]] = {
     "endless": (Status.TIMEOUT, {"timeout_s": 1}, "while True: pass"),
     "memory": (Status.OOM, {}, "bytearray(1 << 40)"),
     "exits": (Status.ERROR, {}, "import os; os._exit(0)"),
-    "kills_the_runner": (Status.ERROR, {}, "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"),
+    # `local` loses its runner; elsewhere it is process 1, which no signal from inside reaches.
+    "kills_the_runner": (Status.ERROR, {}, "import os, signal; os.kill(os.getppid(), signal.SIGKILL); os._exit(1)"),
     "deep_folders": (
         Status.ERROR,
         {},
@@ -63,62 +68,94 @@ STATUSES: dict[str, tuple[Status, dict[str, int], str]] = {
 }
 
 
+@pytest.fixture(params=["local", pytest.param("bwrap", marks=pytest.mark.bwrap)])
+def child_sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    """Each sandbox of child processes, in turn."""
+    sandbox: Sandbox = request.getfixturevalue(f"{request.param}_sandbox")
+    return sandbox
+
+
 @pytest.mark.parametrize("name", STATUSES)
-def test_statuses(name: str, toy_row: dict[str, Any], local_sandbox: Sandbox, own_folder: Path) -> None:
+def test_statuses(name: str, toy_row: dict[str, Any], child_sandbox: Sandbox, own_folder: Path) -> None:
     """The same verdicts as in a container; here, too, no answer becomes an infra error."""
     status, limits, body = STATUSES[name]
     row = {**toy_row, "tests": {**toy_row["tests"], **limits}}
     prediction = Prediction("toy-scale", "test", "goal_file", f"def scale(values, factor):\n    {body}\n")
-    assert evaluate_prediction(row, prediction, local_sandbox, "").status is status
+    image = child_sandbox.prepare(row["docker_image"])
+    assert evaluate_prediction(row, prediction, child_sandbox, image).status is status
 
 
 def test_secrets_of_the_environment_stay_outside(
-    local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, own_folder: Path
+    child_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, own_folder: Path
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
-    outcome = local_sandbox.run("", _workspace("import os; return sorted(os.environ)"), Limits(30, 256))
+    outcome = child_sandbox.run("", _workspace("import os; return sorted(os.environ)"), Limits(30, 256))
     names = set(_output(outcome))
     assert not names & {"HF_TOKEN", "PYTHONPATH"}
     assert {"PATH", "HOME", "TMPDIR"} <= names
 
 
 STRAGGLER = """
-import os, time
+import os, sys, time
 if os.fork() == 0:
     os.setsid()  # out of reach of a signal to the group
-    while True:
-        time.sleep(1)
+    os.execv(sys.executable, ["python", "-S", "-c", "import time; time.sleep(600)", "{mark}"])
 time.sleep({pause})
 """
 
 
 @pytest.mark.parametrize(("pause", "ended"), [(0, Ended.EXITED), (60, Ended.TIME_LIMIT)])
-def test_no_process_is_left(pause: int, ended: Ended, local_sandbox: Sandbox, own_folder: Path) -> None:
-    outcome = local_sandbox.run("", _workspace(STRAGGLER.format(pause=pause)), Limits(2, 256))
+def test_no_process_is_left(pause: int, ended: Ended, child_sandbox: Sandbox, own_folder: Path) -> None:
+    mark = uuid.uuid4().hex
+    outcome = child_sandbox.run("", _workspace(STRAGGLER.format(pause=pause, mark=mark)), Limits(2, 256))
     assert outcome.ended is ended
-    assert _processes_below(own_folder) == []
+    assert _processes(mark) == []
 
 
-def test_close_ends_all_runs(own_folder: Path) -> None:
-    sandbox = LocalSandbox()
+def test_close_ends_all_runs(child_sandbox: Sandbox, own_folder: Path) -> None:
+    sandbox, mark = type(child_sandbox)(), uuid.uuid4().hex
     failures: list[Exception] = []
 
     def run() -> None:
         try:
-            sandbox.run("", _workspace(STRAGGLER.format(pause=60)), Limits(60, 256))
+            sandbox.run("", _workspace(STRAGGLER.format(pause=60, mark=mark)), Limits(60, 256))
         except InfraError as error:
             failures.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert _until(lambda: len(_processes_below(own_folder)) >= 3)
+    assert _until(lambda: bool(_processes(mark)))
     sandbox.close()
     thread.join(10)
     assert [str(error) for error in failures] == ["the sandbox was closed"]
-    assert _processes_below(own_folder) == []
+    assert _processes(mark) == []
     with pytest.raises(InfraError, match="closed"):
         sandbox.run("", _workspace("return 1"), Limits(30, 256))
+
+
+HARNESS = """
+import sys
+from lmrbench_evaluate.sandbox import open_sandbox
+from lmrbench_evaluate.sandbox.base import Limits
+
+open_sandbox(sys.argv[1]).run("", sys.stdin.buffer.read(), Limits(60, 256))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+def test_a_harness_that_ends_leaves_no_process(how: signal.Signals, bwrap_sandbox: Sandbox, own_folder: Path) -> None:
+    """`local` cannot promise it: what left the session of a killed harness lives on."""
+    mark = uuid.uuid4().hex
+    harness = subprocess.Popen([sys.executable, "-c", HARNESS, "bwrap"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    with harness:
+        assert harness.stdin is not None
+        harness.stdin.write(_workspace(STRAGGLER.format(pause=60, mark=mark)))
+        harness.stdin.close()
+        assert _until(lambda: bool(_processes(mark)))
+        harness.send_signal(how)
+        harness.wait(15)
+    assert _until(lambda: not _processes(mark), 5)
 
 
 @pytest.mark.docker
@@ -135,7 +172,7 @@ def test_no_process_of_an_ordinary_user_is_left(docker_sandbox: Sandbox, toy_row
     import glob, os
     from lmrbench_evaluate.sandbox.base import Limits
     from lmrbench_evaluate.sandbox.local import LocalSandbox
-    LocalSandbox().run("", {_workspace(STRAGGLER.format(pause=60))!r}, Limits(2, 256))
+    LocalSandbox().run("", {_workspace(STRAGGLER.format(pause=60, mark="straggler"))!r}, Limits(2, 256))
     states = [open(path).read().rsplit(")", 1)[1].split()[0] for path in glob.glob("/proc/[0-9]*/stat")]
     return os.getuid(), len(states), sum(state != "Z" for state in states)
     """
@@ -145,16 +182,16 @@ def test_no_process_of_an_ordinary_user_is_left(docker_sandbox: Sandbox, toy_row
     assert alive == 2  # the outer runner and the case itself
 
 
-def test_a_runner_that_cannot_start_is_an_infra_error(own_folder: Path, local_sandbox: Sandbox) -> None:
+def test_a_runner_that_cannot_start_is_an_infra_error(own_folder: Path, child_sandbox: Sandbox) -> None:
     with pytest.raises(InfraError, match="did not start"):
-        local_sandbox.run("", tar_bytes({"repo/scale.py": File(b"")}), Limits(30, 256))
+        child_sandbox.run("", tar_bytes({"repo/scale.py": File(b"")}), Limits(30, 256))
 
 
 def test_it_is_announced_and_not_official(caplog: pytest.LogCaptureFixture) -> None:
     sandbox = open_sandbox("local")
     assert not sandbox.official
     assert any("does not isolate" in line for line in caplog.messages)
-    with pytest.raises(InputError, match="auto, docker, local"):
+    with pytest.raises(InputError, match="auto, docker, bwrap, local"):
         open_sandbox("podman")
 
 
@@ -162,10 +199,34 @@ def test_auto_falls_back_with_a_warning_and_docker_does_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert open_sandbox("auto").name == "local"
     assert "no Docker daemon answers" in caplog.messages[0]
+    assert "bubblewrap is not installed" in caplog.messages[1]
     with pytest.raises(InfraError, match="DOCKER_HOST"):
         open_sandbox("docker")
+    with pytest.raises(InfraError, match="apt-get install bubblewrap"):
+        open_sandbox("bwrap")
+
+
+def test_auto_prefers_bubblewrap_to_no_wall(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture, bwrap_sandbox: Sandbox
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
+    with open_sandbox("auto") as sandbox:
+        assert (sandbox.name, sandbox.official) == ("bwrap", False)
+    assert "not for a leaderboard" in caplog.messages[-1]
+
+
+def test_bubblewrap_that_this_user_may_not_use_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As where user namespaces are switched off; its last line is the reason."""
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(InfraError, match="does not work on this machine: bwrap: setting up uid map") as error:
+        open_sandbox("bwrap")
+    assert "\n" not in str(error.value)
 
 
 class Foreign(LocalSandbox):
@@ -186,18 +247,18 @@ def test_a_sandbox_opens_by_its_import_path() -> None:
         f"{__name__}:nothing": "cannot be imported",
         "no.such.module:Sandbox": "cannot be imported",
         f"{__name__}:Path": "lacks prepare, run",
-        "pathlib:Path.cwd": "expected auto, docker, local, or an import path",
+        "pathlib:Path.cwd": "expected auto, docker, bwrap, local, or an import path",
     }.items():
         with pytest.raises(InputError, match=problem):
             open_sandbox(path)
 
 
-def _processes_below(folder: Path) -> list[str]:
-    """Return the processes of this machine whose command names the folder."""
+def _processes(mark: str) -> list[str]:
+    """Return the processes of this machine with this argument."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if f"{folder}/".encode() in path.read_bytes() and path.parent.name != str(os.getpid()):
+            if mark.encode() in path.read_bytes().split(b"\0"):
                 found.append(path.parent.name)
         except OSError:
             continue  # it has just ended

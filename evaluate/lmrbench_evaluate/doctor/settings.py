@@ -1,0 +1,21 @@
+"""Options of the doctor."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmrbench_data.base.settings import Settings, copied, setting
+from lmrbench_data.chat.endpoint import Endpoint
+
+from ..runs.settings import RunSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorSettings(Settings):
+    """What to examine beyond the machine itself."""
+
+    model: str | None = copied(Endpoint, "model", default=None, help="Model to ask for one token.")
+    base_url: str | None = copied(Endpoint, "base_url")
+    judge: str | None = setting(None, "Judge to ask for one token.")
+    judge_base_url: str | None = copied(Endpoint, "base_url")
+    workers: int = copied(RunSettings, "workers", help="Number of parallel sandboxes to check memory and cores for.")
+    benchmark: Path | None = setting(None, "Folder of tasks whose environments are checked, too.")

@@ -1,0 +1,119 @@
+"""Merge runs that share the work on one dataset, each on instances of its own, into one run folder.
+
+A result is taken over as it stands, so each answer counts exactly once and nothing is evaluated again.
+"""
+
+import itertools
+import logging
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.text import counted
+
+from .folder import LOGS, RunFolder
+from .machine_load import merged_load
+from .provenance import BENCHMARK, is_imported
+from .writer import IDENTITY, RunWriter
+
+#: The facts that a merged run has from its parts, in which they agree.
+_KEPT = (*IDENTITY, "dataset", "config", BENCHMARK, "benchmark_version", "official_sandbox")
+#: Must agree, too: fresh seeds are drawn at random in each run.
+_SEEDS = "fresh_seeds"
+_log = logging.getLogger(__name__)
+
+
+def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
+    """Write a run folder with the predictions, results and logs of all parts; repeat the call to resume.
+
+    Judgements stay behind: judge the merged run.
+
+    Args:
+        parts: run folders of the same dataset, harness and sandbox, on different instances.
+        out: a new folder, or one that an earlier call has written.
+
+    Raises:
+        InputError: a part is not a run folder or damaged, parts differ, or two are on the same instance.
+        ArgumentError: `out` holds something else.
+    """
+    folders = [RunFolder(path) for path in parts]
+    if out.resolve() in {path.resolve() for path in parts}:
+        raise ArgumentError("out", f"{out}: is one of the runs to be merged; give another name")
+    facts = [folder.facts for folder in folders]
+    _check_alike(parts, facts)
+    identity = {**{name: facts[0][name] for name in _KEPT if name in facts[0]}, "scope": _scope(parts, facts)}
+    with RunWriter.open(out, identity) as writer:
+        writer.update(complete=False)
+        writer.take_in(itertools.chain.from_iterable(folder.needed_predictions() for folder in folders))
+        for folder in folders:
+            for row in folder.rows():
+                writer.adopt(row)
+            if (folder.path / LOGS).is_dir():
+                shutil.copytree(folder.path / LOGS, out / LOGS, dirs_exist_ok=True)
+        writer.update(**_totals(folders, facts))
+    return writer.folder
+
+
+def _check_alike(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> None:
+    """Check that results of the parts can be mixed.
+
+    Raises:
+        InputError: they cannot.
+    """
+    for path, part in zip(parts, facts, strict=True):
+        if is_imported(part):
+            raise InputError(f"{path}: an imported run cannot be merged; report on it beside the others")
+        for name in (*IDENTITY, _SEEDS):
+            if name != "scope" and name in part and part[name] != _first(facts, name):
+                raise InputError(f"{path} and {parts[0]} differ in {name}; only runs with equal settings can be merged")
+
+
+def _first(facts: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """Return a fact from the first part that has it: one whose instances have no answer lacks some."""
+    return next(part[name] for part in facts if name in part)
+
+
+def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the instances of all parts with their categories.
+
+    Raises:
+        InputError: an instance is in two parts, so that it is open which result counts.
+    """
+    owner: dict[str, Path] = {}
+    for path, part in zip(parts, facts, strict=True):
+        if twice := sorted(owner.keys() & part["scope"].keys()):
+            raise InputError(f"{path}: instance {twice[0]} is in {owner[twice[0]]}, too; give each run once")
+        owner |= dict.fromkeys(part["scope"], path)
+    return {name: category for part in facts for name, category in part["scope"].items()}
+
+
+def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts that are made of those of all parts."""
+    # A part whose instances have no answer ends with an error and lacks nothing.
+    open_parts = [
+        folder.path
+        for folder, part in zip(folders, facts, strict=True)
+        if not part.get("complete") and os.path.getsize(folder.predictions.path)
+    ]
+    if open_parts:
+        _log.warning(
+            "%s not complete (%s): re-run %s, or evaluate into the merged folder",
+            counted(len(open_parts), "run is", "runs are"),
+            ", ".join(map(str, open_parts)),
+            "it" if len(open_parts) == 1 else "them",
+        )
+    bad_rows = dict.fromkeys(row for part in facts for row in part.get("bad_rows", ()))
+    kept = [name for name in ("predictions", "map", "limits", _SEEDS) if any(name in part for part in facts)]
+    return {
+        **{name: _first(facts, name) for name in kept},
+        "images": {tag: image for part in facts for tag, image in part.get("images", {}).items()},
+        **merged_load(facts),
+        "complete": not open_parts,
+        "bad_rows": list(bad_rows),
+        "started_at": min(part["started_at"] for part in facts),
+        "finished_at": max((part["finished_at"] for part in facts if "finished_at" in part), default=None),
+        "merged": [part["run_id"] for part in facts],
+    }

@@ -1,0 +1,193 @@
+"""Run workspaces in child processes of this machine: all that `local` and `bwrap` have in common.
+
+A backend starts the runner, says how much CPU time and memory a run uses, and kills it. Starting and killing one child
+is `base.child`'s job. The rest differs from other children: the run is limited by CPU time that `meter` measures from
+outside, and by rlimits that the bootstrap sets after it has unpacked the workspace.
+"""
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmrbench_data.base.child import Child, describe_status
+from lmrbench_data.base.errors import InfraError
+
+from ..runner import probe
+from .base import START_S, Ended, Limits, Outcome, Sandbox
+from .installed import check_packages, find_environment
+from .meter import Meter
+from .runner_output import collect_output, make_outcome
+
+#: Seconds between two looks at the memory of a run.
+_WATCH_S = 0.2
+_CLOSED = "the sandbox was closed"
+
+
+@dataclass(frozen=True, eq=False)
+class Started:
+    """A run whose runner has been started."""
+
+    child: Child
+    cpu_seconds: Callable[[], float]
+    """CPU seconds of all its processes so far."""
+    kill: Callable[[], None]
+    """Ends all its processes; any thread may call it."""
+    memory_mb: Callable[[], float] = lambda: 0.0
+    """Memory of all its processes together; 0 if only the rlimit counts."""
+
+
+class ChildSandbox(Sandbox):
+    """The child processes of one harness process."""
+
+    official = False
+
+    def __init__(self, benchmark: Path | None = None) -> None:
+        """Prepare the sandbox; no process is started yet.
+
+        Args:
+            benchmark: a folder of tasks whose environments are known in addition to the installed ones.
+        """
+        self._benchmark = benchmark
+        self._running: set[Started] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def prepare(self, tag: str) -> str:
+        """Check that this Python has the environment's packages; return their versions as the identity."""
+        return check_packages(find_environment(tag, self._benchmark).packages(), self.name)
+
+    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+        """Run one workspace in a process group of its own."""
+        if self._closed:
+            raise InfraError(_CLOSED)
+        try:
+            with self._start(image, len(workspace), limits) as run, self._registered(run):
+                return self._converse(run, workspace, limits)
+        except OSError as error:
+            raise InfraError(f"{self.name} sandbox: {error}") from error
+
+    def close(self) -> None:
+        """Kill all runs."""
+        with self._lock:
+            self._closed = True
+            running = list(self._running)
+        for run in running:
+            run.kill()
+
+    @abstractmethod
+    def _start(self, image: str, size: int, limits: Limits) -> contextlib.AbstractContextManager[Started]:
+        """Start the runner, which waits for a workspace of this many bytes; leave nothing of it after the block."""
+
+    @contextlib.contextmanager
+    def _registered(self, run: Started) -> Iterator[None]:
+        with self._lock:
+            if self._closed:  # while the process was being started
+                raise InfraError(_CLOSED)
+            self._running.add(run)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(run)
+
+    def _converse(self, run: Started, workspace: bytes, limits: Limits) -> Outcome:
+        meter = Meter(limits, run.cpu_seconds, offered_share)
+        # A runner that does not read its workspace does not send its first line either.
+        with contextlib.suppress(BrokenPipeError, TimeoutError):
+            run.child.send(workspace, time.monotonic() + START_S)
+            run.child.close_stdin()
+        stdout, log, ended = _read(run, meter, limits)
+        duration = meter.elapsed()
+        run.child.kill()
+        if self._closed:
+            raise InfraError(_CLOSED)
+        problem = f"{describe_status(run.child.process.returncode)} after {duration:.0f} s: {log.strip()[-300:]}"
+        return make_outcome(stdout, log, ended, duration, meter, problem)
+
+
+def rlimits(limits: Limits, **more: int) -> str:
+    """Return the rlimits of a run for the bootstrap's third argument.
+
+    Args:
+        more: additional ones, by name.
+    """
+    return json.dumps(
+        {
+            "RLIMIT_DATA": limits.memory_mb * 2**20,
+            "RLIMIT_FSIZE": limits.disk_mb * 2**20,
+            "RLIMIT_CORE": 0,
+            "RLIMIT_NOFILE": 1024,
+            **more,
+        }
+    )
+
+
+def cpu_seconds(processes: Iterable[int]) -> float:
+    """Return the CPU seconds so far of these processes and of those that they have waited for (Linux)."""
+    ticks = 0
+    for process in processes:
+        with contextlib.suppress(OSError):
+            ticks += sum(map(int, stat_fields(process)[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def stat_fields(process: int) -> list[str]:
+    """Return the fields of /proc/PID/stat after the name: state, parent, ...
+
+    Raises:
+        OSError: the process is gone.
+    """
+    text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    return text.rpartition(")")[2].split()
+
+
+def offered_share(seconds: float) -> float:
+    """Let a process spin for some seconds and return the share of a processor that it got."""
+    # In a session of its own, like a run: schedulers divide the machine between sessions.
+    command = [sys.executable, "-I", "-S", "-c", probe(), str(seconds)]
+    try:
+        return float(subprocess.run(command, capture_output=True, check=True, start_new_session=True).stdout)
+    except (OSError, subprocess.SubprocessError):
+        return 1.0  # tested code may have used up all processes: that must not excuse it
+
+
+def _read(run: Started, meter: Meter, limits: Limits) -> tuple[bytearray, str, Ended]:
+    """Read stdout and stderr until both end, the runner is gone, or a limit is reached."""
+    process = run.child.process
+    assert process.stdout is not None
+    assert process.stderr is not None
+    next_look = time.monotonic() + _WATCH_S
+
+    def watch() -> Ended | None:
+        nonlocal next_look
+        if time.monotonic() < next_look:
+            return None
+        next_look = time.monotonic() + _WATCH_S
+        return Ended.OUT_OF_MEMORY if run.memory_mb() > limits.memory_mb else None
+
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        selector.register(process.stderr, selectors.EVENT_READ)
+
+        def receive(timeout_s: float) -> list[tuple[bool, bytes]] | None:
+            is_gone = process.poll() is not None  # asked before the last read: its last words precede its end
+            ready = selector.select(0 if is_gone else min(timeout_s, _WATCH_S)) if selector.get_map() else []
+            pieces = []
+            for key, _ in ready:
+                if data := os.read(key.fd, 1 << 18):
+                    pieces.append((key.fileobj is process.stdout, data))
+                else:
+                    selector.unregister(key.fileobj)
+            # A straggler may hold the pipes open after the runner is gone.
+            return None if (not selector.get_map() and not pieces) or (is_gone and not ready) else pieces
+
+        return collect_output(receive, meter, limits, watch)

@@ -1,0 +1,90 @@
+"""The system calls that the `bwrap` sandbox refuses, as a program for the kernel; libseccomp writes it.
+
+Namespaces do not cover everything: sockets to a hypervisor, keyrings, memory that belongs to no process. Nor does
+ordinary code need most parts of a kernel that escapes were found in. Calls for another architecture end the process.
+"""
+
+import ctypes
+import errno
+import os
+
+from lmrbench_data.base.errors import InfraError
+
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_EQUAL_MASKED, _GREATER = 7, 6
+_UNKNOWN = -1
+_CLONE_NEWUSER = 0x10000000
+_AF_LOCAL, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+
+_REFUSED = (
+    # kernel memory that outlives a process or belongs to none
+    *("add_key", "keyctl", "request_key", "memfd_create", "memfd_secret", "shmget", "msgget", "semget"),
+    # namespaces and mounts
+    *("unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "mount_setattr", "open_tree"),
+    *("move_mount", "fsopen", "fsmount", "fsconfig", "fspick", "name_to_handle_at", "open_by_handle_at"),
+    # parts of the kernel that numerical code does not need
+    *("bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),
+    *("fanotify_init", "quotactl", "quotactl_fd", "lookup_dcookie", "modify_ldt", "vm86", "vm86old"),
+    # the machine
+    *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "iopl", "ioperm", "reboot"),
+    *("acct", "swapon", "swapoff", "syslog", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex"),
+)
+
+
+class _Comparison(ctypes.Structure):
+    _fields_ = (
+        ("argument", ctypes.c_uint),
+        ("operator", ctypes.c_uint),
+        ("a", ctypes.c_uint64),
+        ("b", ctypes.c_uint64),
+    )
+
+
+def filter_program() -> bytes:
+    """Return the filter as `bwrap --seccomp` reads it.
+
+    Raises:
+        InfraError: libseccomp is not installed, or does not know this architecture.
+    """
+    try:
+        library = ctypes.CDLL("libseccomp.so.2")
+    except OSError as error:
+        raise InfraError("libseccomp is not installed (Debian: `apt-get install libseccomp2`)") from error
+    library.seccomp_init.restype = ctypes.c_void_p
+    context = library.seccomp_init(ctypes.c_uint32(_ALLOW))
+    if not context:
+        raise InfraError("libseccomp cannot make a filter for this machine")
+    try:
+        for name in _REFUSED:
+            _refuse(library, context, name, errno.EPERM)
+        # Its flags are in memory, which a filter cannot read; the C library then uses clone.
+        _refuse(library, context, "clone3", errno.ENOSYS)
+        _refuse(library, context, "clone", errno.EPERM, _Comparison(0, _EQUAL_MASKED, _CLONE_NEWUSER, _CLONE_NEWUSER))
+        # The kernel reads the lower half of the argument; a filter sees all of it.
+        _refuse(library, context, "socket", errno.EAFNOSUPPORT, _Comparison(0, _GREATER, _AF_NETLINK, 0))
+        for family in set(range(_AF_NETLINK)) - {_AF_LOCAL, _AF_INET, _AF_INET6}:
+            same = _Comparison(0, _EQUAL_MASKED, 0xFFFFFFFF, family)
+            _refuse(library, context, "socket", errno.EAFNOSUPPORT, same)
+        return _exported(library, context)
+    finally:
+        library.seccomp_release(ctypes.c_void_p(context))
+
+
+def _refuse(library: ctypes.CDLL, context: int, name: str, error: int, *when: _Comparison) -> None:
+    number = library.seccomp_syscall_resolve_name(name.encode("ascii"))
+    if number == _UNKNOWN:  # to this version of the library, or on this architecture
+        return
+    rules = (_Comparison * len(when))(*when)
+    context_p, action = ctypes.c_void_p(context), ctypes.c_uint32(_ERRNO | error)
+    result = library.seccomp_rule_add_array(context_p, action, number, len(when), rules)
+    if result != 0:
+        raise InfraError(f"libseccomp refuses a rule for {name}: {os.strerror(-result)}")
+
+
+def _exported(library: ctypes.CDLL, context: int) -> bytes:
+    with open(os.memfd_create("seccomp"), "rb") as file:
+        result = library.seccomp_export_bpf(ctypes.c_void_p(context), file.fileno())
+        if result != 0:
+            raise InfraError(f"libseccomp cannot write the filter: {os.strerror(-result)}")
+        file.seek(0)
+        return file.read()

@@ -1,0 +1,70 @@
+"""`lmrbench doctor`: examine whether evaluation can work here, and say how to fix what cannot."""
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from lmrbench_evaluate.doctor.settings import DoctorSettings
+
+from .options import options
+from .output import Json, print_finding, print_json, put, say
+
+if TYPE_CHECKING:
+    from lmrbench_evaluate.doctor.examine import Check
+
+#: Seconds after which a line says that a check is under way.
+PATIENCE_S = 2.0
+
+
+@options(DoctorSettings)
+def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
+    """Examine this machine: can evaluation work here?
+
+    Checks engine, image, sandbox, disk, memory, cores, packages, caches and the Hub's token. With --model and --judge
+    it also asks these models for one token. Each line says how to fix what it found.
+
+    The exit status is 1 if evaluation, or a model that was named, cannot work.
+
+    Example: lmrbench doctor --model my-model --base-url http://localhost:8000/v1
+    """
+    from lmrbench_evaluate.doctor.checks import checks
+    from lmrbench_evaluate.doctor.examine import examine
+    from lmrbench_evaluate.doctor.finding import Status
+
+    findings = []
+    for check in checks(settings):
+        with _waiting(check):
+            found = examine(check)
+        findings += found
+        if not as_json:
+            for item in found:
+                print_finding(item.status, item.check, item.found, item.fix)
+    problems = sum(item.status is Status.PROBLEM for item in findings)
+    if as_json:
+        print_json([item.as_dict() for item in findings])
+    else:
+        put("\nEvaluation can work here." if not problems else "\nFix what is marked as a problem first.")
+    if problems:
+        raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _waiting(check: "Check") -> Iterator[None]:
+    """Say on stderr which check is under way: always in a terminal, elsewhere if it takes a while."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status(f"{check.name} ..."):
+            yield
+        return
+    line = threading.Timer(PATIENCE_S, say, [f"{check.name}: may take up to {check.limit_s:g} s"])
+    line.daemon = True
+    line.start()
+    try:
+        yield
+    finally:
+        line.cancel()

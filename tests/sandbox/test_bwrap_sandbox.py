@@ -1,0 +1,215 @@
+"""The bwrap sandbox: what tested code sees, and what the kernel refuses it, for root and for an ordinary user."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lmrbench_data
+import lmrbench_evaluate
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.base.paths import benchmark_folder
+from lmrbench_data.loader import File
+from lmrbench_evaluate.rebuild.workspace import workspace_tar
+from lmrbench_evaluate.sandbox import bwrap_view
+from lmrbench_evaluate.sandbox.base import Limits, Sandbox
+from lmrbench_evaluate.sandbox.bwrap import BwrapSandbox
+from lmrbench_evaluate.verdict.decode import decode, read_frames
+from lmrbench_evaluate.verdict.verdict import Verdict
+
+pytestmark = pytest.mark.bwrap
+
+
+def _output(sandbox: Sandbox, image: str, body: str, memory_mb: int = 256) -> Any:
+    """Return what code returns inside."""
+    cases = f"def case_only(seed):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
+    workspace = workspace_tar({"empty.py": File(b"")}, cases.encode(), runs=[("only", 0)], limit_s=60)
+    [frame] = read_frames(sandbox.run(image, workspace, Limits(60, memory_mb)).stdout)
+    assert frame.kind == "output", frame.payload
+    return decode(frame.payload)
+
+
+@pytest.fixture
+def image(bwrap_sandbox: Sandbox, toy_row: dict[str, Any]) -> str:
+    return bwrap_sandbox.prepare(toy_row["docker_image"])
+
+
+class TestFromInside:
+    """A candidate's view of its sandbox."""
+
+    @pytest.fixture
+    def seen(self, look_around: Callable[..., dict[str, Any]], try_in_bwrap: Callable[..., Verdict]) -> dict[str, Any]:
+        return look_around(try_in_bwrap)
+
+    def test_a_user_without_rights(self, seen: dict[str, Any]) -> None:
+        for status in (seen["status"], seen["runner"]):
+            [user] = set(status["Uid"].split())
+            assert int(user) not in (0, os.getuid())
+            assert set(status["Gid"].split()) == {user}
+            for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+                assert int(status[name], 16) == 0, name
+            assert status["NoNewPrivs"] == "1"
+            assert status["Seccomp"] == "2"
+        assert seen["parent"] == 1  # so that signals from inside do not end the runner
+
+    def test_no_network(self, seen: dict[str, Any]) -> None:
+        assert seen["interfaces"] == ["lo"]
+        assert seen["routes"] == []
+
+    def test_only_two_small_folders_are_writable(self, seen: dict[str, Any]) -> None:
+        assert set(seen["writable"]) == {"/tmp", "/work"}
+        assert seen["size_mb"] == {"/tmp": 256, "/work": 256}
+        options = {mount.split()[0]: mount.split()[1].split(",") for mount in seen["mounts"]}
+        writable = {path for path, found in options.items() if "rw" in found}
+        assert {path for path in writable if not path.startswith("/dev/")} == {"/proc", "/tmp", "/work"}
+        assert all("nosuid" in found for found in options.values())
+
+    def test_limits(self, seen: dict[str, Any]) -> None:
+        assert seen["processes"] == [256, 256]
+        assert seen["core"] == [0, 0]
+        assert seen["files"] == [1024, 1024]
+
+    def test_the_environment_is_empty(self, seen: dict[str, Any]) -> None:
+        names = {name for name in seen["environment"] if not name.startswith(("OMP_", "MKL_", "OPENBLAS_"))}
+        assert names <= {"PATH", "PWD", "LANG", "HOME", "TMPDIR"}
+
+    def test_only_system_and_python_are_visible(self, seen: dict[str, Any]) -> None:
+        top = {name for name in seen["files_of_root"] if f"/{name}" not in ("/lib32", "/lib64", "/libx32")}
+        prefix = Path(sys.base_prefix).parts[1]
+        assert top == {"bin", "dev", "etc", "lib", "proc", "python", "sys", "tmp", "usr", "work", prefix}
+
+    def test_no_file_of_this_machine_but_these(self, bwrap_sandbox: Sandbox, image: str) -> None:
+        """Homes, engines, this package and the benchmark, however they are called."""
+        packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
+        paths = [*packages, benchmark_folder(), Path(__file__), Path(sys.prefix, "pyvenv.cfg"), Path.home() / ".cache"]
+        hidden = ["/run", "/var", "/home", "/etc/passwd", "/etc/shadow", "/usr/local/bin", *map(str, paths)]
+        found = _output(
+            bwrap_sandbox,
+            image,
+            f"""
+            import importlib.util, os
+            names = ("torch", "numpy", "pytest", "docker", "openai", "lmrbench_data", "lmrbench_evaluate")
+            visible = [path for path in {hidden!r} if os.path.exists(path)]
+            return visible, [name for name in names if importlib.util.find_spec(name)]
+            """,
+        )
+        assert found == ([], ["torch", "numpy"])
+
+    def test_refused_by_the_kernel(self, bwrap_sandbox: Sandbox) -> None:
+        """Not by a lack of rights alone: keyrings, memory of nobody, a way to a hypervisor, other namespaces."""
+        found = _output(
+            bwrap_sandbox,
+            "",
+            """
+            import ctypes, os, socket
+            libc = ctypes.CDLL(None, use_errno=True)
+            def call(function):
+                try:
+                    return function()
+                except OSError as error:
+                    return error.errno
+            def libcall(name, *arguments):
+                return -ctypes.get_errno() if getattr(libc, name)(*arguments) < 0 else 0
+            [socket.socket(family).close() for family in (socket.AF_UNIX, socket.AF_INET)]
+            refused = [
+                call(lambda: os.memfd_create("x")),
+                libcall("shmget", 0, 1 << 20, 0o600),
+                libcall("unshare", 0x10000000),
+                call(lambda: socket.socket(40, socket.SOCK_STREAM)),
+                call(lambda: socket.socket(38, socket.SOCK_SEQPACKET)),
+            ]
+            if os.uname().machine == "x86_64":
+                refused.append(libcall("syscall", 250, 0, -3, 0))  # keyctl
+                refused.append(libcall("syscall", 41, (1 << 32) | 40, 1, 0))  # of socket, the kernel reads half
+                refused.append(libcall("syscall", 56, 0x10000000 | 17, 0, 0, 0, 0))  # clone
+            return [abs(error) for error in refused]
+            """,
+        )
+        denied, unsupported = errno.EPERM, errno.EAFNOSUPPORT
+        assert found[:5] == [denied, denied, denied, unsupported, unsupported]
+        assert found[5:] in ([], [denied, unsupported, denied])
+
+
+def test_memory_is_limited_over_all_processes(try_in_bwrap: Callable[..., Verdict]) -> None:
+    """Each stays far below the limit; together they are far over it, and sleep."""
+    hog = "for _ in range(7):\n        if os.fork() == 0: hog = b'x' * (1 << 26); time.sleep(60)\n"
+    verdict = try_in_bwrap(f"import os, time\ndef scale(values, factor):\n    {hog}    time.sleep(60)\n")
+    assert verdict.status == "oom", verdict.reason()
+    assert verdict.duration_s < 20
+
+
+def test_a_package_that_cannot_be_imported_inside_is_not_the_answers_fault(
+    bwrap_sandbox: Sandbox, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a library in a place that is not shown."""
+    monkeypatch.setattr(bwrap_view, "_closure", lambda requirements: [metadata.distribution("numpy")])
+    with BwrapSandbox() as sandbox, pytest.raises(InfraError, match=r"cannot import numpy, .*ModuleNotFoundError"):
+        sandbox.prepare(toy_row["docker_image"])
+
+
+ORDINARY = """
+import json, sys
+sys.path[:0] = json.loads(sys.argv[1])
+from lmrbench_evaluate.sandbox.base import Limits
+from lmrbench_evaluate.sandbox.bwrap import BwrapSandbox
+with BwrapSandbox() as sandbox:
+    sys.stdout.buffer.write(sandbox.run("", sys.stdin.buffer.read(), Limits(10, 256)).stdout)
+"""
+LOOKS = """
+def case_only(seed):
+    import os
+    children = 0
+    try:
+        while True:
+            if os.fork() == 0:
+                os.read(0, 1)
+                import time; time.sleep(60)
+            children += 1
+    except BlockingIOError:
+        pass
+    maps = open("/proc/self/uid_map").read().split()
+    return os.getuid(), len([name for name in os.listdir("/proc") if name.isdigit()]), maps[2]
+"""
+
+
+EVERYBODY: dict[str, Any] = {"user": 65533, "group": 65533, "extra_groups": []}
+
+
+def test_an_ordinary_user(bwrap_sandbox: Sandbox) -> None:
+    """With a user namespace, in which the limit of processes counts only those of the run."""
+    if os.getuid() != 0:
+        pytest.skip("the other tests run as an ordinary user")
+    python = _python_of_everybody()
+    paths = [path for path in sys.path if path]
+    workspace = workspace_tar({"empty.py": File(b"")}, LOOKS.encode(), runs=[("only", 0)], limit_s=10)
+    command = [python, "-c", ORDINARY, json.dumps(paths)]
+    done = subprocess.run(
+        command, input=workspace, capture_output=True, user=65533, group=65533, extra_groups=[], cwd="/"
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    [frame] = read_frames(done.stdout)
+    assert frame.kind == "output", frame.payload
+    user, processes, mapped = decode(frame.payload)
+    assert (user, mapped) == (65534, "1")
+    assert processes == 256
+
+
+def _python_of_everybody() -> str:
+    """Return a Python that an ordinary user can start with this project's packages: root's own is often private."""
+    code = f"import sys; sys.path[:0] = {[path for path in sys.path if path]!r}; import lmrbench_evaluate.sandbox.bwrap"
+    for python in (sys.executable, "/usr/bin/python3"):
+        try:
+            done = subprocess.run([python, "-c", code], capture_output=True, cwd="/", **EVERYBODY)
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return python
+    pytest.skip("an ordinary user can start no Python with these packages")
