@@ -12,14 +12,14 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
 from lmrbench_evaluate.sandbox.other_user import OtherUserSandbox
-from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED
+from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED, counted_choices
 from lmrbench_evaluate.verdict.evaluator import evaluate_repository
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
@@ -90,10 +90,10 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
     found = {"reward": float(is_reproduced(verdict)), "core_cases": sum(core) / len(core) if core else 0.0}
     if config_of(row) == FUNCTION:
         found["robust"] = float(verdict.status is Status.PASSED)
-    if counted := [choice for choice in row.get("choices", ()) if _counts(choice)]:
-        readings = {choice["name"]: choice["reading"] for choice in verdict.choices}
+    if "choices" in row:
+        readings = [choice["reading"] for choice in counted_choices({"choices": verdict.choices})]
         for reading in (STATED, PUBLISHED):
-            found[reading] = sum(readings.get(choice["name"]) == reading for choice in counted) / len(counted)
+            found[reading] = readings.count(reading) / len(readings) if readings else 0.0
     return found
 
 
@@ -116,10 +116,6 @@ def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
     if verdict.choices:
         facts["choices"] = list(verdict.choices)
     return facts
-
-
-def _counts(choice: Mapping[str, Any]) -> bool:
-    return bool(choice["open"] or choice["stated"] != choice["published"])
 
 
 @contextlib.contextmanager

@@ -166,9 +166,12 @@ def test_what_an_answer_may_not_do_is_no_reward_and_no_error(
     assert rewards(toy_row, verdict) == {"reward": 0, "core_cases": 0, "robust": 0}
 
 
-def test_a_missing_repository_is_no_reward(toy_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox) -> None:
-    verdict = grade_folder(toy_row, tmp_path / "gone", local_sandbox)
-    assert (verdict.status, rewards(toy_row, verdict)["reward"]) == ("malformed", 0)
+def test_a_missing_repository_is_no_reward(
+    counterfactual_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox
+) -> None:
+    verdict = grade_folder(counterfactual_row, tmp_path / "gone", local_sandbox)
+    assert verdict.status == "malformed"
+    assert rewards(counterfactual_row, verdict) == {"reward": 0, "core_cases": 0, "stated": 0, "published": 0}
 
 
 # --- in a container ---------------------------------------------------------------------------------------------------
