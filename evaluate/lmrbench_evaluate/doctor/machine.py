@@ -2,19 +2,18 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from lmrbench_data.base.child import clean_environment
+from lmrbench_data.base.errors import InfraError
 from lmrbench_data.base.machine import Disk, available_memory, cores, disk_of
 from lmrbench_data.base.text import counted
 
 from ..runs.default_run_folder import RUNS
+from ..sandbox import open_sandbox
 from ..sandbox.base import Limits
 from .engine import Engine
-from .examine import LIMIT_S
 from .finding import Finding, Status, gigabytes, note, ok, problem
 
 #: The memory limit of every published instance.
@@ -103,11 +102,9 @@ def look_for_bubblewrap(engine: Engine) -> Iterator[Finding]:
         fix = "apt-get install bubblewrap (or ask the administrator of the cluster)"
         yield note("bubblewrap", "not installed; it isolates tested code where there is no engine", fix)
         return
-    command = [program, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
-    done = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), timeout=LIMIT_S)
-    if done.returncode == 0:
-        yield ok("bubblewrap", f"{program} isolates processes")
-    else:
-        reason = done.stderr.strip().removeprefix("bwrap: ")[:200]
+    try:
+        with open_sandbox("bwrap"):
+            yield ok("bubblewrap", f"{program} isolates processes")
+    except InfraError as error:
         fix = "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Ubuntu: an AppArmor profile for bwrap)"
-        yield note("bubblewrap", f"cannot isolate processes: {reason}", fix)
+        yield note("bubblewrap", str(error)[:200], fix)

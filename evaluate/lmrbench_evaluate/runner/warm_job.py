@@ -89,6 +89,8 @@ def compiled(_loader: Any, data: Any, path: str, **options: Any) -> CodeType:
 def run_plan(runner: ModuleType) -> None:
     """Do what the runner's `main` does, with as few children as possible."""
     plan = runner.take_plan()
+    if plan["runs"] is None or "answers" in plan:
+        raise ValueError("recordings and batches need a container of their own")
     runner.set_dumpable(0)
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

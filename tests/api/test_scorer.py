@@ -1,0 +1,144 @@
+"""`lmr.Scorer`: answers in, scores out, in order, from any thread; failures of the machinery have no reward."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lmrbench_data as lmr
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.tasks.manifest import load_benchmark
+from support.toy import TOY_ANSWER
+
+WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
+BROKEN = "def scale(values, factor):\n    raise ValueError('no idea')\n"
+
+
+def row(answer: str, **more: Any) -> dict[str, Any]:
+    return {"instance_id": "toy-scale", "goal_file": answer, **more}
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory, toy_row: DatasetRow) -> str:
+    folder = tmp_path_factory.mktemp("scorer") / "lmr-bench"
+    write_dataset([toy_row], folder, load_benchmark())
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def scorer(dataset: str) -> Iterator[lmr.Scorer]:
+    with lmr.Scorer(dataset=dataset, isolation="container", sandbox="local") as scorer:
+        yield scorer
+
+
+def test_scores_come_in_the_order_of_the_rows(scorer: lmr.Scorer) -> None:
+    scores = scorer.score([row(WRONG), row(TOY_ANSWER), row(BROKEN), row("def scale(:"), row(WRONG)])
+    assert [score.status for score in scores] == ["failed", "passed", "error", "malformed", "failed"]
+    assert [score.reproduced for score in scores] == [False, True, False, False, False]
+    assert [score.reward for score in scores] == [0.0, 1.0, 0.0, 0.0, 0.0]
+    assert "ValueError: no idea" in scores[2].reason
+    assert scores[4] is scores[0]  # equal answers run once
+    assert scorer.score([]) == []
+
+
+def test_threads_and_event_loops_share_a_scorer(scorer: lmr.Scorer) -> None:
+    answers = [TOY_ANSWER, WRONG, BROKEN]
+    found: dict[int, list[str]] = {}
+
+    def work(number: int) -> None:
+        rows = [row(answer + f"\n# {number}\n") for answer in answers]
+        if number % 2:
+            found[number] = [score.status for score in scorer.score(rows)]
+        else:
+            found[number] = [score.status for score in asyncio.run(scorer.ascore(rows))]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: ["passed", "failed", "error"] for number in range(4)}
+
+
+def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset: str) -> None:
+    with pytest.raises(lmr.InputError, match=r"row 1: unknown instance 'toy-scal'; did you mean 'toy-scale'"):
+        scorer.score([row(WRONG), {"instance_id": "toy-scal", "goal_file": ""}])
+    for options, message in (
+        ({"seeds": [7]}, "seeds: toy-scale has no seed 7; it has"),
+        ({"isolation": "none"}, "isolation: 'none' is unknown; one of: container, shared"),
+        ({"isolation": "shared", "sandbox": "local"}, "shared needs the docker sandbox, not 'local'"),
+        ({"workers": 0}, "workers: must be at least 1"),
+        ({"instances": ["tox"]}, "tox"),
+    ):
+        with pytest.raises(lmr.InputError, match=message):
+            lmr.Scorer(dataset=dataset, **options)  # type: ignore[arg-type]
+
+
+def test_fail_fast_and_seeds_run_fewer_cases(dataset: str, tmp_path: Path) -> None:
+    counter = tmp_path / "calls"
+
+    def counting(change: str) -> str:
+        return (
+            f"def scale(values, factor):\n    with open({str(counter)!r}, 'a') as file:\n        file.write('x')\n"
+            f"    return [value * factor {change} for value in values]\n"
+        )
+
+    def calls(change: str, **options: Any) -> int:
+        counter.write_text("")
+        with lmr.Scorer(dataset=dataset, isolation="container", sandbox="local", **options) as scorer:
+            [score] = scorer.score([row(counting(change))])
+        assert score.reproduced is not bool(change)
+        return len(counter.read_text())
+
+    every = calls("+ 1")
+    assert calls("+ 1", seeds=[0]) < every
+    assert calls("+ 1", fail_fast=True) < every
+    assert calls("", fail_fast=True) > every  # a right answer runs its first seed twice
+
+
+def test_a_closed_scorer_says_so(dataset: str) -> None:
+    with lmr.Scorer(dataset=dataset, isolation="container", sandbox="local") as scorer:
+        pass
+    with pytest.raises(lmr.InfraError, match="the scorer was closed"):
+        scorer.score([row(WRONG)])
+
+
+@pytest.mark.docker
+def test_many_answers_lose_nothing_when_their_containers_are_killed(dataset: str) -> None:
+    """Containers die all the time; every answer still has its own score, and none is scored twice."""
+    from lmrbench_evaluate.sandbox.docker import RUN_LABEL
+    from lmrbench_evaluate.sandbox.docker_client import connect
+
+    answers = [(TOY_ANSWER, WRONG, BROKEN)[number % 3] + f"\n# {number}\n" for number in range(60)]
+    with lmr.Scorer(dataset=dataset, workers=3) as scorer:
+        stop = threading.Event()
+
+        def kill() -> None:
+            api = connect()
+            label = f"{RUN_LABEL}={scorer._sandbox._docker.run_id}"  # type: ignore[attr-defined]
+            while not stop.wait(1.0):
+                for found in api.containers(filters={"label": label})[:1]:
+                    try:
+                        api.kill(found["Id"])
+                    except Exception:
+                        continue  # it was being removed
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            scores = scorer.score([row(answer) for answer in answers])
+        finally:
+            stop.set()
+            killer.join()
+        assert {score.status for score in scores} <= {"passed", "failed", "error", "infra_error"}
+        for number, score in enumerate(scores):
+            if score.status == "infra_error":  # killed on each of its tries
+                assert score.reward is None
+            else:
+                assert score.status == ("passed", "failed", "error")[number % 3]
+        again = scorer.score([row(answer) for answer in answers])
+    assert [score.status for score in again] == ["passed", "failed", "error"] * 20
