@@ -260,3 +260,23 @@ def test_an_answer_in_the_container_can_neither_read_the_tests_nor_write_its_rew
     assert "WROTE" not in log
     assert box.run("ls /logs/verifier").split() == ["reward.json", "verdict.json"]
     assert "sleep(200)" not in box.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "nothing outlives its run"
+
+
+ENDLESS = """
+import subprocess, sys, time
+
+def scale(values, factor):
+    subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+    time.sleep(200)
+"""
+
+
+@pytest.mark.docker
+def test_the_limit_of_cpu_time_holds_in_the_container(box: Box, toy_row: DatasetRow) -> None:
+    hasty = {**toy_row, "tests": {**toy_row["tests"], "timeout_s": 2}}
+    box.put({"row.json.gz": File(row_bytes(hasty))}, "/tests")  # type: ignore[arg-type]
+    box.put({"scale.py": File(ENDLESS.encode())}, "/app/repo")
+    assert box.rewards() == {"reward": 0, "core_cases": 0, "robust": 0}
+    verdict = json.loads(box.run("cat /logs/verifier/verdict.json"))
+    assert verdict["core_status"] == "timeout"
+    assert verdict["cpu_s"] > 0.5, "the process that left its session counts"
