@@ -48,7 +48,7 @@ test-fast: $(VENV)/dev.installed
 test-all: lint
 	LMRBENCH_IN_DEPTH=1 $(PYTEST)
 
-# Real third-party tools: OpenHands in its own image, mini-swe-agent in its own folder, Inspect and TRL.
+# Real third-party tools: OpenHands and Harbor in images of their own, mini-swe-agent in its own folder, Inspect and TRL.
 # These tests fail here if a tool is missing; elsewhere they are skipped.
 test-agents: $(VENV)/dev.installed $(VENV)/agents.installed
 	$(BIN)/lmrbench agent image openhands

@@ -1,8 +1,8 @@
 """Measure what the project promises, both sides of every ratio in one run: `make bench`.
 
 Parts, each of which can be named as an argument: docker (golden predictions against bare `docker run` under xargs),
-start (--help, loading), memory (100 against 10,000 predictions), sampling (`bench_sampling.py`). Exit status 1 if a
-promise is not kept.
+start (--help, loading), memory (100 against 10,000 predictions), sampling (`bench_sampling.py`), scorer and
+scorer-memory (`bench_scorer.py`). Exit status 1 if a promise is not kept.
 """
 
 import json
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_sampling import sampling_ratio
+from bench_scorer import scorer_memory, scorer_ratio
 
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_evaluate.predictions.prediction import Prediction
@@ -36,6 +37,8 @@ def main() -> None:
         "start": start_times,
         "memory": memory_ratio,
         "sampling": sampling_ratio,
+        "scorer": scorer_ratio,
+        "scorer-memory": scorer_memory,
     }
     kept = True
     with tempfile.TemporaryDirectory() as name:

@@ -8,9 +8,11 @@ from lmrbench_evaluate.predictions.column_mapping import check_columns
 from lmrbench_evaluate.predictions.sources import Source, check_source, raw_rows
 from lmrbench_evaluate.predictions.standard_input import WORD as STANDARD_INPUT
 from lmrbench_evaluate.predictions.standard_input import Piped, copied_input
+from lmrbench_evaluate.runs.engine import Engine
 from lmrbench_evaluate.runs.evaluation import evaluate as evaluate_predictions
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import open_sandbox
+from lmrbench_evaluate.sandbox.base import Sandbox
 
 from ..base.progress import Progress
 from ..base.settings import accepts
@@ -31,21 +33,31 @@ def evaluate(
         predictions: An iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
             folder that `save_to_disk` wrote; a dataset on the Hub, `org/name[@revision]`; `-` for JSON lines on
             standard input; or the words `gold` and `masked`.
-        sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own.
+        sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
+            `auto` is `docker`.
         progress: Receives each verdict.
 
     Raises:
         InputError: Predictions, dataset or names are wrong, or `out` holds another run.
-        InfraError: No sandbox, or no image.
+        InfraError: No sandbox, no image, or no cluster.
     """
     check_source(predictions)
     check_columns(settings.map or {}, predictions)
-    with _readable(predictions) as source, open_sandbox(sandbox, isolation=settings.isolation) as place:
+    with _readable(predictions) as source, _place(settings, sandbox) as place:
         summary = evaluate_predictions(source, settings, load_rows(settings.dataset, settings.config), place, progress)
     log_bad_rows(summary.bad_rows, f"{summary.path}/run.json")
     run = Run(summary.path, summary)
     write_report(run)
     return run
+
+
+def _place(settings: RunSettings, sandbox: str) -> Sandbox | Engine:
+    """Open the place where answers run."""
+    if settings.engine == "ray":
+        from lmrbench_evaluate.runs.ray_engine import RayEngine
+
+        return RayEngine(settings.ray_address, sandbox, settings.workers)
+    return open_sandbox(sandbox, isolation=settings.isolation)
 
 
 @contextmanager

@@ -39,11 +39,13 @@ class Child:
         stdout: IO[bytes] | int = subprocess.PIPE,
         stderr: int = subprocess.DEVNULL,
         pass_fds: Sequence[int] = (),
+        user: int | None = None,
     ) -> None:
         """Start the process.
 
         Args:
             pass_fds: file descriptors that it inherits.
+            user: user and group to run it as, which only root can choose; by default those of this process.
 
         Raises:
             OSError: the system cannot start it.
@@ -58,6 +60,9 @@ class Child:
             env=environment,
             start_new_session=True,
             pass_fds=pass_fds,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else (),
         )
         assert self.process.stdin is not None
         os.set_blocking(self.process.stdin.fileno(), False)

@@ -10,6 +10,7 @@ EXTRAS = {
     "papers": ("pymupdf4llm",),
     "agents": ("minisweagent", "litellm", "mcp"),
     "openenv": ("openenv",),
+    "ray": ("ray",),
     "dev": ("libcst",),
 }
 

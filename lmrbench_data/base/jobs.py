@@ -1,4 +1,4 @@
-"""Run jobs on threads, and decide when to give up: the rule holds for all work that a server or an engine can fail."""
+"""Run jobs in parallel, and decide when to give up: the rule holds for all work that a server or engine can fail."""
 
 import concurrent.futures
 from collections.abc import Callable, Generator, Iterable
@@ -29,29 +29,49 @@ def run_jobs(
     *,
     stop: Callable[[], None],
     go_on: Callable[[], bool] = lambda: True,
-    ahead: int = 0,
 ) -> Generator[tuple[_Job, concurrent.futures.Future[_Result]]]:
-    """Work on several jobs at a time and yield each with its result when it is done.
-
-    Close the generator (`contextlib.closing`) to end early: no job is under way when that returns.
+    """Work on several jobs at a time, on threads of this process; see `follow_jobs`.
 
     Args:
         work: runs on the threads of the workers.
         stop: makes the calls of `work` that are under way return soon; called if the generator is closed early.
         go_on: asked before each job; no more jobs begin once it is false.
-        ahead: jobs to queue beyond those under way, so that workers need not wait while the caller uses a result.
+    """
+    pool = concurrent.futures.ThreadPoolExecutor(workers)
+    try:
+        yield from follow_jobs(jobs, lambda job: pool.submit(work, job), room=lambda: workers, stop=stop, go_on=go_on)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def follow_jobs(
+    jobs: Iterable[_Job],
+    submit: Callable[[_Job], concurrent.futures.Future[_Result]],
+    *,
+    room: Callable[[], int],
+    stop: Callable[[], None],
+    go_on: Callable[[], bool] = lambda: True,
+) -> Generator[tuple[_Job, concurrent.futures.Future[_Result]]]:
+    """Submit jobs, wherever they run, and yield each with its result when it is done.
+
+    Close the generator (`contextlib.closing`) to end early.
+
+    Args:
+        submit: starts or queues a job.
+        room: number of jobs to have submitted at a time; asked before each job.
+        stop: ends the jobs that are under way; called if the generator is closed early.
+        go_on: asked before each job; no more jobs begin once it is false.
     """
     rest = iter(jobs)
     running: dict[concurrent.futures.Future[_Result], _Job] = {}
-    pool = concurrent.futures.ThreadPoolExecutor(workers)
 
     def fill() -> None:
-        while len(running) < workers + ahead and go_on():
+        while len(running) < room() and go_on():
             try:
                 job = next(rest)
             except StopIteration:
                 return
-            running[pool.submit(work, job)] = job
+            running[submit(job)] = job
 
     try:
         fill()
@@ -62,4 +82,3 @@ def run_jobs(
     finally:
         if running:
             stop()
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -19,6 +19,7 @@ from . import (
     dataset,
     doctor,
     evaluate,
+    export,
     generate,
     images,
     importing,
@@ -42,6 +43,7 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
         "agent": agent.app,
         "evaluate": evaluate.evaluate,
         "judge": judge.judge,
+        "export": export.app,
         "doctor": doctor.doctor,
     },
     "Compare": {

@@ -13,7 +13,7 @@ from ..base.files import write_atomically
 from ..base.paths import cache_folder
 from ..base.version import __version__
 from ..loader import row_sha256
-from .rows import DatasetRow
+from .rows import DatasetRow, is_altered
 
 
 def content_sha256(row: DatasetRow) -> str:
@@ -21,7 +21,7 @@ def content_sha256(row: DatasetRow) -> str:
 
     Checks of altered papers depend on their texts.
     """
-    paper = row["paper_text"] if "choices" in row else ""
+    paper = row["paper_text"] if is_altered(row) else ""
     content = row_sha256({**row, "benchmark_version": "", "paper_text": paper})
     return hashlib.sha256(f"{content} {row['recording']['sha256']}".encode()).hexdigest()
 

@@ -239,13 +239,18 @@ def is_method(row: DatasetRow) -> bool:
     return "goals" in row
 
 
+def is_altered(row: Mapping[str, Any]) -> bool:
+    """Tell whether the paper of a row is altered: its choices have other options, or are left open."""
+    return "choices" in row
+
+
 def config_of(row: DatasetRow) -> str:
     """Return the configuration that a row belongs to."""
     if not is_method(row):
         return FUNCTION
     if "cpu_budget_s" in row:
         return UNDERSPECIFIED
-    return COUNTERFACTUAL if "choices" in row else METHOD
+    return COUNTERFACTUAL if is_altered(row) else METHOD
 
 
 def contract_of(row: DatasetRow) -> str:

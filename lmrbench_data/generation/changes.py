@@ -127,6 +127,11 @@ class Changes:
         changed = sorted([*deleted, *self._after])
         return "".join(_section(name, self._before.get(name), self._after.get(name)) for name in changed)
 
+    def files(self) -> dict[str, File]:
+        """The repository with the changes, without git; new files that its .gitignore names are part of it."""
+        kept = {name: file for name, file in self._before.items() if name in self._seen or self._is_kept(name)}
+        return dict(sorted({**kept, **self._after}.items()))
+
     def _check_size(self, size: int) -> None:
         if self._bytes + size > MAX_CHANGED_BYTES:
             raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")

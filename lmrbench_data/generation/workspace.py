@@ -28,16 +28,17 @@ _MAX_MARKER_BYTES = 4096
 _TO_DO = """## What to do
 
 Write that function. Paper and repository say what it has to compute and how it is used. Change whatever the function
-needs; keep names, signatures and everything else as it is. There is no network. Hidden tests call the function and
+needs; keep names, signatures and everything else as it is. {network} Hidden tests call the function and
 compare what it returns; the tests in the repository only look whether it runs, and some may need another function of
 the paper that is masked as well. You are done when it is written: the state of the files in `repo/` is your answer"""
 _METHOD_TO_DO = """## What to do
 
 Write these functions: together they are the method of the paper. Paper and repository say what each has to compute and
-how it is used. Change whatever the functions need; keep names, signatures and everything else as it is. There is no
-network. Hidden tests call the functions, run short experiments with them, and compare the results; the tests in the
+how it is used. Change whatever the functions need; keep names, signatures and everything else as it is. {network}
+Hidden tests call the functions, run short experiments with them, and compare the results; the tests in the
 repository only look whether the code runs. You are done when all are written: the state of the files in `repo/` is your
 answer"""
+_NETWORK = {False: "There is no network.", True: "Do not use the network."}
 _GIT = ", a git repository with one commit"
 _STATE = {True: ", committed or not.", False: ". There is no git here, and nothing has to be committed."}
 
@@ -52,7 +53,12 @@ def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
 
 
 def workspace_files(
-    row: DatasetRow, *, track: str = "paper", papers: Mapping[str, bytes] | None = None, has_git: bool = False
+    row: DatasetRow,
+    *,
+    track: str = "paper",
+    papers: Mapping[str, bytes] | None = None,
+    has_git: bool = False,
+    has_network: bool = False,
 ) -> dict[str, File]:
     """Return what an agent may see of an instance, by path: TASK.md, the paper, and the masked repository.
 
@@ -60,10 +66,11 @@ def workspace_files(
         track: `paper`, or `contract`: then TASK.md states the contract as well.
         papers: the files of the paper by name; by default paper.md, our summary.
         has_git: whether the repository becomes one of git where the agent works; TASK.md says which.
+        has_network: whether the agent can reach a network; TASK.md then asks not to use it.
     """
     papers = {"paper.md": row["paper_text"].encode()} if papers is None else papers
     return {
-        TASK: File(task_text(row, track, sorted(papers), has_git=has_git).encode()),
+        TASK: File(task_text(row, track, sorted(papers), has_git=has_git, has_network=has_network).encode()),
         **{name: File(data) for name, data in papers.items()},
         **{f"{REPO}/{name}": file for name, file in read_archive(row["repo_archive"]).items()},
     }
@@ -82,11 +89,7 @@ def write_workspace(
         InfraError: there is no git here, or it fails.
     """
     files = workspace_files(row, track=track, papers=papers, has_git=True)
-    repo = unpack(row, folder / REPO)
-    run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
-    run_git(repo, "add", "--all", "--force")
-    what = "a method" if is_method(row) else "one function"
-    run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, {what} masked")
+    commit_masked(unpack(row, folder / REPO), row)
     for name, file in files.items():
         if not name.startswith(f"{REPO}/"):
             (folder / name).write_bytes(file.data)
@@ -95,27 +98,45 @@ def write_workspace(
     return folder
 
 
-def task_text(row: DatasetRow, track: str, papers: list[str], *, has_git: bool) -> str:
+def commit_masked(repo: Path, row: DatasetRow) -> None:
+    """Make a folder with the masked repository a git repository with one commit, whose hash depends on the row alone.
+
+    Raises:
+        InfraError: there is no git here, or it fails.
+    """
+    run_git(repo, "init", "--quiet", "--initial-branch=main", "--template=")
+    run_git(repo, "add", "--all", "--force")
+    what = "a method" if is_method(row) else "one function"
+    run_git(repo, "commit", "--quiet", "--no-verify", "--message", f"{row['repo_name']}, {what} masked")
+
+
+def task_text(row: DatasetRow, track: str, papers: list[str], *, has_git: bool, has_network: bool = False) -> str:
     """TASK.md."""
     parts = [
         f"# Task\n\n{row['instruction'].strip()}",
         f"## What is here\n\n- `repo/`: the repository that belongs to the paper *{row['paper_title']}*"
-        f"{_GIT if has_git else ''}. {_masked(row)}",
+        f"{_GIT if has_git else ''}. {masked_functions(row, f'{REPO}/')}",
     ]
     if papers:
         parts[1] += f"\n- {', '.join(f'`{name}`' for name in papers)}: the paper."
     if track == "contract":
         parts.append(f"## Contract\n\n{contract_of(row)}")
-    parts.append((_METHOD_TO_DO if is_method(row) else _TO_DO) + _STATE[has_git])
+    to_do = (_METHOD_TO_DO if is_method(row) else _TO_DO).format(network=_NETWORK[has_network])
+    parts.append(to_do + _STATE[has_git])
     return "\n\n".join(parts) + "\n"
 
 
-def _masked(row: DatasetRow) -> str:
-    """Say which functions are masked."""
+def masked_functions(row: DatasetRow, folder: str = "") -> str:
+    """Say which functions are masked.
+
+    Args:
+        folder: the folder of the repository as the reader sees it, with a slash at the end.
+    """
     by = "replaced by `raise NotImplementedError`"
     if not is_method(row):
-        return f"The body of `{row['goal_function']}` in `repo/{row['goal_file']}` was {by}."
-    lines = [f"  - `repo/{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals_of(row).items()]
+        return f"The body of `{row['goal_function']}` in `{folder}{row['goal_file']}` was {by}."
+    goals = goals_of(row)
+    lines = [f"  - `{folder}{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals.items()]
     return f"The bodies of these functions were {by}:\n" + "\n".join(lines)
 
 

@@ -2,39 +2,16 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from ..base.errors import InputError
-from ..base.strict_yaml import read_yaml
+from .readers import read_choice_readers
 from .task import Altered, Task, Underspecified
 
-#: Results of fresh readers: instance → attempts, each with `shell`, `reproduced` and `choices` (altered or open
-#: choice → option that the answer implements; empty for none).
-READERS = "choice_readers.yaml"
-_ATTEMPT = {"shell": bool, "reproduced": bool, "choices": dict}
 _TEXT = """\
 Each reader, a language-model agent, saw what an agent sees and answered once. A reader without a shell ran no code; one
 with a shell ran the repository's experiments within the budget of CPU time. Answers were evaluated afterwards. *As
 stated* counts altered choices that were read, or open choices that were settled. *Chance* is the mean of one over the
 number of options."""
-
-
-def read_choice_readers(benchmark: Path) -> dict[str, list[dict[str, Any]]]:
-    """Read the attempts of fresh readers by instance; none if the file is missing.
-
-    Raises:
-        InputError: the file is malformed.
-    """
-    path = benchmark / READERS
-    if not path.is_file():
-        return {}
-    found: dict[str, Any] = read_yaml(path)
-    for instance, attempts in found.items():
-        for facts in attempts if isinstance(attempts, list) else [None]:
-            if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _ATTEMPT:
-                raise InputError(f"{path}: {instance}: needs a list of {', '.join(_ATTEMPT)}, and nothing else")
-    return found
 
 
 def choice_section(tasks: Sequence[Task]) -> Iterator[str]:

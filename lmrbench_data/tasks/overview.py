@@ -12,16 +12,13 @@ from typing import Any
 from ..base.errors import InputError
 from ..base.extras import need
 from ..base.paths import benchmark_option
-from ..base.strict_yaml import read_yaml
 from ..base.text import counted
 from .choice_section import choice_section
 from .manifest import Benchmark, load_benchmark
+from .readers import read_readers
 from .task import Task
 
-PAGE, PICTURE, READERS = "README.md", "categories.svg", "readers.yaml"
-#: Facts of an instance in readers.yaml: numbers of attempts, of those that reproduced the method, of those that were
-#: robust; whether a reader without the paper reproduced it; later changes and remarks.
-_READER_FACTS = {"attempts": int, "reproduced": int, "robust": int, "without_paper": bool, "note": str}
+PAGE, PICTURE = "README.md", "categories.svg"
 _METHOD = """\
 Language-model agents solved each instance from what the paper track shows and nothing else: no contract, cases,
 reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more reader had
@@ -61,22 +58,6 @@ def goal_text(goals: Sequence[str]) -> str:
     """Return a goal function, or the number of them, for a table."""
     files = {goal.partition(":")[0] for goal in goals}
     return goals[0] if len(goals) == 1 else f"{len(goals)} functions in {counted(len(files), 'file')}"
-
-
-def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
-    """Read the results of fresh readers by instance; none if the file is missing.
-
-    Raises:
-        InputError: the file is malformed.
-    """
-    path = benchmark / READERS
-    if not path.is_file():
-        return {}
-    found = read_yaml(path)
-    for instance, facts in found.items():
-        if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _READER_FACTS:
-            raise InputError(f"{path}: {instance}: needs {', '.join(_READER_FACTS)}, and nothing else")
-    return found
 
 
 def render_page(tasks: Sequence[Task]) -> str:

@@ -45,7 +45,7 @@ def test_whatever_ends_early_leaves_nothing_under_way() -> None:
             called_off.wait(10)
         ended.append(job)
 
-    with contextlib.closing(run_jobs(range(100), work, 3, stop=called_off.set, ahead=1)) as results:
+    with contextlib.closing(run_jobs(range(100), work, 3, stop=called_off.set)) as results:
         next(results)  # and here the caller ends it, as Ctrl-C does
     assert called_off.is_set()
     assert sorted(begun) == sorted(ended)

@@ -12,6 +12,7 @@ import concurrent.futures
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.progress import Progress
@@ -80,6 +81,7 @@ def check_tasks(
     bad: set[str] = set()
     pairs = [(task, item) for task in tasks for item in task.instances]
     proofs: dict[str, str] = {}
+    options: dict[Path, list[Finding]] = {}
     tell = finished or (lambda instance, line: None)
     references = {folder: ReferenceLines.of(folder) for folder in {task.folder.parent for task in tasks}}
     for task, implementation in pairs:
@@ -96,7 +98,11 @@ def check_tasks(
             yield Finding(instance, "recording", str(error))
             continue
         if isinstance(implementation, Altered):
-            notes += [Finding(**vars(problem)) for problem in (*choice_problems(row), *option_problems(task))]
+            notes += [Finding(**vars(problem)) for problem in choice_problems(row)]
+            if task.folder not in options:  # reported once, however many instances the paper has
+                options[task.folder] = [Finding(**vars(problem)) for problem in option_problems(task)]
+                yield from options[task.folder]
+            bad |= {instance} if any(finding.is_error for finding in options[task.folder]) else set()
         proofs[instance] = proof_of(task, implementation, row)
         bad |= {instance} if any(note.is_error for note in notes) else set()
         if resume and instance not in bad and was_checked(row, sandbox.name, proof=proofs[instance], mutants=mutants):

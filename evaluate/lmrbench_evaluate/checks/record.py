@@ -97,7 +97,8 @@ def _up_to_date(task: Task, instance: Instance, sandbox: Sandbox) -> Recording |
         recording = read_recording(task, instance)
     except InputError:  # missing, damaged or older than the task
         return None
-    return None if recording.sandbox == "local" != sandbox.name else recording
+    is_provisional = recording.sandbox in ("local", "bwrap")  # this machine's packages, not the image's
+    return None if is_provisional and recording.sandbox != sandbox.name else recording
 
 
 def _agree(old: Recording, new: Recording) -> bool:

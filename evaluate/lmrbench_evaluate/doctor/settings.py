@@ -6,7 +6,7 @@ from pathlib import Path
 from lmrbench_data.base.settings import Settings, copied, setting
 from lmrbench_data.chat.endpoint import Endpoint
 
-from ..runs.settings import RunSettings
+from ..runs.settings import WORKERS, RunSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,5 +17,7 @@ class DoctorSettings(Settings):
     base_url: str | None = copied(Endpoint, "base_url")
     judge: str | None = setting(None, "Judge to ask for one token.")
     judge_base_url: str | None = copied(Endpoint, "base_url")
-    workers: int = copied(RunSettings, "workers", help="Number of parallel sandboxes to check memory and cores for.")
+    workers: int = copied(
+        RunSettings, "workers", default=WORKERS, help="Number of parallel sandboxes to check memory and cores for."
+    )
     benchmark: Path | None = setting(None, "Folder of tasks whose environments are checked, too.")

@@ -56,10 +56,14 @@ class PredictionFile:
         return entries
 
     def read(self, position: int) -> Prediction:
-        """Read the prediction that starts at this byte."""
+        """Read the prediction that starts at this byte.
+
+        Raises:
+            InputError: it is damaged.
+        """
         with self.path.open("rb") as file:
             file.seek(position)
-            return _parse(file.readline())
+            return self._parse(file.readline(), f"byte {position}")
 
     def __iter__(self) -> Iterator[Prediction]:
         """Yield all predictions in order; none if the file is missing.
@@ -80,11 +84,14 @@ class PredictionFile:
         position = 0
         with self.path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                try:
-                    yield position, _parse(line)
-                except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
-                    raise InputError(f"{self.path}:{number}: damaged; evaluate again to fix it") from error
+                yield position, self._parse(line, number)
                 position += len(line)
+
+    def _parse(self, line: bytes, place: object) -> Prediction:
+        try:
+            return _parse(line)
+        except (ValueError, TypeError, LookupError, StopIteration, RecursionError) as error:
+            raise InputError(f"{self.path}:{place}: damaged; evaluate again to fix it") from error
 
 
 def _parse(line: bytes) -> Prediction:

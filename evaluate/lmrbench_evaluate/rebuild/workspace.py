@@ -60,15 +60,37 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
         raise MalformedAnswerError("a method has several goal files; give `files`, an object of path and text")
     else:
         files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
+    sources = _sources(files, masked, goals)
+    if form not in ("function", "functions"):  # a spliced file has been checked already
+        _check_goals(sources, goals)
+    return files
+
+
+def check_repository(row: DatasetRow, files: Mapping[str, File]) -> None:
+    """Check a repository that somebody else has rebuilt, as `rebuild` checks an answer.
+
+    Raises:
+        MalformedAnswerError: it lacks a goal file or a goal function, or a changed file is not Python text.
+        InfraError: this machine cannot do it now.
+    """
+    goals = goals_of(row)
+    _check_goals(_sources(files, read_archive(row["repo_archive"]), goals), goals)
+
+
+def _sources(
+    files: Mapping[str, File], masked: Mapping[str, File], goals: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """Return the texts of the goal files and of all Python files that differ from the masked repository's."""
     if gone := [path for path in goals if path not in files]:
         raise MalformedAnswerError(f"the answer removes the goal file {gone[0]}")
     changed = [name for name in files if name.endswith(".py") and files[name] != masked.get(name)]
-    sources = {name: _source(name, files[name]) for name in sorted({*goals, *changed})}
-    if form not in ("function", "functions"):  # a spliced file has been checked already
-        for path, names in goals.items():
-            for name in names:
-                call_on_answer(check_goal_file, path, sources[path], name)
-    return files
+    return {name: _source(name, files[name]) for name in sorted({*goals, *changed})}
+
+
+def _check_goals(sources: Mapping[str, str], goals: Mapping[str, Sequence[str]]) -> None:
+    for path, names in goals.items():
+        for name in names:
+            call_on_answer(check_goal_file, path, sources[path], name)
 
 
 def _splice(files: dict[str, File], path: str, name: str, source: str) -> None:

@@ -1,4 +1,4 @@
-"""Evaluate predictions: plan the jobs, run them on parallel workers, write each result at once, resume a stopped run.
+"""Evaluate predictions: plan the jobs, have an engine run them, write each result at once, resume a stopped run.
 
 A job is a distinct answer to an instance; rows with equal answers share its verdict. Memory holds an index of the
 predictions, never their contents: ten thousand take no more of it than a hundred.
@@ -7,36 +7,32 @@ predictions, never their contents: ten thousand take no more of it than a hundre
 import contextlib
 import logging
 import secrets
-import threading
-import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.errors import ArgumentError, InfraError, InputError, LMRBenchError, OverloadError
-from lmrbench_data.base.jobs import Failures, run_jobs
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.jobs import Failures, follow_jobs
 from lmrbench_data.base.progress import Progress
-from lmrbench_data.base.text import error_line
 from lmrbench_data.base.times import now
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances
-from lmrbench_data.loader import LoadError, check_row, dataset_sha256, recordings_sha256
+from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
-from ..predictions.prediction import GOLD, Prediction, own_answer, read_predictions
+from ..predictions.prediction import Prediction, read_predictions
 from ..predictions.prediction_file import Entry
 from ..predictions.sources import BadRow, Source, source_name
-from ..rebuild.workspace import rebuild
 from ..sandbox.base import Limits, Sandbox
-from ..verdict.decode import Frame, StreamError
-from ..verdict.evaluator import evaluate_prediction
-from ..verdict.expected import read_expected, record_seeds
 from ..verdict.levels import outcome
 from ..verdict.verdict import Cause, Status, Verdict
 from .default_run_folder import default_run_folder
+from .engine import Engine, Threads
+from .job import Conditions
 from .machine_load import MachineLoad
 from .provenance import BENCHMARK, benchmark_of
-from .settings import RunSettings
+from .settings import WORKERS, RunSettings
 from .writer import RunWriter
 
 _log = logging.getLogger(__name__)
@@ -64,7 +60,7 @@ def evaluate(
     predictions: Source,
     settings: RunSettings,
     rows: Sequence[DatasetRow],
-    sandbox: Sandbox,
+    place: Sandbox | Engine,
     progress: Progress | None = None,
 ) -> RunSummary:
     """Evaluate predictions against dataset rows and fill the run folder.
@@ -72,6 +68,7 @@ def evaluate(
     Args:
         predictions: any source of `predictions.read_predictions`.
         rows: all rows of the dataset (see `lmrbench_data.loader.load_rows`).
+        place: where answers run: an engine, or a sandbox, which threads of this process share.
         progress: receives each distinct answer; the label is its outcome (`levels.OUTCOMES`).
 
     Raises:
@@ -86,9 +83,10 @@ def evaluate(
     if untested := [name for name, row in scope.items() if not row["tests"]["cases"]]:
         problem = f"{untested[0]!r} has no test cases: its answers can be judged, not evaluated"
         raise ArgumentError("dataset", problem)
+    engine = place if isinstance(place, Engine) else Threads(place, settings.workers or WORKERS)
     out = settings.out or default_run_folder(predictions, settings.config, settings.instances, settings.categories)
     name = source_name(predictions)
-    with RunWriter.open(out, _identity(settings, rows, scope, sandbox)) as writer:
+    with engine, RunWriter.open(out, _identity(settings, rows, scope, engine)) as writer:
         summary = RunSummary(out)
         known = {row["instance_id"]: row for row in rows}
         items = read_predictions(predictions, known, settings.map)
@@ -107,20 +105,20 @@ def evaluate(
             _log.info("%s: %d of %d predictions were evaluated before; resuming", out, summary.kept, len(entries))
         writer.update(predictions=name, map=dict(settings.map or {}), complete=False, limits=Limits(0, 0).as_row())
         tags = sorted({scope[job.instance_id]["docker_image"] for job in jobs})
-        images = {tag: sandbox.prepare(tag) for tag in tags}
-        writer.update(images={**writer.facts.get("images", {}), **images})
-        load = MachineLoad(writer.facts, settings.workers)
-        evaluator = _Evaluator(settings, scope, sandbox, images, writer)
-        summary.stopped = _run(jobs, evaluator, load, progress or Progress())
+        images = engine.prepare(tags)
+        seeds = writer.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
+        writer.update(images={**writer.facts.get("images", {}), **images}, fresh_seeds=seeds, engine=engine.facts())
+        conditions = Conditions(images, seeds, settings.timeout_scale)
+        summary.stopped, load = _run(jobs, scope, writer, engine, conditions, progress or Progress())
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(entries))
         complete = not summary.stopped and not summary.infra_errors
         bad_rows = [str(bad) for bad in summary.bad_rows]
-        writer.update(**load.facts(), complete=complete, bad_rows=bad_rows, finished_at=now())
+        writer.update(**load.facts(), engine=engine.facts(), complete=complete, bad_rows=bad_rows, finished_at=now())
     return summary
 
 
 def _identity(
-    settings: RunSettings, rows: Sequence[DatasetRow], scope: Mapping[str, DatasetRow], sandbox: Sandbox
+    settings: RunSettings, rows: Sequence[DatasetRow], scope: Mapping[str, DatasetRow], engine: Engine
 ) -> dict[str, Any]:
     """Return the facts that a run begins with."""
     return {
@@ -131,8 +129,8 @@ def _identity(
         "recordings_sha256": recordings_sha256(rows),
         "benchmark_version": rows[0]["benchmark_version"],
         "harness_version": __version__,
-        "sandbox": sandbox.name,
-        "official_sandbox": sandbox.official,
+        "sandbox": engine.sandbox,
+        "official_sandbox": engine.official,
         "timeout_scale": settings.timeout_scale,
         "fresh_seed_count": settings.fresh_seeds,
         "scope": {instance_id: row["category"] for instance_id, row in scope.items()},
@@ -171,87 +169,32 @@ def _in_scope(
             yield item
 
 
-def _run(jobs: Mapping[Entry, Sequence[Entry]], evaluator: "_Evaluator", load: MachineLoad, progress: Progress) -> str:
-    """Run the jobs and write their results; return why no more jobs were begun, empty if all were run."""
+def _run(
+    jobs: Mapping[Entry, Sequence[Entry]],
+    scope: Mapping[str, DatasetRow],
+    writer: RunWriter,
+    engine: Engine,
+    conditions: Conditions,
+    progress: Progress,
+) -> tuple[str, MachineLoad]:
+    """Run the jobs and write their results; return why no more were begun, empty if all were run, and the load."""
     progress.start(len(jobs))
-    writer, failures = evaluator.writer, Failures()
-    done = run_jobs(jobs, evaluator.evaluate, evaluator.settings.workers, stop=evaluator.stop, ahead=1)
+    failures, load = Failures(), MachineLoad(writer.facts, engine.load)
+    engine.begin(conditions)
+
+    def submit(job: Entry) -> Future[Verdict]:
+        return engine.submit(scope[job.instance_id], writer.prediction(job))
+
+    done = follow_jobs(jobs, submit, room=engine.room, stop=engine.stop)
     with contextlib.closing(done):
         for job, future in done:
             verdict = future.result()
             writer.write_log(job, verdict.log)
             load.note(verdict)
-            row = evaluator.scope[job.instance_id]
+            row = scope[job.instance_id]
             for entry in jobs[job]:
-                writer.append(entry, verdict, row, evaluator.images[row["docker_image"]])
+                writer.append(entry, verdict, row, conditions.images[row["docker_image"]])
             progress.step(str(outcome(verdict.status, verdict.core_status)))
             if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
-                return verdict.detail
-    return ""
-
-
-class _Evaluator:
-    """Evaluates one job on a worker thread."""
-
-    def __init__(
-        self,
-        settings: RunSettings,
-        scope: Mapping[str, DatasetRow],
-        sandbox: Sandbox,
-        images: Mapping[str, str],
-        writer: RunWriter,
-    ) -> None:
-        self.settings, self.scope, self.sandbox, self.images, self.writer = settings, scope, sandbox, images, writer
-        self._stop = threading.Event()
-        self._expected: dict[str, list[Frame]] = {}
-        self._locks = {instance_id: threading.Lock() for instance_id in scope}
-        seeds = writer.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
-        writer.update(fresh_seeds=seeds)
-
-    def evaluate(self, job: Entry) -> Verdict:
-        """Return the verdict on one answer; raise only the user's mistakes: no answer may end a run."""
-        try:
-            return self._evaluate(self.writer.prediction(job))
-        except OverloadError as error:
-            return Verdict.without_cases(Cause.OVERLOAD, str(error))
-        except InfraError as error:
-            return Verdict.without_cases(Cause.ENGINE, str(error))
-        except (StreamError, LoadError) as error:
-            return Verdict.without_cases(Cause.DATASET, f"the dataset's row cannot be read: {error_line(error)}")
-        except LMRBenchError:
-            raise
-        except Exception as error:
-            detail = f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}"
-            return Verdict.without_cases(Cause.BUG, detail, log=traceback.format_exc())
-
-    def _evaluate(self, prediction: Prediction) -> Verdict:
-        row = self.scope[prediction.instance_id]
-        return evaluate_prediction(
-            row,
-            prediction,
-            self.sandbox,
-            self.images[row["docker_image"]],
-            expected=self._expected_frames(row["instance_id"]),
-            timeout_scale=self.settings.timeout_scale,
-            stop=self._stop,
-        )
-
-    def stop(self) -> None:
-        """Empty the sandbox, so that calls of `evaluate` on other threads return soon."""
-        self._stop.set()
-        self.sandbox.close()
-
-    def _expected_frames(self, instance_id: str) -> list[Frame]:
-        """Return the recorded outputs of an instance, including those of fresh seeds, which are recorded once."""
-        row = self.scope[instance_id]
-        with self._locks[instance_id]:
-            if instance_id not in self._expected:
-                frames = read_expected(row)
-                if seeds := self.writer.facts["fresh_seeds"]:
-                    golden = own_answer(row, GOLD)
-                    image = self.images[row["docker_image"]]
-                    frames += record_seeds(
-                        row, rebuild(row, golden), self.sandbox, image, seeds, timeout_scale=self.settings.timeout_scale
-                    )
-                self._expected[instance_id] = frames
-            return self._expected[instance_id]
+                return verdict.detail, load
+    return "", load

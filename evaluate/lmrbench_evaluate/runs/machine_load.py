@@ -1,13 +1,12 @@
 """Load of the machine during a run: the facts for run.json, and the sentence for reports."""
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lmrbench_data.base.machine import cores
 from lmrbench_data.base.text import counted, one_line
 
 from ..verdict.verdict import Cause, Verdict
+from .engine import Load
 
 #: Its key in run.json.
 _KEY = "machine"
@@ -16,15 +15,15 @@ _KEY = "machine"
 class MachineLoad:
     """Measures the load during a run."""
 
-    def __init__(self, facts: Mapping[str, Any], workers: int) -> None:
+    def __init__(self, facts: Mapping[str, Any], measure: Callable[[], Load]) -> None:
         """Measure for the first time.
 
         Args:
             facts: run.json, which may hold the measurements of an earlier part of the run.
-            workers: number of parallel sandboxes; that much load is our own.
+            measure: returns the load of the busiest machine.
         """
         known = facts.get(_KEY) or {}
-        self._workers = workers
+        self._load = measure
         self._highest = float(known.get("load_average") or 0.0)
         self._slowed = int(known.get("slowed_answers") or 0)
         self._overloaded = bool(known.get("overloaded"))
@@ -38,7 +37,7 @@ class MachineLoad:
     def facts(self) -> dict[str, Any]:
         """Return the measurements, for run.json."""
         machine = {
-            "cores": cores(),
+            "cores": self._load().cores,
             "load_average": round(self._highest, 1),
             "slowed_answers": self._slowed,
             "overloaded": bool(self._overloaded or self._slowed),
@@ -46,10 +45,9 @@ class MachineLoad:
         return {_KEY: machine}
 
     def _measure(self) -> None:
-        if hasattr(os, "getloadavg"):
-            load = os.getloadavg()[0]
-            self._highest = max(self._highest, load)
-            self._overloaded = self._overloaded or load > cores() + self._workers
+        average, cores, workers = self._load()
+        self._highest = max(self._highest, average)
+        self._overloaded = self._overloaded or average > cores + workers
 
 
 def merged_load(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

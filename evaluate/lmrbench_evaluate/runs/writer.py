@@ -14,7 +14,7 @@ from typing import Any, Self
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.times import now
-from lmrbench_data.dataset.rows import DatasetRow, ResultRow, is_method
+from lmrbench_data.dataset.rows import DatasetRow, ResultRow, is_altered, is_method
 
 from ..predictions.prediction import Prediction
 from ..predictions.prediction_file import Entry
@@ -137,7 +137,7 @@ class RunWriter:
             "image_id": image_id,
             **{name: self.facts[name] for name in _SHARED},
         }
-        absent = {*(() if is_method(row) else METHOD_KEYS), *(() if "choices" in row else ("choices",))}
+        absent = {*(() if is_method(row) else METHOD_KEYS), *(() if is_altered(row) else ("choices",))}
         self._results.write({name: result[name] for name in ResultRow.__annotations__ if name not in absent})
 
     def statuses(self, entries: Sequence[Entry]) -> list[Status]:

@@ -55,12 +55,13 @@ class DockerSandbox(Sandbox):
         self._benchmark = benchmark
         self.run_id = uuid.uuid4().hex
         self._threads = threading.local()
-        self._closed = False
+        self._closed = self._limits_hold = False
         self._reaper: subprocess.Popen[bytes] | None = None
         self._reaper_lock = threading.Lock()
         #: Threads that need the same image wait for the one that builds it.
         self._image_lock = threading.Lock()
-        self._api()
+        with engine_errors("Docker engine"):
+            self._is_podman = "Podman" in str(self._api().version().get("Components"))
 
     def prepare(self, tag: str) -> str:
         """Pull or build the image if it is missing; return its content address."""
@@ -69,12 +70,14 @@ class DockerSandbox(Sandbox):
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a container of its own."""
-        options = tmpfs_options(limits)
+        folders = dict.fromkeys((WORK, "/tmp"), tmpfs_options(limits))
+        if self._is_podman:  # which otherwise adds writable ones without a limit
+            folders |= dict.fromkeys(("/run", "/var/tmp"), "ro,size=4k")
         with (
             self.container(
                 image,
                 limits,
-                host={"tmpfs": {WORK: options, "/tmp": options}},
+                host={"tmpfs": folders},
                 command=["python", "-I", "-c", bootstrap(), str(len(workspace)), WORK],
                 environment={"HOME": WORK, "LANG": "C.UTF-8"},
                 stdin_open=True,
@@ -111,6 +114,9 @@ class DockerSandbox(Sandbox):
             try:
                 if self._closed:  # while the container was being created
                     raise InfraError("the sandbox was closed")
+                if not self._limits_hold:
+                    _require_limits(api, container, limits)
+                    self._limits_hold = True
                 yield api, container
             finally:
                 _remove(api, container)
@@ -126,12 +132,15 @@ class DockerSandbox(Sandbox):
         if reaper is None:
             return
         assert reaper.stdin is not None
+        assert reaper.stdout is not None
         with contextlib.suppress(OSError):
             if clean:
                 reaper.stdin.write(b"done")
             reaper.stdin.close()
-        if clean:
-            reaper.wait(timeout=10)
+        reaper.wait()  # the process that was started has left a detached one
+        with reaper.stdout as stdout:
+            if clean:
+                stdout.read()  # ends when the detached one does
 
     def _api(self) -> Any:
         """Return the client of this thread: `requests` sessions must not be shared."""
@@ -157,6 +166,8 @@ class DockerSandbox(Sandbox):
         problem = str(ended)
         if ended is Ended.EXITED:
             ended, problem = end_of_container(api, container, log)
+            if self._closed and ended is Ended.EXITED:
+                raise InfraError("the sandbox was closed")
         return make_outcome(stdout, log, ended, duration, meter, problem)
 
     def _start_reaper(self) -> None:
@@ -168,9 +179,9 @@ class DockerSandbox(Sandbox):
                 try:
                     # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
                     self._reaper = subprocess.Popen(
-                        [sys.executable, "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id],
+                        [sys.executable, "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id, str(os.getpid())],
                         stdin=subprocess.PIPE,
-                        stdout=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
                         stderr=subprocess.DEVNULL,
                         start_new_session=True,
                         env=dict(os.environ),
@@ -211,6 +222,17 @@ def _host_config(api: Any, limits: Limits, additions: Mapping[str, Any]) -> Any:
     )
 
 
+def _require_limits(api: Any, container: str, limits: Limits) -> None:
+    """Refuse an engine that accepts limits and ignores them, as one without root does on cgroup v1.
+
+    Raises:
+        InfraError: the container has no limit of memory or processes.
+    """
+    held = api.inspect_container(container)["HostConfig"]
+    if (held["Memory"], held["PidsLimit"]) != (limits.memory_mb * 2**20, limits.processes):
+        raise InfraError("the engine cannot limit memory and processes; without root, it needs cgroup v2")
+
+
 def remove_all(api: Any, run_id: str) -> bool:
     """Remove all containers of a run, running or not; return whether none is left.
 
@@ -244,24 +266,30 @@ def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
     Raises:
         InfraError: it was stopped from outside.
     """
+    ended_at = time.monotonic()
     code = api.wait(container, timeout=API_TIMEOUT_S)["StatusCode"]
     problem = f"exit {code}: {log.strip()[-300:]}"
     state = api.inspect_container(container)["State"] if code else {}
     if state.get("OOMKilled"):
         return Ended.OUT_OF_MEMORY, problem
-    if state.get("Error") or (code and _killed_through_engine(api, container, state)):
+    if state.get("Error") or (code and _killed_through_engine(api, container, state, ended_at)):
         raise InfraError(f"the container was stopped from outside (exit {code} {state.get('Error', '')})".rstrip())
     return Ended.EXITED, problem
 
 
-def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any]) -> bool:
+def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any], ended_at: float) -> bool:
     """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
 
     The exit status does not tell: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
+
+    Args:
+        ended_at: when its output ended, in `time.monotonic()`.
     """
     started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
-    # The daemon records the kill just after the container has ended.
-    period = {"since": f"{started:.3f}", "until": f"{finished + 1:.3f}"}
-    events = api.events(**period, filters={"container": container, "event": "kill"}, decode=True)
+    # The daemon, whose clock may be another, records the kill just after the container has ended; Podman reports
+    # nothing of a period that is over.
+    until = finished + (time.monotonic() - ended_at) + 1
+    period = {"since": f"{started:.3f}", "until": f"{until:.3f}"}
+    events = api.events(**period, filters={"container": container, "event": ["kill", "remove"]}, decode=True)
     with contextlib.closing(events):
         return any(True for _ in events)

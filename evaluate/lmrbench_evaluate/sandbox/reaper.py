@@ -1,10 +1,11 @@
-"""Remove the containers of a harness that was killed: `python -m ...sandbox.reaper RUN_ID`.
+"""Remove the containers of a harness that was killed: `python -m ...sandbox.reaper RUN_ID PROCESS`.
 
-The harness holds the other end of stdin. If stdin ends without the word `done`, the harness was killed, or it ended
-while the daemon was unavailable. Heavy imports wait until then: this process sleeps through every ordinary run. The
-harness starts it with polite signals blocked.
+The harness, whose process is named for readers of `ps`, holds the other end of stdin. If stdin ends without the word
+`done`, the harness was killed, or it ended while the daemon was unavailable. Heavy imports wait until then: this
+process sleeps through every ordinary run. The harness starts it with polite signals blocked.
 """
 
+import os
 import sys
 import time
 
@@ -15,6 +16,9 @@ _PAUSE_S = 2
 
 def main() -> None:
     """Wait for the end of stdin, then clean up unless the harness has done so."""
+    # Not a child of the harness: Ray, for one, kills the children of its workers.
+    if os.fork():
+        os._exit(0)
     if sys.stdin.buffer.read() != b"done":
         clean_up(sys.argv[1])
 

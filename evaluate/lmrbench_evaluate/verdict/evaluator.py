@@ -3,7 +3,7 @@
 import dataclasses
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lmrbench_data.base.errors import InfraError, OverloadError
 from lmrbench_data.base.source import SourceError
@@ -13,7 +13,7 @@ from lmrbench_data.loader import File, read_archive
 from ..predictions.prediction import Prediction
 from ..rebuild.patch import left_out_of
 from ..rebuild.recipe import recipe_of
-from ..rebuild.workspace import rebuild, workspace_tar
+from ..rebuild.workspace import check_repository, rebuild, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
 from ..sandbox.shared import SharedSandbox
 from ..sandbox.turns import run_fairly
@@ -57,7 +57,40 @@ def evaluate_prediction(
     except OSError as error:  # patches are applied on this machine's disk
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
-    tests = row["tests"]
+    verdict = _evaluate_files(row, repo, sandbox, image, frames, timeout_scale, stop)
+    told = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
+    return dataclasses.replace(verdict, log=told + verdict.log) if verdict.cases else verdict
+
+
+def evaluate_repository(row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str) -> Verdict:
+    """Return the verdict on a repository that was changed in place, with the checks that an answer gets.
+
+    Args:
+        repo: all files of the repository.
+        image: the result of `sandbox.prepare(row["docker_image"])`.
+
+    Raises:
+        StreamError, LoadError: the row itself cannot be read.
+    """
+    frames = read_expected(row)
+    try:
+        check_repository(row, repo)
+    except SourceError as error:
+        return _not_applicable(error)
+    return _evaluate_files(row, repo, sandbox, image, frames)
+
+
+def _evaluate_files(
+    row: DatasetRow,
+    repo: Mapping[str, File],
+    sandbox: Sandbox,
+    image: str,
+    frames: Sequence[Frame],
+    timeout_scale: float = 1.0,
+    stop: threading.Event | None = None,
+) -> Verdict:
+    """Run the cases on a rebuilt repository and grade their outputs."""
+    started, tests = time.monotonic(), row["tests"]
     published = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
     runs = [(frame.case, frame.seed) for frame in frames]
@@ -78,9 +111,8 @@ def evaluate_prediction(
             reason = str(error)
             continue
         cases = grade(frames, tests["cases"], outcome)
-        told = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
         return dataclasses.replace(
-            _verdict(cases, told + outcome.log, outcome), choices=implemented_options(row, outcome.stdout)
+            _verdict(cases, outcome.log, outcome), choices=implemented_options(row, outcome.stdout)
         )
     return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
 

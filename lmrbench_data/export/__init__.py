@@ -1,0 +1,1 @@
+"""The benchmark in the formats of other harnesses."""

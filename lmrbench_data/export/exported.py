@@ -1,0 +1,11 @@
+"""The result of an export."""
+
+from typing import NamedTuple
+
+
+class Exported(NamedTuple):
+    """What was exported."""
+
+    instances: list[str]
+    written: int
+    """The number of instances whose files were new or had changed."""

@@ -1,0 +1,161 @@
+"""Task folders for Harbor: the workspace that an agent sees, the reference, and a verifier made of our modules.
+
+```
+DIR/<instance>/
+  task.toml            resources, limits, metadata
+  instruction.md       TASK.md
+  environment/         Dockerfile, and workspace/ with TASK.md, paper.md and repo/: what an agent sees
+  tests/               Dockerfile, test.sh, harness.zip (our modules), row.json.gz (cases and expected outputs)
+  solution/            solve.sh, and the reference's files
+```
+
+Harbor verifies in a container of its own that gets only `repo/` from the agent's. A harness without that feature runs
+the same test.sh in the agent's container.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lmrbench_evaluate.runner import runner_sha256
+from lmrbench_evaluate.sandbox.base import START_S
+from lmrbench_evaluate.sandbox.meter import wall_limit
+
+from ..base.progress import Progress
+from ..base.version import __version__
+from ..dataset.rows import DatasetRow, config_of, golden_files_of
+from ..generation.settings import AgentSettings
+from ..generation.workspace import REPO, TASK, workspace_files
+from ..loader import File
+from ..tasks.environments import registry_tag
+from .chosen_rows import chosen_rows
+from .exported import Exported
+from .folders import write_folder
+from .harness_zip import harness_zip
+from .row_file import row_bytes
+from .settings import PUBLIC, HarborSettings
+from .verifier import ROW
+
+#: Folder of the workspace in the container.
+WORKDIR = "/app"
+_ORG = "lmr-bench"
+_SCHEMA_VERSION = "1.4"
+_BUILD_S = 3600
+#: Memory beside that of tested code, for the harness or for an agent that runs inside.
+_MORE_MEMORY_MB = 1024
+_ENVIRONMENT = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY workspace/ {WORKDIR}/\n"
+_TESTS = "FROM {image}\nCOPY . /tests/\n"
+_TEST_SH = f"""#!/bin/sh
+# Grades {WORKDIR}/{REPO} with LMR-Bench's own modules; writes reward.json and verdict.json.
+set -eu
+umask 022
+work=$(mktemp -d)
+python3 -I -m zipfile -e /tests/harness.zip "$work"
+mkdir -p /logs/verifier
+run='import sys; sys.path.insert(0, sys.argv.pop(1)); from lmrbench_data.export.verifier import main; main()'
+exec python3 -I -c "$run" "$work" /tests {WORKDIR}/{REPO} /logs/verifier
+"""
+_SOLVE_SH = f"""#!/bin/sh
+# Writes the reference.
+set -eu
+cp -R "$(dirname "$0")/files/." {WORKDIR}/{REPO}/
+"""
+
+
+def export_harbor(settings: HarborSettings, progress: Progress | None = None) -> Exported:
+    """Write a task folder for each row; folders that are up to date stay untouched.
+
+    Raises:
+        ArgumentError: see `chosen_rows`.
+        InputError: a folder of that name exists and is not an earlier export.
+        LoadError: there is no such dataset.
+    """
+    progress = progress or Progress()
+    rows, written = chosen_rows(settings), 0
+    progress.start(len(rows))
+    for row in rows:
+        files = harbor_task(row, track=settings.track, network=settings.network)
+        written += write_folder(settings.out / row["instance_id"], files)
+        progress.step(config_of(row))
+    return Exported([row["instance_id"] for row in rows], written)
+
+
+def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = PUBLIC) -> dict[str, File]:
+    """Return the files of a row's task folder, by path.
+
+    Args:
+        network: one of `settings.NETWORKS`.
+    """
+    image = registry_tag(row["docker_image"])
+    workspace = workspace_files(row, track=track, has_network=network == PUBLIC)
+    instruction = f"Your workspace is `{WORKDIR}`.\n\n".encode() + workspace[TASK].data
+    return {
+        "task.toml": File(_toml(_task(row, track, network)).encode()),
+        "instruction.md": File(instruction),
+        "environment/Dockerfile": File(_ENVIRONMENT.format(image=image).encode()),
+        **{f"environment/workspace/{name}": file for name, file in workspace.items()},
+        "tests/Dockerfile": File(_TESTS.format(image=image).encode()),
+        "tests/test.sh": File(_TEST_SH.encode(), executable=True),
+        "tests/harness.zip": File(harness_zip()),
+        f"tests/{ROW}": File(row_bytes(row)),
+        "solution/solve.sh": File(_SOLVE_SH.encode(), executable=True),
+        **{f"solution/files/{name}": File(text.encode()) for name, text in golden_files_of(row).items()},
+    }
+
+
+def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
+    """Return the content of task.toml."""
+    tests = row["tests"]
+    policy = {"network_mode": "public" if network == PUBLIC else "no-network"}
+    # Hosts that a run opens to install an agent are then closed while it works, and closed to the verifier.
+    phase = {} if network == PUBLIC else policy
+    description = f"Reproduce {row['paper_title']} ({config_of(row)})"
+    return {
+        "schema_version": _SCHEMA_VERSION,
+        "artifacts": [f"{WORKDIR}/{REPO}"],
+        "task": {
+            "name": f"{_ORG}/{row['instance_id']}",
+            "version": row["benchmark_version"],
+            "description": description,
+            "keywords": [_ORG, config_of(row), row["category"]],
+        },
+        "metadata": {
+            "config": config_of(row),
+            "track": track,
+            "category": row["category"],
+            "paper_title": row["paper_title"],
+            "license": row["license"],
+            "canary": row["canary"],
+            "row_sha256": row["row_sha256"],
+            "harness_version": __version__,
+            "runner_sha256": runner_sha256(),
+        },
+        "environment": {
+            "build_timeout_sec": _BUILD_S,
+            "workdir": WORKDIR,
+            "cpus": 1,
+            "memory_mb": tests["memory_mb"] + _MORE_MEMORY_MB,
+            **policy,
+        },
+        "agent": {"timeout_sec": AgentSettings.timeout_s, **phase},
+        # Our own limits end a run first. An overloaded machine gets a second try.
+        "verifier": {
+            "timeout_sec": 2 * (START_S + wall_limit(tests["timeout_s"])),
+            "environment_mode": "separate",
+            **phase,
+        },
+    }
+
+
+def _toml(values: Mapping[str, Any]) -> str:
+    """Return a table of tables as TOML, whose strings, numbers and lists of these are those of JSON."""
+    tables = [(name, value) for name, value in values.items() if isinstance(value, dict)]
+    top = [(name, value) for name, value in values.items() if not isinstance(value, dict)]
+    parts = ["".join(f"{name} = {_value(value)}\n" for name, value in top)]
+    for name, table in tables:
+        parts.append(f"[{name}]\n" + "".join(f"{key} = {_value(value)}\n" for key, value in table.items()))
+    return "\n".join(parts)
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,136 @@
+"""Grade a repository inside a container of another harness, and write the verdict as rewards.
+
+    main() with the arguments TESTS REPO LOGS
+
+TESTS is the exported folder `tests/`, REPO the repository that an agent has changed, LOGS the folder for `reward.json`
+and `verdict.json`. The path to the verdict is that of `lmrbench evaluate`; only the sandbox differs. If this process is
+root, tested code runs as a user of its own, which can read neither TESTS nor this process and cannot write to LOGS. It
+shares the container all the same.
+"""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.local import LocalSandbox
+from lmrbench_evaluate.sandbox.other_user import OtherUserSandbox
+from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED, counted_choices
+from lmrbench_evaluate.verdict.evaluator import evaluate_repository
+from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
+
+from ..base.errors import LMRBenchError
+from ..base.files import write_atomically
+from ..base.text import one_line
+from ..dataset.rows import DatasetRow, config_of
+from ..generation.changed_folder import read_folder
+from ..generation.changes import Changes, TooMuchError
+from ..loader import FUNCTION, read_archive
+from .row_file import read_row
+
+ROW, REWARDS, VERDICT = "row.json.gz", "reward.json", "verdict.json"
+#: `nobody`, as which nothing else runs in a container.
+_NOBODY = 65534
+#: Exit status of a failure of the machinery; no reward is written then.
+_INFRA = 3
+
+
+def main() -> None:
+    """Grade one repository; without a verdict, print one line and exit with status 3."""
+    tests, repo, logs = map(Path, sys.argv[1:4])
+    try:
+        row = read_row((tests / ROW).read_bytes())
+        for name in (REWARDS, "reward.txt"):  # not ours, if the verdict fails
+            (logs / name).unlink(missing_ok=True)
+        with _closed(tests), _closed(logs):
+            with OtherUserSandbox(_NOBODY) if os.geteuid() == 0 else LocalSandbox() as sandbox:
+                verdict = grade_folder(row, repo, sandbox)
+            if verdict.status is Status.INFRA_ERROR:
+                raise SystemExit(_failed(verdict.detail))
+            write_atomically(logs / VERDICT, json.dumps(verdict_facts(row, verdict), indent=1) + "\n")
+            write_atomically(logs / REWARDS, json.dumps(rewards(row, verdict)) + "\n")
+    except (LMRBenchError, OSError) as error:
+        raise SystemExit(_failed(str(error))) from None
+    print(f"{row['instance_id']}: {'reproduced' if is_reproduced(verdict) else verdict.reason(core=True)}")
+
+
+def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
+    """Return the verdict on a repository on disk. Whatever an agent has left there is its answer.
+
+    Raises:
+        StreamError, LoadError: the row is damaged.
+    """
+    changes = Changes(read_archive(row["repo_archive"]))
+    try:
+        read_folder(folder, changes)
+    except OSError as error:
+        return Verdict.without_cases(Cause.NOT_APPLICABLE, f"the repository cannot be read ({error.strerror})")
+    except TooMuchError as error:
+        return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
+    return evaluate_repository(row, changes.files(), sandbox, row["docker_image"])
+
+
+def is_reproduced(verdict: Verdict) -> bool:
+    """Whether every core case passed."""
+    return verdict.core_status is Status.PASSED
+
+
+def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
+    """Return the rewards: numbers, with the same names in all rows of a configuration.
+
+    `reward` is 1 if the method is reproduced, else 0. `core_cases` is the share of core cases that passed. `robust`
+    exists for single functions. `stated` and `published` are shares of the choices that say something: those that
+    implement what the paper of the row states or shows, and those that implement what was published instead.
+    """
+    core = [case.status is Status.PASSED for case in verdict.cases if case.core]
+    found = {"reward": float(is_reproduced(verdict)), "core_cases": sum(core) / len(core) if core else 0.0}
+    if config_of(row) == FUNCTION:
+        found["robust"] = float(verdict.status is Status.PASSED)
+    if "choices" in row:
+        readings = [choice["reading"] for choice in counted_choices({"choices": verdict.choices})]
+        for reading in (STATED, PUBLISHED):
+            found[reading] = readings.count(reading) / len(readings) if readings else 0.0
+    return found
+
+
+def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
+    """Return the whole verdict, with the keys of a row of results.jsonl."""
+    declared = row["tests"]["cases"]
+    facts: dict[str, Any] = {
+        "instance_id": row["instance_id"],
+        "row_sha256": row["row_sha256"],
+        "status": str(verdict.status),
+        "core_status": str(verdict.core_status),
+        "detail": verdict.detail,
+        "cases": [case.as_row() for case in verdict.cases],
+        "cpu_s": verdict.cpu_s,
+        "duration_s": verdict.duration_s,
+        "log": verdict.log,
+    }
+    if config_of(row) != FUNCTION:
+        facts |= {"functions": verdict.functions(declared), "experiments": verdict.experiments(declared)}
+    if verdict.choices:
+        facts["choices"] = list(verdict.choices)
+    return facts
+
+
+@contextlib.contextmanager
+def _closed(folder: Path) -> Iterator[None]:
+    """Keep other users out of a folder for a while; a folder that belongs to somebody else stays as it is."""
+    mode = folder.stat().st_mode & 0o7777
+    with contextlib.suppress(PermissionError):
+        folder.chmod(0o700)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(PermissionError):
+            folder.chmod(mode)
+
+
+def _failed(reason: str) -> int:
+    print(f"error: {one_line(reason)}", file=sys.stderr)
+    return _INFRA

@@ -1,0 +1,15 @@
+"""Toy rows of all configurations."""
+
+import pytest
+
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_evaluate.sandbox.base import Sandbox
+from support.toy import recorded_rows, write_toy_benchmark
+from support.toy_choices import add_toy_choices
+
+
+@pytest.fixture(scope="session")
+def counterfactual_row(tmp_path_factory: pytest.TempPathFactory, local_sandbox: Sandbox) -> DatasetRow:
+    """A row whose paper states other options than the published ones in both of its choices."""
+    benchmark = add_toy_choices(write_toy_benchmark(tmp_path_factory.mktemp("choices") / "benchmark"))
+    return recorded_rows(benchmark, local_sandbox, "counterfactual")[0]

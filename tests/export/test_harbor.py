@@ -1,0 +1,282 @@
+"""Task folders for Harbor: what each side sees, and the verdict that their verifier gives in a container."""
+
+import io
+import json
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmrbench_data.base.archive import tar_bytes
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.export.folders import write_folder
+from lmrbench_data.export.harbor import harbor_task
+from lmrbench_data.export.row_file import read_row, row_bytes
+from lmrbench_data.export.verifier import grade_folder, rewards
+from lmrbench_data.generation.workspace import workspace_files
+from lmrbench_data.loader import File, gunzip, read_archive, write_files
+from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_evaluate.predictions.prediction import own_answer
+from lmrbench_evaluate.rebuild.workspace import rebuild
+from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
+from support.command_line import Done, in_process
+from support.toy import TOY_ANSWER
+
+
+def below(files: Mapping[str, File], folder: str) -> dict[str, File]:
+    return {name.removeprefix(f"{folder}/"): file for name, file in files.items() if name.startswith(f"{folder}/")}
+
+
+@pytest.mark.parametrize("fixture", ["toy_row", "method_row", "counterfactual_row"])
+def test_an_agent_sees_the_workspace_and_the_answer_is_in_the_solution_alone(
+    fixture: str, request: pytest.FixtureRequest
+) -> None:
+    row: DatasetRow = request.getfixturevalue(fixture)
+    files = harbor_task(row, network="none")
+    assert below(files, "environment/workspace") == workspace_files(row)
+    assert files["instruction.md"].data.endswith(workspace_files(row)["TASK.md"].data)
+    golden = below(files, "solution/files")
+    masked = read_archive(row["repo_archive"])
+    hidden = {line for name, file in golden.items() for line in file.data.splitlines() if line not in masked[name].data}
+    assert hidden
+    for name, file in files.items():
+        data = gunzip(file.data, 10**7) if name.endswith(".gz") else file.data
+        assert name.startswith("solution/") or not any(line in data.splitlines() for line in hidden), name
+    seen = b"".join(file.data for file in below(files, "environment").values())
+    assert b"case_" not in seen
+    assert read_row(files["tests/row.json.gz"].data)["expected"] == row["expected"]
+    task = tomllib.loads(files["task.toml"].data.decode())
+    assert {task[part]["network_mode"] for part in ("environment", "agent", "verifier")} == {"no-network"}
+    assert task["environment"]["memory_mb"] > row["tests"]["memory_mb"]
+    assert task["verifier"]["timeout_sec"] > row["tests"]["timeout_s"]
+    assert task["metadata"]["paper_title"] == row["paper_title"]
+
+
+def test_the_harness_of_the_verifier_holds_no_task(toy_row: DatasetRow) -> None:
+    harness = zipfile.ZipFile(io.BytesIO(harbor_task(toy_row)["tests/harness.zip"].data))
+    assert {name.partition("/")[0] for name in harness.namelist()} == {"lmrbench_data", "lmrbench_evaluate"}
+    assert all(name.endswith(".py") and "benchmark" not in name for name in harness.namelist())
+
+
+def test_exports_are_reproducible_and_replace_only_their_own_folders(
+    toy_row: DatasetRow, method_row: DatasetRow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_dataset([toy_row], tmp_path / "toy", load_benchmark(), others={"method": [method_row]})
+
+    def export(out: str, *options: str) -> Done:
+        return in_process("export", "harbor", out, "--dataset", "toy", "--json", *options)
+
+    def content(folder: str) -> dict[str, tuple[bytes, int]]:
+        paths = (path for path in (tmp_path / folder).rglob("*") if path.is_file())
+        return {str(path.relative_to(tmp_path / folder)): (path.read_bytes(), path.stat().st_mode) for path in paths}
+
+    first = json.loads(export("one").stdout)
+    assert (first["instances"], first["written"]) == (["toy-method", "toy-scale"], 2)
+    assert json.loads(export("two").stdout)["written"] == 2
+    assert content("one") == content("two")
+    assert json.loads(export("one").stdout)["written"] == 0
+    changed = export("one", "--instance", "toy-scale", "--network", "public")
+    assert json.loads(changed.stdout)["written"] == 1
+    assert "Do not use the network." in (tmp_path / "one/toy-scale/instruction.md").read_text()
+    (tmp_path / "mine" / "toy-scale").mkdir(parents=True)
+    (tmp_path / "mine" / "toy-scale" / "notes.txt").write_text("mine")
+    refused = export("mine", "--config", "function")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (1, 1)
+    assert "not an export of lmrbench" in refused.stderr
+    assert content("mine").keys() == {"toy-scale/notes.txt"}
+    contract = export("three", "--track", "contract")
+    assert (contract.returncode, len(contract.stderr.splitlines())) == (1, 1)
+
+
+def test_files_of_others_in_an_export_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    assert write_folder(folder, {"a/b": File(b"old")})
+    (folder / "a" / "notes.txt").write_text("mine")
+    assert not write_folder(folder, {"a/b": File(b"old")})
+    with pytest.raises(InputError, match=r"contains other files \(a/notes.txt\)"):
+        write_folder(folder, {"a/b": File(b"new")})
+    assert (folder / "a" / "notes.txt").read_text() == "mine"
+    (tmp_path / "empty").mkdir()
+    assert write_folder(tmp_path / "empty", {"a": File(b"new")})
+
+
+def test_a_write_that_fails_keeps_the_earlier_export(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    assert write_folder(folder, {"a": File(b"old")})
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(InputError, match="link"):
+        write_folder(tmp_path / "link", {"a": File(b"new")})
+    with pytest.raises(FileExistsError):
+        write_folder(folder, {"a": File(b"new"), "a/b": File(b"new")})
+    assert (folder / "a").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("fixture", ["toy_row", "method_row", "counterfactual_row"])
+@pytest.mark.parametrize("word", ["gold", "masked"])
+def test_the_verifier_gives_the_verdict_of_an_evaluation(
+    fixture: str, word: str, request: pytest.FixtureRequest, tmp_path: Path, local_sandbox: Sandbox
+) -> None:
+    row: DatasetRow = request.getfixturevalue(fixture)
+    official = evaluate_prediction(row, own_answer(row, word), local_sandbox, "")
+    write_files(rebuild(row, own_answer(row, word)), tmp_path / "repo")
+    found = grade_folder(read_row(row_bytes(row)), tmp_path / "repo", local_sandbox)
+    assert (found.status, found.cases, found.choices) == (official.status, official.cases, official.choices)
+    assert rewards(row, found)["reward"] == float(word == "gold")
+
+
+def test_rewards_tell_what_was_read_from_what_was_recited(
+    counterfactual_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox
+) -> None:
+    write_files(rebuild(counterfactual_row, own_answer(counterfactual_row, "gold")), tmp_path)
+    window = tmp_path / "window.py"
+    stated = "return self.total(values) / self.size\n"
+    assert stated in window.read_text()
+    window.write_text(window.read_text().replace(stated, "return self.total(values) / len(values[-self.size :])\n"))
+    assert rewards(counterfactual_row, grade_folder(counterfactual_row, tmp_path, local_sandbox)) == {
+        "reward": 0,
+        "core_cases": pytest.approx(0.5),
+        "stated": 0.5,
+        "published": 0.5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("scale.py", None), ("scale.py", "def scale(:\n"), ("scale.py", TOY_ANSWER * 2), ("scale.py", "\udcff")],
+)
+def test_what_an_answer_may_not_do_is_no_reward_and_no_error(
+    toy_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox, path: str, text: str | None
+) -> None:
+    write_files(read_archive(toy_row["repo_archive"]), tmp_path)
+    if text is None:
+        (tmp_path / path).unlink()
+    else:
+        (tmp_path / path).write_bytes(text.encode("utf-8", "surrogateescape"))
+    verdict = grade_folder(toy_row, tmp_path, local_sandbox)
+    assert verdict.status == "malformed"
+    assert rewards(toy_row, verdict) == {"reward": 0, "core_cases": 0, "robust": 0}
+
+
+def test_a_missing_repository_is_no_reward(
+    counterfactual_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox
+) -> None:
+    verdict = grade_folder(counterfactual_row, tmp_path / "gone", local_sandbox)
+    assert verdict.status == "malformed"
+    assert rewards(counterfactual_row, verdict) == {"reward": 0, "core_cases": 0, "stated": 0, "published": 0}
+
+
+# --- in a container ---------------------------------------------------------------------------------------------------
+
+
+class Box:
+    """A container of the environment's image with a task folder in it, as Harbor arranges it."""
+
+    def __init__(self, container: Any) -> None:
+        self._container = container
+
+    def put(self, files: Mapping[str, File], folder: str) -> None:
+        self.run(f"mkdir -p {folder}")
+        assert self._container.put_archive(folder, tar_bytes(files))
+
+    def run(self, command: str) -> str:
+        status, output = self._container.exec_run(["sh", "-c", command], workdir="/")
+        assert status == 0, output.decode()
+        return output.decode()
+
+    def rewards(self) -> dict[str, float]:
+        self.run("rm -f /logs/verifier/reward.json")
+        self.run("/tests/test.sh")
+        data, _ = self._container.get_archive("/logs/verifier/reward.json")
+        with tarfile.open(fileobj=io.BytesIO(b"".join(data))) as tar:
+            member = tar.extractfile("reward.json")
+            assert member is not None
+            found: dict[str, float] = json.loads(member.read())
+            return found
+
+
+@pytest.fixture
+def box(toy_row: DatasetRow, docker_sandbox: Sandbox) -> Iterator[Box]:
+    import docker
+
+    image = docker_sandbox.prepare(toy_row["docker_image"])
+    files = harbor_task(toy_row)
+    client = docker.from_env()
+    container = client.containers.run(image, ["sleep", "300"], detach=True, network_mode="none", init=True)
+    try:
+        box = Box(container)
+        box.put(below(files, "environment/workspace"), "/app")
+        box.put(below(files, "tests"), "/tests")
+        box.put(below(files, "solution"), "/solution")
+        yield box
+    finally:
+        container.remove(force=True)
+        client.close()
+
+
+@pytest.mark.docker
+def test_the_reference_gets_a_reward_in_the_container_and_the_masked_repository_none(box: Box) -> None:
+    assert box.rewards() == {"reward": 0, "core_cases": 0, "robust": 0}
+    box.run("/solution/solve.sh")
+    assert box.rewards() == {"reward": 1, "core_cases": 1, "robust": 1}
+
+
+HOSTILE = """
+import glob, os, subprocess, sys
+for path in ("/tests/row.json.gz", "/tests/harness.zip", *glob.glob("/tmp/tmp.*"), *glob.glob("/proc/[0-9]*/mem")):
+    try:
+        open(path, "rb").read(1)
+        print("READ", path)
+    except OSError:
+        pass
+for path in ("/logs/verifier/reward.json", "/logs/verifier/reward.txt", "/tests/test.sh"):
+    try:
+        open(path, "w").write('{"reward": 1}')
+        print("WROTE", path)
+    except OSError:
+        pass
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(200)"], start_new_session=True)
+
+def scale(values, factor):
+    return []
+"""
+
+
+@pytest.mark.docker
+def test_an_answer_in_the_container_can_neither_read_the_tests_nor_write_its_reward(box: Box) -> None:
+    box.run("mkdir -p /logs/verifier && chmod 777 /logs/verifier")  # as Harbor does
+    box.put({"scale.py": File(HOSTILE.encode())}, "/app/repo")
+    assert box.rewards() == {"reward": 0, "core_cases": 0, "robust": 0}
+    log = json.loads(box.run("cat /logs/verifier/verdict.json"))["log"]
+    assert "READ" not in log
+    assert "WROTE" not in log
+    assert box.run("ls /logs/verifier").split() == ["reward.json", "verdict.json"]
+    assert "sleep(200)" not in box.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "nothing outlives its run"
+
+
+ENDLESS = """
+import subprocess, sys, time
+
+def scale(values, factor):
+    subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+    time.sleep(200)
+"""
+
+
+@pytest.mark.docker
+def test_the_limit_of_cpu_time_holds_in_the_container(box: Box, toy_row: DatasetRow) -> None:
+    hasty = {**toy_row, "tests": {**toy_row["tests"], "timeout_s": 2}}
+    box.put({"row.json.gz": File(row_bytes(hasty))}, "/tests")  # type: ignore[arg-type]
+    box.put({"scale.py": File(ENDLESS.encode())}, "/app/repo")
+    assert box.rewards() == {"reward": 0, "core_cases": 0, "robust": 0}
+    verdict = json.loads(box.run("cat /logs/verifier/verdict.json"))
+    assert verdict["core_status"] == "timeout"
+    assert verdict["cpu_s"] > 0.5, "the process that left its session counts"
