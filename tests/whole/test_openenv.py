@@ -116,6 +116,20 @@ def test_the_example_of_the_docs_runs(url: str, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith("0.0 failed case_random_values seed 0: ")
 
 
+def test_openenv_accepts_the_server_and_the_space(url: str) -> None:
+    """Its own validator: the manifest, the files that `openenv push` needs, the routes of the server."""
+    from openenv.cli.__main__ import app
+    from typer.testing import CliRunner
+
+    for target in ([str(SPACE), "--level", "static"], ["--url", url, "--timeout", str(WAIT_S)]):
+        done = CliRunner().invoke(app, ["validate", *target])
+        assert done.exit_code == 0, done.output
+        assert "Verdict: PASS" in done.output
+        assert "FAIL" not in done.output
+    for name in ("openenv.yaml", "__init__.py", "client.py", "README.md", "Dockerfile", "pyproject.toml"):
+        assert (SPACE / name).is_file(), name
+
+
 def test_clients_at_once_have_sessions_of_their_own(url: str) -> None:
     def play(number: int) -> list[tuple[str, float]]:
         found = []
