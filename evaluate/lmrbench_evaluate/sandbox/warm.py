@@ -24,12 +24,9 @@ from .runner_output import collect_output, make_outcome
 
 #: Processes of the container besides those of an answer.
 OWN_PROCESSES = 64
-#: `malloc` asks for huge pages, of which a fork copies 512 times fewer entries; Python's own allocator does not.
 _ENVIRONMENT = {
     "HOME": WORK,
     "LANG": "C.UTF-8",
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-    "PYTHONMALLOC": "malloc",
     "OMP_WAIT_POLICY": "passive",
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
 }
@@ -79,8 +76,7 @@ class WarmContainer:
                         "sysctls": _NO_IPC,
                     },
                     user="0:0",
-                    # Not `-I`, which would ignore PYTHONMALLOC.
-                    command=["python", "-s", "-P", "-c", warm_start(), str(len(files))],
+                    command=["python", "-I", "-c", warm_start(), str(len(files))],
                     environment=_ENVIRONMENT,
                     stdin_open=True,
                     network_disabled=True,

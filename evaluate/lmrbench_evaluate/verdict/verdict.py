@@ -228,6 +228,8 @@ def _grade_case(
     frame = got[0]
     match frame.kind:
         case "output":
+            if frame.payload == want.payload:  # a recorded output equals itself: `references` has compared it
+                return Cause.EQUAL, ""
             return _compare(decode(want.payload), frame.payload, comparison)
         case "raised":
             return _raised(read_json(frame.payload))
