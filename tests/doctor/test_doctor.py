@@ -111,7 +111,7 @@ def test_open_walls_are_a_problem_and_loose_limits_a_note() -> None:
         assert compare_walls({**tight, wall: False}, 0.5).status is Status.PROBLEM
 
 
-def test_without_an_engine_the_local_sandbox_serves() -> None:
+def test_without_an_engine_another_sandbox_serves() -> None:
     found = doctor(**NO_ENGINE)
     assert found.status == 0
     assert found["engine"]["status"] == "note"
@@ -253,7 +253,7 @@ def test_a_check_that_hangs_or_fails_is_a_finding() -> None:
 
     def compute() -> list[Any]:
         began = time.process_time()
-        while time.process_time() - began < 0.55:
+        while time.process_time() - began < 2.2:
             pass
         return [ok("c", "done")]
 
@@ -264,7 +264,7 @@ def test_a_check_that_hangs_or_fails_is_a_finding() -> None:
         [late] = examine(Check("c", hang, limit_s=0.05, if_late=Status.NOTE, fix="wait"))
     finally:
         never.set()
-    [slow] = examine(Check("c", compute, limit_s=0.5))
+    [slow] = examine(Check("c", compute, limit_s=2))
     assert slow.status is Status.OK
     assert (late.check, late.status, late.fix) == ("c", Status.NOTE, "wait")
     [broken] = examine(Check("c", fail))

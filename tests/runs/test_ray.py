@@ -165,11 +165,10 @@ def test_a_killed_driver_and_a_lost_node_cost_no_answer(driver: Driver, add_node
     facts = json.loads((driver.folder / "run" / "run.json").read_text())
     [seed] = facts["fresh_seeds"]
     assert all(seed in {case["seed"] for case in row["cases"]} for row in driver.rows())
-    assert {name: facts["engine"][name] for name in ("name", "nodes", "cores")} == {
-        "name": "ray",
-        "nodes": 2,
-        "cores": 2,
-    }
+    assert facts["engine"]["name"] == "ray"
+    # A driver that starts while a node is being lost may still see it.
+    assert facts["engine"]["nodes"] == facts["engine"]["cores"]
+    assert facts["engine"]["nodes"] in (2, 3)
     assert json.loads(stdout)["scores"][0]["overall"]["robust"]["count"] == 24
 
 
@@ -244,7 +243,8 @@ def test_a_node_that_differs_or_fails_costs_no_answer_and_a_cluster_without_node
     killer.join()
     assert summary.infra_errors == 1
     [row] = lmr.open_run(tmp_path / "HangsOnOdd").results()
-    assert row["detail"] == "no node of the Ray cluster is left for it"
+    # The last word is the node's or the driver's, whichever is heard first.
+    assert row["detail"] in ("no node of the Ray cluster is left for it", "the engine is gone")
 
 
 @pytest.mark.docker

@@ -29,7 +29,8 @@ def checks(settings: DoctorSettings) -> Iterator[Check]:
         yield Check("container", engine.try_containers, limit_s=CONTAINER_S, fix=_RESTART)
     yield Check("bubblewrap", functools.partial(look_for_bubblewrap, engine), if_late=Status.NOTE)
     yield Check("packages", functools.partial(look_at_local_packages, engine))
-    yield Check("sandbox", functools.partial(look_at_sandbox, engine), fix=_RESTART)
+    # bubblewrap imports every package once.
+    yield Check("sandbox", functools.partial(look_at_sandbox, engine), limit_s=CONTAINER_S, fix=_RESTART)
     yield Check("disk", functools.partial(look_at_disks, engine), fix="see whether a network disk is gone: df")
     yield Check("runs", look_at_runs, fix="see whether a network disk is gone: df")
     yield Check("memory", functools.partial(look_at_memory, engine, settings.workers))

@@ -11,8 +11,8 @@ from lmrbench_data.base.machine import Disk, available_memory, cores, disk_of
 from lmrbench_data.base.text import counted
 
 from ..runs.default_run_folder import RUNS
-from ..sandbox import open_sandbox
 from ..sandbox.base import Limits
+from ..sandbox.bwrap import BwrapSandbox
 from .engine import Engine
 from .finding import Finding, Status, gigabytes, note, ok, problem
 
@@ -103,7 +103,7 @@ def look_for_bubblewrap(engine: Engine) -> Iterator[Finding]:
         yield note("bubblewrap", "not installed; it isolates tested code where there is no engine", fix)
         return
     try:
-        with open_sandbox("bwrap"):
+        with BwrapSandbox():
             yield ok("bubblewrap", f"{program} isolates processes")
     except InfraError as error:
         fix = "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Ubuntu: an AppArmor profile for bwrap)"
