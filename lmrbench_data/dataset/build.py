@@ -30,7 +30,8 @@ from ..tasks.recordings import Recording, read_recording
 from ..tasks.task import CONFIGS, Altered, Implementation, Instance, Task, Underspecified
 from ..tasks.task_folders import load_tasks
 from .card import Table, render_card, render_eval_yaml
-from .rows import Choice, DatasetRow, DeclaredCase, schema
+from .row_schema import schema
+from .rows import Choice, DatasetRow, DeclaredCase
 
 if TYPE_CHECKING:
     import pyarrow

@@ -19,7 +19,7 @@ from lmrbench_data.base.archive import pack
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import FILES, build_rows, write_dataset
 from lmrbench_data.dataset.diff import diff_rows
-from lmrbench_data.dataset.rows import schema
+from lmrbench_data.dataset.row_schema import schema
 from lmrbench_data.loader import (
     DATA_FILE,
     FUNCTION,
