@@ -21,17 +21,17 @@ INK, GREY, GRID = "#1f2328", "#6e7781", "#d0d7de"
 #: Told apart with any colour vision, and at least 3:1 on white (Okabe and Ito).
 BLUE, ORANGE = "#0072b2", "#d55e00"
 #: Characters of a name in a legend.
-_LEGEND = 46
+_LEGEND = 42
 _COLOURS = (BLUE, ORANGE, "#007a5a", "#a3487f", INK)
 _MARKERS = "osD^vPX<>*hp"
 _LINES = ("-", "--", ":")
 _STYLE: Any = {
     "font.family": ["DejaVu Sans"],  # matplotlib brings it: the same on every machine
     "font.size": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 7.5,
+    "axes.labelsize": "medium",
+    "xtick.labelsize": "medium",
+    "ytick.labelsize": "medium",
+    "legend.fontsize": "medium",
     "legend.frameon": False,
     "axes.linewidth": 0.6,
     "axes.edgecolor": GREY,
@@ -107,7 +107,7 @@ def _model_style(number: int) -> dict[str, Any]:
 
 def legend_height(names: Sequence[str]) -> float:
     """Return the height of `legend_below`, inches."""
-    return 0.15 * -(-len(names) // _legend_columns(names)) + 0.05
+    return 0.155 * -(-len(names) // _legend_columns(names)) + 0.05
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
@@ -127,7 +127,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]
 
 
 def _legend_columns(names: Sequence[str]) -> int:
-    widest = 0.4 + 0.062 * max(map(len, short_names(names, _LEGEND)))  # inches, handle included
+    widest = 0.4 + 0.065 * max(map(len, short_names(names, _LEGEND)))  # inches, handle included
     return max(1, min(3, len(names), int(WIDTH / widest)))
 
 
@@ -136,6 +136,8 @@ def rendered(figure: Figure) -> dict[str, bytes]:
     content = {form: io.BytesIO() for form in _METADATA}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of letters that the font lacks
+        figure.draw_without_rendering()  # lays it out once for both forms
+        figure.set_layout_engine("none")
         for form, metadata in _METADATA.items():
             figure.savefig(content[form], format=form, metadata=metadata)
     return {form: file.getvalue() for form, file in content.items()}

@@ -24,7 +24,7 @@ _WIDE = 8
 #: How an altered choice was decided → colour and hatching.
 _FILLS = {"read": (BLUE, ""), "recited": (ORANGE, "////"), "neither": ("#868e96", "....")}
 #: Percent of a bar that has room for its number.
-_ROOM = 9
+_ROOM = 10
 
 
 class Chart(NamedTuple):
@@ -141,7 +141,7 @@ def draw_readings(scores: Sequence[ModelScore], names: Sequence[str]) -> Chart:
             if width >= _ROOM:
                 plate = {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if hatch else None
                 number = axes.text(start + width / 2, row.place, f"{width:.0f}", ha="center", va="center_baseline")
-                number.set(fontsize=7, color=INK if hatch else "white", bbox=plate)
+                number.set(color=INK if hatch else "white", bbox=plate)
             start += width
     axes.set_xlabel("% of altered choices")
     handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch in _FILLS.values()]
