@@ -55,7 +55,7 @@ def write_figures(report: ReportData, folder: Path) -> FigureFiles:
                 figure, missing = chart(scores, model_names(scores))
                 files.add(folder, name + suffix, rendered(figure) if figure else {}, missing)
     for name, make in TABLES.items():
-        table = make(report)
+        table = make(report) if report.scores else "no answer was evaluated"
         files.add(folder, name, *(({}, table) if isinstance(table, str) else (table._asdict(), "")))
     return files
 
