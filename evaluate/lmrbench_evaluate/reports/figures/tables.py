@@ -132,10 +132,12 @@ TABLES: dict[str, Callable[[ReportData], PaperTable | str]] = {
 
 
 def _names(score: ModelScore, scores: Sequence[ModelScore]) -> dict[str, str]:
-    """Return the columns that identify a score: the model, and what differs between the scores."""
-    several = {key: len({getattr(other, key) for other in scores}) > 1 for key in ("setting", "track", "run")}
+    """Return the columns that identify a score: the model, and what tells it from another."""
+    told = [key for key in ("setting", "track") if len({getattr(other, key) for other in scores}) > 1]
+    if len({other.key for other in scores}) < len(scores):
+        told.append("run")
     names = {"Model": score.model + ("" if score.complete else " [incomplete]")}
-    return names | {key.capitalize(): getattr(score, key) or "--" for key, differs in several.items() if differs}
+    return names | {key.capitalize(): getattr(score, key) or "--" for key in told}
 
 
 def _latex_share(share: Share) -> list[str]:
