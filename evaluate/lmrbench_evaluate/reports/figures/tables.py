@@ -59,7 +59,7 @@ def differences_table(report: ReportData) -> PaperTable | str:
     header, rows, more = _matrix(pairs) if many else _pair_rows(pairs, len(ranking) > 1)
     align = "".join("l" if head in ("Level", "First", "Second", "Model") else "r" for head in header)
     latex = render_tabular([*_about(report.scores), said, *more], align, header, rows)
-    return PaperTable(latex, _csv({**asdict(pair), "instances": pair.instances} for pair in report.pairs))
+    return PaperTable(latex, _csv(_flat({**asdict(pair), "instances": pair.instances}) for pair in report.pairs))
 
 
 def _pair_rows(pairs: Sequence[Pair], has_levels: bool) -> tuple[list[str], list[list[str]], list[str]]:
@@ -168,6 +168,14 @@ def _records(score: ModelScore, tally: Tally, **more: str) -> Iterator[dict[str,
             "ci95_low": low,
             "ci95_high": high,
         }
+
+
+def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with two columns for an interval."""
+    flat: dict[str, Any] = {}
+    for key, value in record.items():
+        flat |= dict(zip(("ci95_low", "ci95_high"), value, strict=True)) if isinstance(value, tuple) else {key: value}
+    return flat
 
 
 def _csv(records: Iterable[Mapping[str, Any]]) -> str:
