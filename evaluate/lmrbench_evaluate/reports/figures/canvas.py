@@ -26,7 +26,8 @@ _COLOURS = (BLUE, ORANGE, "#007a5a", "#a3487f", INK)
 _MARKERS = "osD^vPX<>*hp"
 _LINES = ("-", "--", ":")
 _STYLE: Any = {
-    "font.family": ["DejaVu Sans"],  # matplotlib brings it: the same on every machine
+    "font.family": ["sans-serif"],  # the generic name is what an SVG falls back to
+    "font.sans-serif": ["DejaVu Sans"],  # matplotlib brings it: the same on every machine
     "font.size": 8,
     "axes.labelsize": "medium",
     "xtick.labelsize": "medium",
