@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import importlib.machinery
 import io
+import itertools
 import json
 import os
 import re
@@ -210,7 +211,9 @@ class Fresh:
     """The state that a case finds: that of the child before any case."""
 
     def __init__(self, runner: ModuleType) -> None:
-        self._repo, self._modules, self._path = runner.REPO, set(sys.modules), list(sys.path)
+        self._repo, self._path = runner.REPO, list(sys.path)
+        # Not their set: to count references to names copies the memory that holds them, which the zygote shares.
+        self._last_module = next(reversed(sys.modules))
         self._environment = dict(os.environ)
         self._processes = processes()
 
@@ -218,7 +221,7 @@ class Fresh:
         """Forget the modules of the repository, and undo the global settings that cases and answers change."""
         if processes() > self._processes:  # to signal them all costs a millisecond even if there are none
             kill_others()
-        for name in sys.modules.keys() - self._modules:
+        for name in list(itertools.takewhile(lambda name: name != self._last_module, reversed(sys.modules))):
             if str(getattr(sys.modules[name], "__file__", None) or JOB).startswith(JOB):
                 del sys.modules[name]
         sys.path[:] = self._path
