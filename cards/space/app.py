@@ -57,10 +57,10 @@ ABOUT = """## How to read this
   every case passes. Both are shares of *all* instances of the benchmark; an unanswered instance counts as not passed.
   With several samples per instance, they are means over samples.
 - **95 % interval**: Wilson's, with the number of instances as n.
-- **Rank**: equal scores share a rank. The small range beside it, such as 1–6, is the places that the results leave open:
-  the exact paired test on the same instances, adjusted for all pairs (Holm, 5 %), tells no two models within it apart.
-- **Setting and configuration** are menus: each has its own ranking. A model is ranked by its latest verified run, not by
-  its best one; the row says how many runs there are. Equal predictions are ranked once, under the name that was
+- **Rank**: equal scores share a rank. The small range beside it, such as 1–6, allows for chance: only models that the
+  exact paired test on the same instances calls better or worse, adjusted for all pairs (Holm, 5 %), narrow it.
+- **Setting and configuration** are menus: each has its own ranking. A model is ranked by its latest verified run, not
+  by its best one; the row says how many runs there are. Equal predictions are ranked once, under the name that was
   verified first.
 - **Baselines** have no rank: *golden* is the reference's own function, *masked* the repository as the model gets it.
   A dataset is published only if golden passes and masked fails every task.

@@ -282,7 +282,7 @@ const found = [];
 let seen = 0;
 for (const item of document.querySelectorAll("main *, gradio-app *")) {
   if (![...item.childNodes].some((node) => node.nodeType === 3 && node.data.trim())) continue;
-  if (!item.getClientRects().length || !item.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+  if (!item.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
   const behind = [];
   for (let place = item; place; place = place.parentElement) behind.unshift(getComputedStyle(place).backgroundColor);
   const [high, low] = [paint(behind), paint([...behind, getComputedStyle(item).color])].sort((x, y) => y - x);
