@@ -11,6 +11,8 @@ from .choice_section import stated_options
 from .readers import read_choice_readers, read_readers
 from .task import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, Task
 
+_PERCENT = "\N{NO-BREAK SPACE}%"
+
 
 @dataclass
 class Total:
@@ -72,7 +74,7 @@ def _cells(total: Total) -> Iterator[str]:
     yield f"{total.reproduced} of {total.attempts}"
     if total.choices:
         share, chance = (100 * part / total.choices for part in (total.settled, total.chance))
-        yield f"{total.settled} of {total.choices} ({share:.0f} %, chance {chance:.0f} %)"
+        yield f"{total.settled} of {total.choices} ({share:.0f}{_PERCENT}, chance {chance:.0f}{_PERCENT})"
     else:
         yield "-"
 
