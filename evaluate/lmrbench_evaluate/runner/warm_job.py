@@ -136,7 +136,7 @@ def run_some(runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, 
         runner.set_dumpable(1)
         fresh = Fresh(runner)
         for place, (case, seed) in enumerate(runs):
-            fresh.restore(is_new_case=place == 0 or case != runs[place - 1][0])
+            fresh.restore()
             try:
                 kind, payload = runner.run_case(case, seed)
             except BaseException as error:
@@ -213,14 +213,11 @@ class Fresh:
         self._repo, self._modules, self._path = runner.REPO, set(sys.modules), list(sys.path)
         self._environment = dict(os.environ)
         self._processes = processes()
-        self._load, runner.load_cases = runner.load_cases, self._load_once  # type: ignore[attr-defined]
 
-    def restore(self, is_new_case: bool) -> None:
+    def restore(self) -> None:
         """Forget the modules of the repository, and undo the global settings that cases and answers change."""
         if processes() > self._processes:  # to signal them all costs a millisecond even if there are none
             kill_others()
-        if not is_new_case:
-            return
         for name in sys.modules.keys() - self._modules:
             if str(getattr(sys.modules[name], "__file__", None) or JOB).startswith(JOB):
                 del sys.modules[name]
@@ -236,7 +233,3 @@ class Fresh:
                 torch.use_deterministic_algorithms(False)
         if numpy := sys.modules.get("numpy"):
             numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
-
-    def _load_once(self) -> ModuleType:
-        """Load the cases; once for all seeds of a case."""
-        return sys.modules.get("cases") or self._load()
