@@ -9,10 +9,12 @@ A page read as a file has a line with a link. A comment at its end names the con
     ... <!-- commands -->                         every command with its options
     ... <!-- columns -->                          the columns of the dataset
     ... <!-- limits -->                           default limits of a sandbox run
+    ... <!-- gallery -->                         every task, by category
     - ... <!-- api NAME -->                       the documentation of a public name; "option" switches an option on
       - ... <!-- member -->                       nothing, because `api` includes it
 
-An error fails the build. This command updates signatures and summaries in the lines of `api`:
+An error fails the build. This command updates signatures and summaries in the lines of `api`, and the table of fresh
+readers in README.md and cards/readers.md:
 
     python docs/hooks.py
 """
@@ -61,6 +63,8 @@ def _made(kind: str, name: str, part: str) -> str:
             return _columns()
         case "limits":
             return _limits()
+        case "gallery":
+            return "\n\n".join(_gallery())
         case "api":
             if made_from_settings := _function_of_settings(name):
                 return made_from_settings
@@ -183,7 +187,7 @@ def _parameter(item: Any) -> tuple[str, str]:
         notes.append("Required.")
     elif not is_option and not item.required:
         notes.append("Optional.")
-    if is_option and not (item.default is None or isinstance(item.default, bool)):
+    if is_option and item.default not in (None, "", ()) and not isinstance(item.default, bool):
         notes.append(f"Default: `{getattr(item.default, 'value', item.default)}`.")
     return shown, " ".join([html.escape(item.help or "", quote=False), *notes]).strip()
 
@@ -214,6 +218,28 @@ def _limits() -> str:
     from lmrbench_evaluate.sandbox.base import Limits
 
     return _table(("limit", "value"), [(f"`{name}`", str(value)) for name, value in Limits(0, 0).as_row().items()])
+
+
+def _gallery() -> Iterator[str]:
+    """Yield the tasks of each category as a list; a task is an instance with its paper and goal function."""
+    from lmrbench_data.tasks.overview import task_facts
+    from lmrbench_data.tasks.task_folders import load_tasks
+
+    facts = task_facts(load_tasks())
+    for category in sorted({fact["category"] for fact in facts}):
+        cards = [_task_card(fact) for fact in facts if fact["category"] == category]
+        yield f"### {category}"
+        yield f'<div class="gallery">\n{"".join(cards)}</div>'
+
+
+def _task_card(fact: dict[str, Any]) -> str:
+    file, _, function = fact["goals"][0].partition(":")
+    code = f"{SOURCE}/benchmark/{fact['task']}/repo/{file}"
+    return (
+        f'<div><a href="{fact["paper_url"]}">{html.escape(fact["paper"])}</a>'
+        f"<p>{html.escape(fact['venue'])} · {fact['lines']} lines</p>"
+        f'<a href="{code}"><code>{html.escape(function)}</code></a></div>\n'
+    )
 
 
 # --- functions whose arguments come from settings ---------------------------------------------------------------------
@@ -291,6 +317,26 @@ def _summary(found: Any) -> str:
     return " ".join((inspect.getdoc(found) or "").partition("\n\n")[0].split())
 
 
+# --- the table of fresh readers -------------------------------------------------------------------------------------
+
+
+def readers_table() -> str:
+    """Return the text of cards/readers.md, which the dataset card includes."""
+    from lmrbench_data.tasks.reader_summary import summary_table
+    from lmrbench_data.tasks.task_folders import load_tasks
+
+    return summary_table(load_tasks()) + "\n"
+
+
+def with_table(markdown: str, table: str) -> str:
+    """Return a text with this table of fresh readers in place of its own."""
+    return re.sub(r"^\| configuration \| reader .*\n(?:\|.*\n)*", lambda _: table, markdown, flags=re.M)
+
+
 if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    table = readers_table()
+    (ROOT / "cards" / "readers.md").write_text(table, encoding="utf-8")
+    readme.write_text(with_table(readme.read_text(encoding="utf-8"), table), encoding="utf-8")
     page = ROOT / "docs" / "python-api.md"
     page.write_text(with_current_api(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -51,7 +51,7 @@ def _readers(
     for task, item in instances:
         for facts in attempts.get(item.instance_id, ()):
             shell = "with a shell" if facts["shell"] else "no shell"
-            stated = _stated(task, item)
+            stated = stated_options(task, item)
             right = [name for name, option in stated.items() if facts["choices"].get(name) == option]
             others = [_said(task, name, facts["choices"].get(name, "")) for name in stated if name not in right]
             budget = f"{item.cpu_budget_s} s" if isinstance(item, Underspecified) else "-"
@@ -77,7 +77,7 @@ def _readers(
     yield from lines
 
 
-def _stated(task: Task, item: Altered) -> dict[str, str]:
+def stated_options(task: Task, item: Altered) -> dict[str, str]:
     """Return the altered or open choices of an instance, and the options that are true there."""
     if isinstance(item, Underspecified):
         known = {choice.name: choice for choice in task.choices}

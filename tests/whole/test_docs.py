@@ -2,6 +2,7 @@
 predictions run; `make docs` checks the links."""
 
 import functools
+import html
 import importlib.util
 import json
 import os
@@ -10,17 +11,21 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data import api
+from lmrbench_data.base.strict_yaml import read_yaml
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import PredictionRow, ResultRow
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.verdict.verdict import Status
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = {
@@ -99,6 +104,53 @@ def test_the_first_page_counts_the_tasks() -> None:
     counts = len(instances), len(tasks), len({implementation.category for implementation in instances})
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert "{} instances from {} papers in {} categories.".format(*counts) in page
+
+
+def test_the_table_of_readers_is_the_same_everywhere() -> None:
+    """Its numbers come from the files of readers; README and the dataset card show it unchanged."""
+    table = hooks().readers_table()
+    assert (ROOT / "cards" / "readers.md").read_text(encoding="utf-8") == table, "run `python docs/hooks.py`"
+    assert table in (ROOT / "README.md").read_text(encoding="utf-8"), "run `python docs/hooks.py`"
+    assert table in hooks().on_page_markdown((ROOT / "docs" / "reader-results.md").read_text(encoding="utf-8"))
+    attempts = read_yaml(ROOT / "benchmark" / "choice_readers.yaml")
+    said = [facts for name, found in attempts.items() if "-underspecified-" in name for facts in found]
+    whole = {shell: [facts["reproduced"] for facts in said if facts["shell"] is shell] for shell in (False, True)}
+    for shell, reader in ((False, "without a shell"), (True, "with a shell")):
+        [line] = [line for line in table.splitlines() if "`underspecified`" in line and reader in line]
+        assert f"| {sum(whole[shell])} of {len(whole[shell])} |" in line
+
+
+def test_a_picture_of_the_front_page_shows_the_answer_of_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    answer = readme.partition('answer = """\n')[2].partition('"""')[0]
+    for name in ("overview.svg", "overview-phone.svg"):
+        shown = html.unescape((ROOT / "docs" / "images" / name).read_text(encoding="utf-8"))
+        words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", shown))
+        assert "".join(answer.split()) in "".join(words.split()), "run `python docs/picture.py`"
+        assert len(shown) < 8000
+
+
+def test_an_option_without_a_default_states_none() -> None:
+    assert "Default: ``" not in hooks().on_page_markdown("All commands. <!-- commands -->")
+
+
+def test_the_gallery_has_every_instance_and_fits_a_phone(browser: "Chrome", tmp_path: Path) -> None:
+    gallery = hooks().on_page_markdown("The tasks. <!-- gallery -->")
+    assert gallery.count("<div><a") == sum(len(task.implementations) for task in load_tasks())
+    style = (ROOT / "docs" / "stylesheets" / "extra.css").read_text(encoding="utf-8")
+    page = tmp_path / "page.html"
+    picture = f'<img class="overview" src="{ROOT.as_uri()}/docs/images/overview.svg">'
+    page.write_text(f'<meta charset="utf-8"><style>{style}</style><div class="md-typeset">{picture}{gallery}</div>')
+    size = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.get(page.as_uri())
+        assert browser.execute_script("return innerWidth") == 390
+        fits = "const page = document.documentElement; return page.scrollWidth <= page.clientWidth"
+        assert browser.execute_script(fits)
+        assert browser.execute_script("return document.images[0].naturalWidth") > 0
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_the_citation_names_the_version_of_the_package() -> None:
