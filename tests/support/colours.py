@@ -47,7 +47,9 @@ def _lab(colour: RGB, sight: str) -> RGB:
     seen = [min(1.0, max(0.0, part)) for part in _times(_SIMULATED[sight], linear(colour))]
     x, y, z = (
         part ** (1 / 3) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116
-        for part in (value / white for value, white in zip(_times(_XYZ, (seen[0], seen[1], seen[2])), _WHITE, strict=True))
+        for part in (
+            value / white for value, white in zip(_times(_XYZ, (seen[0], seen[1], seen[2])), _WHITE, strict=True)
+        )
     )
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 

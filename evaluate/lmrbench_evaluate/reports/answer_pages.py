@@ -98,7 +98,9 @@ class Instance:
             score: index of its score in the report.
         """
         mine = [answer for answer in self.answers if answer.score == score]
-        failing = [[answer for answer in mine if not reaches(answer.outcome, level)] for level in (headline, Level.ROBUST)]
+        failing = [
+            [answer for answer in mine if not reaches(answer.outcome, level)] for level in (headline, Level.ROBUST)
+        ]
         return next(answer for answers in (*failing, mine) for answer in answers)
 
 

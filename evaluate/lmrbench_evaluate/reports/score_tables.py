@@ -42,12 +42,11 @@ def summary_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of the levels of each model: share, number, interval."""
     several = len({score.run for score in scores}) > 1
     shown = levels(scores)
-    settings = {score.setting for score in scores}
     header = [*(["run"] if several else []), "model", "track", *(name for level in shown for name in (level, "95 %"))]
     rows = []
     for score in scores:
         cells = [score.run] if several else []
-        cells += [(score.name if len(settings) > 1 else score.model) + ("" if score.complete else " [incomplete]"), score.track]
+        cells += [score.name + ("" if score.complete else " [incomplete]"), score.track]
         for level in shown:
             share = score.overall.share(level)
             # Where nothing was graded, no answer failed either.

@@ -29,7 +29,7 @@ def verdict_lines(report: ReportData) -> list[VerdictLine]:
 
 def points(value: float) -> str:
     """Print a difference of shares in points, with its sign: "+10.0"."""
-    return _signed(f"{100 * value:+.1f}")
+    return _signed(f"{100 * value + 0.0:+.1f}")
 
 
 def point_bounds(interval: Interval) -> str:
@@ -102,5 +102,11 @@ def _ahead(report: ReportData, best: ModelScore, pair: Pair, others: Sequence[Mo
     ]
     if not report.pairs:
         return ""
-    many = "all" if len(found) == len(names) else f"{len(found)} of the" if found else "none of the"
+    many = (
+        ("both" if len(names) == 2 else "all")
+        if len(found) == len(names)
+        else f"{len(found)} of the"
+        if found
+        else "none of the"
+    )
     return f"{name} is distinguishable from {many} {len(names)} other models."

@@ -67,6 +67,11 @@ def render_html(report: ReportData) -> str:
     for title in ("By instance", "By category"):
         named.pop(title, None)  # the page has a grid and a chart of its own
     names = [column(score, report.scores) for score in report.scores]
+    settings = {score.setting for score in report.scores}
+    [setting] = settings if len(settings) == 1 else [""]
+    if setting:  # said once, above the tables
+        for row in named["Unit-test accuracy"][1]:
+            row[:] = [cell.replace(f" ({setting})", "") for cell in row]
     matrices = {}
     for level in levels(report.scores) if len(names) >= MIN_MODELS else ():
         if named.pop(f"Paired comparison: {level}", None):
@@ -78,6 +83,7 @@ def render_html(report: ReportData) -> str:
         title=_title(report, names),
         verdicts=verdict_lines(report),
         names=names,
+        setting=setting,
         several=max(samples) if (samples := {score.samples for score in report.scores}) - {1} else 0,
         categories=sorted({name for score in report.scores for name in score.categories}),
         levels=levels(report.scores),

@@ -193,6 +193,9 @@
 
   all("table.sortable").forEach((table, number) => {
     [...table.tHead.rows[0].cells].forEach((cell, column) => {
+      if (!cell.textContent) {
+        return;
+      }
       const button = document.createElement("button");
       button.type = "button";
       button.append(...cell.childNodes);
