@@ -88,7 +88,7 @@ def _first_pair(report: ReportData, best: ModelScore, other: ModelScore, level: 
         if [pair.first, pair.second] == names:
             return pair, len(at_level)
     # There are too many models to compare all pairs, or these two have no instance in common.
-    return compare(best, other, *names, level), 1
+    return compare(best, other, names[0], names[1], level), 1
 
 
 def _ahead(report: ReportData, best: ModelScore, pair: Pair, others: Sequence[ModelScore]) -> str:
