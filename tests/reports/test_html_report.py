@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.load import load_rows
@@ -128,7 +128,12 @@ ANSWERS = [
 
 
 def shown(browser: "Chrome", selector: str) -> list[str]:
+    WebDriverWait(browser, 30).until(lambda browser: browser.execute_script(UNPACKED))
     return [element.text for element in browser.find_elements(By.CSS_SELECTOR, selector) if element.is_displayed()]
+
+
+#: Whether the code of every open instance is there.
+UNPACKED = "return [...document.querySelectorAll('details.instance[open]')].every((item) => 'ready' in item.dataset)"
 
 
 def complaints(browser: "Chrome") -> list[str]:
@@ -253,8 +258,8 @@ def test_what_a_model_writes_is_text(browser: "Chrome", page: Callable[..., str]
     browser.get(page(answers))
     for summary in browser.find_elements(By.CSS_SELECTOR, "details.instance > summary"):
         summary.click()
-    assert browser.title == "LMR-Bench report"
-    assert len(browser.find_elements(By.TAG_NAME, "script")) == 1
+    assert browser.title.endswith("- LMR-Bench report"), "not owned"
+    assert len(browser.find_elements(By.CSS_SELECTOR, "script:not([type])")) == 1
     assert browser.find_elements(By.CSS_SELECTOR, "img, iframe, a[href^='javascript']") == []
     headings, added, why = (shown(browser, where) for where in ("section.answer h4", ".diff .add", ".why td"))
     points = shown(browser, ".rationale li")
@@ -320,6 +325,8 @@ def test_every_sample_can_be_opened(browser: "Chrome", page: Callable[..., str])
     assert "1/3" in shown(browser, "details.instance .chip"), "on the collapsed row"
     browser.find_element(By.LINK_TEXT, "1/3").click()
     assert shown(browser, ".samples a") == ["sample 0: robust", "samples 1, 2: failed"]
+    assert shown(browser, ".samples a[aria-current]") == ["samples 1, 2: failed"], "the first failing one"
+    browser.find_element(By.LINK_TEXT, "sample 0: robust").click()
     assert shown(browser, "section.answer .verdict small") == ["0.1250 US dollars"]
     browser.find_element(By.LINK_TEXT, "samples 1, 2: failed").click()
     assert "    return [value + factor for value in values]" in shown(browser, ".diff .add")

@@ -235,10 +235,10 @@ def test_samples_and_pairs(tmp_path: Path) -> None:
     assert first["overall"]["robust"]["ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
     assert second["pass_at_k"] == {"reproduced": {}, "robust": {}}
     numbers = {"first_better": 1, "second_better": 0, "equal": 1, "difference": 0.25, "p": 1.0, "p_holm": 1.0}
-    pair = {"first": "m", "second": "n", "instances": 2, **numbers, "test": "permutation"}
+    pair = {"first": "m", "second": "n", "instances": 2, **numbers, "test": "permutation", "ci95": [-0.1991, 0.4491]}
     assert made["pairs"] == [{"level": level, **pair} for level in ("reproduced", "robust")]
     text = render_markdown([many, tmp_path / "single"])
-    assert "| m | n | 2 | 1 | 0 | +25.0 | 1 | 1 |" in text
+    assert "| m | n | 2 | 1 | 0 | +25.0 | -20 - 45 | 1 | 1 |" in text
     assert "permutation test on each instance's share of samples" in text
     assert "| a-one | 1/2 | failed |" in text
     assert "| b-one | 0/1, 1 missing | missing |" in text
@@ -425,8 +425,8 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
     shown, first_line = as_shown(name), as_shown(name.partition("\n")[0])
     level = ["0.0 % (0/3)", "0 - 56"]
     assert [f"{shown} ({shown})", "unstated", *level, *level] in cells
-    assert [f"{shown} ({shown})", "1/3", "0.0 %", "0.0 %"] in cells
-    assert ["category", f"{shown} ({shown})"] in cells
+    assert [shown, "1/3", "0.0 %", "0.0 %"] in cells
+    assert ["category", shown] in cells
     assert ["a-one", shown, "failed", f"first, seed 0: {first_line}"] in cells
 
 

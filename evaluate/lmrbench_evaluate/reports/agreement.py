@@ -8,7 +8,7 @@ import itertools
 import math
 import operator
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -112,22 +112,29 @@ class Matched(NamedTuple):
 
 def match_labels(annotations: Sequence[Annotation], answers: Iterable[PredictionKey]) -> Matched:
     """Match annotations with answers (see `measure_agreement`)."""
-    candidates: dict[tuple[str, str, int], list[PredictionKey]] = {}
-    for key in answers:
-        candidates.setdefault((key[0], key[1], key[-1]), []).append(key)
     labels: dict[str, Labels] = {}
     unknown: list[PredictionKey] = []
     ambiguous = 0
-    # The most specific first: it counts where an annotator labelled one answer several times.
-    for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
-        named = annotation.instance_id, annotation.model, annotation.sample
-        found = _meant(annotation, candidates.get(named, []))
+    for annotation, found in meant_answers(annotations, answers):
         if len(found) == 1:
             labels.setdefault(annotation.annotator, {}).setdefault(found[0], annotation.category)
         else:
             ambiguous += bool(found)
             unknown += [] if found else [annotation.answer]
     return Matched(labels, unknown, ambiguous)
+
+
+def meant_answers(
+    annotations: Sequence[Annotation], answers: Iterable[PredictionKey]
+) -> Iterator[tuple[Annotation, list[PredictionKey]]]:
+    """Yield each annotation with the answers that it can mean, the most specific annotations first."""
+    candidates: dict[tuple[str, str, int], list[PredictionKey]] = {}
+    for key in answers:
+        candidates.setdefault((key[0], key[1], key[-1]), []).append(key)
+    # The most specific counts where an annotator labelled one answer several times.
+    for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
+        named = annotation.instance_id, annotation.model, annotation.sample
+        yield annotation, _meant(annotation, candidates.get(named, []))
 
 
 def _meant(annotation: Annotation, candidates: Sequence[PredictionKey]) -> list[PredictionKey]:

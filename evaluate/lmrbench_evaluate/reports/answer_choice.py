@@ -37,6 +37,7 @@ def answer_dict(score: ModelScore, instance: str, answer: Answer) -> dict[str, A
         {"title": section.title, "lines": [[line.kind, line.text] for line in section.lines]}
         for section in answer.sections
     ]
+    facts["labels"] = [vars(label) for label in answer.labels]
     del facts["score"]
     return {**names, **facts, "judgement": answer.judgement and vars(answer.judgement)}
 

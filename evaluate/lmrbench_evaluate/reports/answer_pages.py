@@ -15,9 +15,12 @@ from ..predictions.prediction import Prediction, PredictionKey
 from ..runs.folder import RunFolder
 from ..runs.provenance import is_imported
 from ..verdict.choices import counted_choices
-from ..verdict.levels import MISSING, outcome
+from ..verdict.levels import MISSING, Level, outcome, reaches
 from ..verdict.verdict import Status
+from .agreement import meant_answers
+from .annotations import Annotation
 from .answer_diff import DiffSection, diff_answer
+from .case_code import case_code
 from .report_data import ReportData
 from .spending import read_numbers
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from .scores import ModelScore
 
 MAX_LOG_CHARACTERS = 6000
+MAX_RAW_CHARACTERS = 20_000
 MAX_CASES = 6
 
 
@@ -68,6 +72,10 @@ class Answer:
     """Cost, tokens and time of its first sample (see `spending`)."""
     choices: list[ChoiceRow] = field(default_factory=list)
     """The choices that an altered paper decides otherwise or leaves open."""
+    raw: str = ""
+    """What the model wrote, before anything was taken out of it."""
+    labels: list[Annotation] = field(default_factory=list)
+    """People's labels of any of its samples."""
 
 
 @dataclass
@@ -80,6 +88,20 @@ class Instance:
     """Its row of the dataset; None if the dataset cannot be loaded."""
     answers: list[Answer]
     """In the order of scores and samples."""
+    case_code: dict[str, str] = field(default_factory=dict)
+    """Name → source of each case that an answer did not pass."""
+
+    def first_failing(self, score: int, headline: Level) -> Answer:
+        """Return a model's first sample below the level that ranks its track, or else below robust, or else its first.
+
+        Args:
+            score: index of its score in the report.
+        """
+        mine = [answer for answer in self.answers if answer.score == score]
+        failing = [
+            [answer for answer in mine if not reaches(answer.outcome, level)] for level in (headline, Level.ROBUST)
+        ]
+        return next(answer for answers in (*failing, mine) for answer in answers)
 
 
 def collect(
@@ -110,6 +132,7 @@ def collect(
         warnings.append(f"Instructions and differences are missing: {reason}.")
     scope = {name: category for facts in report.runs for name, category in facts["scope"].items()}
     scope = {name: scope[name] for name in sorted(scope) if only is None or name in only}
+    labels = _labels(report)
     runs = {path: _Run.read(path, scope, report.judge_model) for path in report.paths}
     instances = []
     for name, category in scope.items():
@@ -119,8 +142,27 @@ def collect(
             if name in of.scope and score in (None, number)
             for answer in _answers(number, of, name, rows.get(name), runs[of.path])
         ]
-        instances.append(Instance(name, category, rows.get(name), answers))
+        for answer in answers:
+            keys = ((name, *report.scores[answer.score].key, sample) for sample in answer.samples)
+            answer.labels = [label for key in keys for label in labels.pop(key, ())]
+        row, failed = rows.get(name), {case.name for answer in answers for case in answer.cases}
+        instances.append(Instance(name, category, row, answers, case_code(row, sorted(failed)) if row else {}))
     return instances, warnings
+
+
+def _labels(report: ReportData) -> dict[PredictionKey, list[Annotation]]:
+    """Return people's labels by answer, without those that can mean several; of a rater's, the most specific."""
+    keys = [
+        (instance, *score.key, answer.sample)
+        for score in report.scores
+        for instance, answers in score.answers.items()
+        for answer in answers
+    ]
+    found: dict[PredictionKey, dict[str, Annotation]] = {}
+    for label, answers in meant_answers(report.annotations, dict.fromkeys(keys)):
+        if len(answers) == 1:
+            found.setdefault(answers[0], {}).setdefault(label.annotator, label)
+    return {key: list(given.values()) for key, given in found.items()}
 
 
 def _dataset(run: Path) -> tuple[dict[str, DatasetRow], str]:
@@ -182,6 +224,7 @@ def _answer(
         _log(run.folder.log_path(of[0], result["prediction_sha256"])),
         read_numbers(prediction.metadata) if prediction else {},
         counted_choices(result),
+        _cut(prediction.content, MAX_RAW_CHARACTERS) if prediction else "",
     )
 
 
@@ -198,6 +241,10 @@ def failed_cases(cases: Sequence[CaseRow]) -> list[FailedCase]:
 def _log(path: Path) -> str:
     if not path.is_file():
         return ""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    half = MAX_LOG_CHARACTERS // 2
-    return text if len(text) <= 2 * half else f"{text[:half]}\n[...]\n{text[-half:]}"
+    return _cut(path.read_text(encoding="utf-8", errors="replace"), MAX_LOG_CHARACTERS)
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text without its middle, if it is longer than `most` characters."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}\n[...]\n{text[-half:]}"

@@ -13,6 +13,7 @@ from lmrbench_data.base.text_table import csv_cell, escape, markdown_table
 from ..runs.provenance import is_imported
 from ..verdict.levels import Level, reaches
 from .agreement import Agreement
+from .paired import Pair
 from .report_data import ReportData
 from .sections import failures, notes, tables
 
@@ -64,12 +65,18 @@ def report_dict(report: ReportData) -> dict[str, Any]:
     return {
         "runs": report.runs,
         "scores": [score.as_dict() for score in report.scores],
-        "pairs": [{**dataclasses.asdict(pair), "instances": pair.instances} for pair in report.pairs],
+        "pairs": [_pair_dict(pair) for pair in report.pairs],
         "agreement": agreement and _agreement_dict(agreement),
         "calibrations": [item.as_dict() for item in report.calibrations],
         "familiarity": report.familiarity,
         "bad_annotations": [str(bad) for bad in report.bad_annotations],
     }
+
+
+def _pair_dict(pair: Pair) -> dict[str, Any]:
+    facts = {**dataclasses.asdict(pair), "instances": pair.instances}
+    del facts["interval"]
+    return {**facts, "ci95": [round(bound, 4) for bound in pair.interval]}
 
 
 def _agreement_dict(agreement: Agreement) -> dict[str, Any]:

@@ -6,12 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lmrbench_data.base.shares import Interval
+
 from ..verdict.levels import Level
 from ..verdict.verdict import Status
 from .scores import ModelScore
-from .stats import holm, mcnemar, permutation
+from .stats import holm, mcnemar, paired_interval, permutation
 
 MCNEMAR, PERMUTATION = "McNemar", "permutation"
+#: Two models whose p is at least this large are not distinguishable.
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,8 @@ class Pair:
     equal: int
     difference: float
     """Mean share of the first minus that of the second."""
+    interval: Interval
+    """95 % interval of the difference; an instance is one unit, however many samples it has (`paired_interval`)."""
     p: float
     """Two-sided exact p."""
     test: str
@@ -41,6 +47,26 @@ class Pair:
     def instances(self) -> int:
         """Number of compared instances."""
         return self.first_better + self.second_better + self.equal
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the test, adjusted for the number of comparisons, and the interval both exclude equality."""
+        low, high = self.interval
+        return self.p_holm < ALPHA and not low <= 0 <= high
+
+    @property
+    def reverse(self) -> "Pair":
+        """The same comparison, seen from the second model."""
+        low, high = self.interval
+        return dataclasses.replace(
+            self,
+            first=self.second,
+            second=self.first,
+            first_better=self.second_better,
+            second_better=self.first_better,
+            difference=-self.difference,
+            interval=(-high, -low),
+        )
 
 
 def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pair]:
@@ -56,13 +82,18 @@ def _at_level(scores: Sequence[ModelScore], names: Sequence[str], level: Level) 
     pairs = [
         pair
         for (one, first), (other, second) in itertools.combinations(zip(scores, names, strict=True), 2)
-        if (pair := _compare(one, other, first, second, level)).instances
+        if (pair := compare(one, other, first, second, level)).instances
     ]
     adjusted = holm([pair.p for pair in pairs])
     return [dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
-def _compare(one: ModelScore, other: ModelScore, first: str, second: str, level: Level) -> Pair:
+def compare(one: ModelScore, other: ModelScore, first: str, second: str, level: Level) -> Pair:
+    """Compare two models at one level; without an instance that both share, nothing is compared and p is 1.
+
+    Args:
+        first, second: their names.
+    """
     # Differences of shares, as multiples of the common denominator.
     whole = math.lcm(one.samples, other.samples)
     differences = []
@@ -72,6 +103,7 @@ def _compare(one: ModelScore, other: ModelScore, first: str, second: str, level:
             mine, theirs = (tally.reached(level) * whole // tally.total for tally in tallies)
             differences.append(mine - theirs)
     better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    p = mcnemar(better, worse) if whole == 1 else permutation(differences)
     return Pair(
         level,
         first,
@@ -80,6 +112,7 @@ def _compare(one: ModelScore, other: ModelScore, first: str, second: str, level:
         worse,
         len(differences) - better - worse,
         sum(differences) / (whole * len(differences)) if differences else 0.0,
-        mcnemar(better, worse) if whole == 1 else permutation(differences),
+        paired_interval([difference / whole for difference in differences], p),
+        p,
         MCNEMAR if whole == 1 else PERMUTATION,
     )

@@ -137,7 +137,8 @@ def make_report(
     calibrations = calibrations_of(paths, judge_model)
     familiarity = familiarity_lines(scores)
     bad = list(bad_annotations)
-    return Report(paths, facts, scores, pairs, judge_model, agreement, bad, calibrations, familiarity)
+    people = annotations or ()
+    return Report(paths, facts, scores, pairs, judge_model, agreement, bad, calibrations, familiarity, people)
 
 
 def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:

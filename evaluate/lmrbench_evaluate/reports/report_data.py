@@ -8,6 +8,7 @@ from typing import Any
 from ..predictions.sources import BadRow
 from ..runs.provenance import foreign_benchmark
 from .agreement import Agreement
+from .annotations import Annotation
 from .calibration import Calibration
 from .paired import Pair
 from .scores import ModelScore
@@ -30,6 +31,8 @@ class ReportData:
     """Calibrations of these judges, if the runs have any."""
     familiarity: list[str] = field(default_factory=list)
     """Lines about how familiar the models are with the papers, if the runs have any."""
+    annotations: Sequence[Annotation] = ()
+    """People's labels."""
 
     @property
     def benchmark(self) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from lmrbench_data.base.shares import Share, percent
+from lmrbench_data.base.shares import Share, bounds, percent
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 
@@ -201,11 +201,12 @@ def pair_table(pairs: Sequence[Pair]) -> Table:
         [
             *(pair.first, pair.second, str(pair.instances)),
             *(str(pair.first_better), str(pair.second_better), f"{100 * pair.difference:+.1f}"),
+            bounds(pair.interval),
             *(f"{p:.2g}" for p in (pair.p, pair.p_holm)),
         ]
         for pair in pairs
     ]
-    return ["first", "second", "instances", "first better", "second better", "points", "p", "p (Holm)"], rows
+    return ["first", "second", "instances", "first better", "second better", "points", "95 %", "p", "p (Holm)"], rows
 
 
 def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
@@ -240,9 +241,10 @@ def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
 
 
 def column(score: ModelScore, scores: Sequence[ModelScore]) -> str:
-    """Return the heading of a model: its name, with the track if there are several, with the run if names clash."""
-    tracks = len({other.track for other in scores}) > 1
-    name = f"{score.name}, {score.track}" if tracks else score.name
+    """Return the heading of a model: its name, with what tells it apart (setting, track; the run if names clash)."""
+    settings, tracks = ({getattr(other, part) for other in scores} for part in ("setting", "track"))
+    name = score.name if len(settings) > 1 else score.model
+    name = f"{name}, {score.track}" if len(tracks) > 1 else name
     clash = sum(other.key == score.key for other in scores) > 1
     return f"{score.run}: {name}" if clash else name
 

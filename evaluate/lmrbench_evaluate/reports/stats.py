@@ -1,4 +1,4 @@
-"""Statistics of samples and of paired verdicts: pass@k, McNemar's and the permutation test, Holm's adjustment.
+"""Statistics of samples and of paired verdicts: pass@k, paired tests and intervals, Holm's adjustment.
 
 The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
 """
@@ -7,6 +7,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import NormalDist
+
+from lmrbench_data.base.shares import Interval
 
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
@@ -46,6 +49,31 @@ def permutation(differences: Sequence[int]) -> float:
         sums = larger
     seen = abs(sum(differences))
     return float(Fraction(sum(count for total, count in sums.items() if abs(total) >= seen), sums.total()))
+
+
+def paired_interval(differences: Sequence[float], p: float, level: float = 0.95) -> Interval:
+    """Return an interval of the mean of paired differences, each of which is one independent unit.
+
+    It is the normal interval after half a unit was added on either side, of the root mean square of the units that
+    differ (for differences of -1, 0 and 1: Agresti and Min 2005), which keeps it honest for few units and for ties. It
+    includes 0 where the exact test does not reject equality, so that interval and p never contradict each other there.
+
+    Args:
+        differences: from -1 to 1, such as the differences of two models' shares on each instance.
+        p: the exact p of the hypothesis of no difference.
+
+    Returns:
+        Lower and upper bound; (-1, 1) without differences.
+    """
+    if not differences:
+        return -1.0, 1.0
+    squares = [value * value for value in differences if value]
+    added = sum(squares) / len(squares) if squares else 1.0
+    count, total = len(differences) + 2, sum(differences)
+    spread = math.sqrt(sum(squares) + added - total * total / count)
+    half = NormalDist().inv_cdf(0.5 + level / 2) * spread / count
+    low, high = max(-1.0, total / count - half), min(1.0, total / count + half)
+    return (min(low, 0.0), max(high, 0.0)) if p >= 1 - level else (low, high)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

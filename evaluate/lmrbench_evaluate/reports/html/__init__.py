@@ -1,12 +1,16 @@
 """Render a report as one self-contained HTML page: tables, charts, and every answer beside the reference.
 
-The page makes no request and works without its script; all text of models is escaped.
+The page makes no request, and all text of models is escaped. Its script unpacks code, completions and logs, which would
+else be most of its bytes; everything else can be read without it.
 """
 
 import base64
+import datetime
 import hashlib
+import json
 import re
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +27,8 @@ from ..report_data import ReportData
 from ..score_tables import column, levels, mark, words
 from ..sections import notes, tables
 from ..spending import in_words
+from ..verdict_line import p_value, point_bounds, points, verdict_lines
+from .matrix import MIN_MODELS, difference_matrix
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -31,6 +37,8 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 #: Address of the project's tasks.
 TASKS_URL = "https://github.com/lmr-bench/lmr-bench/tree/main/benchmark"
+#: Largest number of models in the title.
+MAX_TITLE = 3
 
 
 def render_html(report: ReportData) -> str:
@@ -52,32 +60,87 @@ def render_html(report: ReportData) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words)
-    environment.filters.update(goals=_goals)
+    environment.filters.update(goals=_goals, date=_date, points=points, point_bounds=point_bounds, p_value=p_value)
+    environment.filters.update(unbroken=_unbroken, breakable=_breakable)
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
     for title in ("By instance", "By category"):
         named.pop(title, None)  # the page has a grid and a chart of its own
+    names = [column(score, report.scores) for score in report.scores]
+    settings = {score.setting for score in report.scores}
+    [setting] = settings if len(settings) == 1 else [""]
+    if setting:  # said once, above the tables
+        for row in named["Unit-test accuracy"][1]:
+            row[:] = [cell.replace(f" ({setting})", "") for cell in row]
+    matrices = {}
+    for level in levels(report.scores) if len(names) >= MIN_MODELS else ():
+        if named.pop(f"Paired comparison: {level}", None):
+            matrices[f"Differences: {level}"] = difference_matrix(report.pairs, names, level)
     instances, warnings = collect(report)
     return environment.get_template("page.html.j2").render(
         report=report,
         scores=report.scores,
-        names=[column(score, report.scores) for score in report.scores],
+        title=_title(report, names),
+        verdicts=verdict_lines(report),
+        names=names,
+        setting=setting,
+        several=max(samples) if (samples := {score.samples for score in report.scores}) - {1} else 0,
         categories=sorted({name for score in report.scores for name in score.categories}),
         levels=levels(report.scores),
         judged=BEST_FIRST,
         tables=named,
+        matrices=matrices,
         notes=notes(report),
         warnings=warnings,
         instances=instances,
         tasks=_task_folders(),
         tasks_url=TASKS_URL,
         outcomes=OUTCOMES,
+        shown_outcomes=[name for name in OUTCOMES if any(score.overall.outcomes[name] for score in report.scores)],
+        packed=_packed,
         words=words(report.scores),
         mark=mark,
         style=(_HERE / "style.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
+
+
+def _title(report: ReportData, names: Sequence[str]) -> str:
+    """Return the title of the page, which names the first models."""
+    more = f" and {len(names) - MAX_TITLE} more" if len(names) > MAX_TITLE else ""
+    return f"{', '.join(names[:MAX_TITLE])}{more} - {report.title}" if names else report.title
+
+
+def _packed(samples: "Mapping[str, Markup]", cases: Mapping[str, str]) -> str:
+    """Return the HTML of an instance's samples and the source of its cases, compressed, in base64."""
+    from .markup import python_lines
+
+    shown = {name: "\n".join(python_lines(text.splitlines())) for name, text in cases.items()}
+    data = json.dumps({"samples": {key: html.strip() for key, html in samples.items()}, "cases": shown})
+    return base64.b64encode(zlib.compress(data.encode(), 9)).decode()
+
+
+def _unbroken(text: str) -> str:
+    """Keep interval and p of a verdict on one line each."""
+    return re.sub(r"\(95 % CI [^()]*\)|p [=<] \S+", lambda found: found[0].replace(" ", "\u00a0"), text)
+
+
+def _breakable(name: str) -> "Markup":
+    """Let a name's line end after a slash or underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"([/_])(?=\w)", r"\1<wbr>", str(escape(name))))
+
+
+def _date(text: str) -> str:
+    """Return a time as people write it; as it stands if it is not ISO 8601."""
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return visible(text)
+    zone = f" {time.tzname()}" if time.tzname() else ""
+    return f"{time.day} {time:%B %Y, %H:%M}{zone}"
 
 
 def _coloured(section: DiffSection) -> "Sequence[tuple[str, Markup | str]]":

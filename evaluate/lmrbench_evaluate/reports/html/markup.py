@@ -138,6 +138,11 @@ _CLASSES |= {"Comment": "c", "Operator.Word": "k", "Name.Decorator": "f", "Name.
 
 def python_lines(lines: list[str]) -> list[Markup]:
     """Lines of Python in colours; whatever it is, as many lines come back."""
+    return _python_lines(tuple(lines))
+
+
+@lru_cache(maxsize=256)  # every answer to an instance is shown beside the same reference
+def _python_lines(lines: tuple[str, ...]) -> list[Markup]:
     from pygments.lexers import PythonLexer
 
     # Exactly these lines: the lexer must neither strip nor add any.

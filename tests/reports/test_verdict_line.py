@@ -1,0 +1,99 @@
+"""The first line of a report: its sign, its symmetry, and an interval that agrees with difference and p."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from lmrbench_data.base.shares import percent
+from lmrbench_evaluate.reports.paired import ALPHA, compare_pairs
+from lmrbench_evaluate.reports.report import make_report
+from lmrbench_evaluate.reports.score_tables import column
+from lmrbench_evaluate.reports.stats import paired_interval, permutation
+from lmrbench_evaluate.reports.verdict_line import verdict_lines
+from lmrbench_evaluate.verdict.levels import Level
+from support.runs import two_levels, write_run
+
+LINE = re.compile(r"(\S+) \+([\d.]+) points over (\S+) \(95 % CI (\S+) to (\S+)\), p [=<] \S+: (not )?distinguishable")
+STATUS = {True: "passed", False: "failed"}
+
+
+def write(folder: Path, passed: dict[str, list[list[bool]]]) -> Path:
+    """Write a run: model → instance → samples."""
+    rows = [
+        two_levels(f"i{number}", STATUS[hit], "passed", model=model, sample=sample)
+        for model, instances in passed.items()
+        for number, samples in enumerate(instances)
+        for sample, hit in enumerate(samples)
+    ]
+    scope = {f"i{number}": "Alpha" for number in range(max(map(len, passed.values())))}
+    return write_run(folder, rows, scope=scope)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sign_symmetry_and_interval(seed: int, tmp_path: Path) -> None:
+    random_ = random.Random(seed)
+    rates = {"a": random_.random(), "b": random_.random()}
+    samples, count = random_.choice([1, 1, 3]), random_.choice([3, 12, 28])
+    drawn = {name: [[random_.random() < p for _ in range(samples)] for _ in range(count)] for name, p in rates.items()}
+    report = make_report([write(tmp_path / "run", drawn)])
+    [verdict] = verdict_lines(report)
+    found = LINE.fullmatch(verdict.text)
+    assert found, verdict.text
+    first, size, second, low, high, is_not = found.groups()
+    means = {name: sum(map(sum, of)) / (samples * count) for name, of in drawn.items()}
+    assert means[first] >= means[second]
+    difference = means[first] - means[second]
+    assert abs(float(size) - 100 * difference) <= 0.051
+    lower, upper = (float(text.replace("\N{MINUS SIGN}", "-")) for text in (low, high))
+    assert lower - 0.5 <= 100 * difference <= upper + 0.5
+    # The other way around, all is the same but the sign.
+    names = [column(score, report.scores) for score in report.scores]
+    [there] = [pair for pair in report.pairs if pair.level is Level.REPRODUCED]
+    [back] = [p for p in compare_pairs(report.scores[::-1], names[::-1]) if p.level is Level.REPRODUCED]
+    assert there.p == back.p
+    assert there.interval == pytest.approx(back.reverse.interval)
+    assert there.interval[0] <= there.difference <= there.interval[1]
+    excludes = not there.interval[0] <= 0 <= there.interval[1]
+    assert bool(is_not) == (there.p_holm >= ALPHA or not excludes)
+    assert not excludes or there.p < ALPHA, "interval and p agree"
+
+
+def test_the_interval_is_that_of_agresti_and_min() -> None:
+    """For 9 against 3 of 40: (9.5 - 3.5) / 42, and the variance of a table with half an instance in each cell more."""
+    differences = [1] * 9 + [-1] * 3 + [0] * 28
+    centre, spread = 6 / 42, ((9 + 3 + 1) - 6**2 / 42) ** 0.5 / 42
+    low, high = paired_interval(differences, permutation(differences))
+    assert (low, high) == pytest.approx((centre - 1.959964 * spread, centre + 1.959964 * spread), abs=1e-6)
+    assert paired_interval([], 1.0) == (-1, 1)
+    low, high = paired_interval([0] * 28, 1.0)
+    assert -low == high > 0.05, "ties are not certainty"
+
+
+@pytest.mark.parametrize(("samples", "covered"), [(1, 0.93), (4, 0.93)])
+def test_the_interval_covers(samples: int, covered: float) -> None:
+    """Of 600 simulated benchmarks of 28 instances of unequal difficulty, about 95 % hold the true difference."""
+    random_ = random.Random(3)
+    hits = 0
+    for _ in range(600):
+        found = []
+        for _ in range(28):
+            base = random_.random()
+            mine, theirs = min(1.0, base + 0.1), max(0.0, base - 0.1)
+            # E[min(1, u + .1) - max(0, u - .1)] = .2 - 2 * .005
+            ours, others = (sum(random_.random() < p for _ in range(samples)) for p in (mine, theirs))
+            found.append(ours - others)
+        low, high = paired_interval([value / samples for value in found], permutation(found))
+        hits += low <= 0.19 <= high
+    assert hits / 600 >= covered
+
+
+def test_one_model_and_many(tmp_path: Path) -> None:
+    [alone] = verdict_lines(make_report([write(tmp_path / "one", {"a": [[True]] * 3 + [[False]]})]))
+    assert alone.text.startswith(f"a: {percent(0.75)} reproduced (95 % CI ")
+    models = {f"m{number}": [[number <= index] for index in range(20)] for number in range(0, 20, 4)}
+    [best] = verdict_lines(make_report([write(tmp_path / "many", models)]))
+    assert best.text.startswith("m0 +20.0 points over m4 ")
+    assert "of the 4 other models" in best.about
+    assert "adjusted for 10 comparisons (Holm)" in best.about
