@@ -10,7 +10,8 @@ from lmrbench_evaluate.runs.settings import RunSettings
 
 from ..chat.endpoint import Endpoint
 from .options import Sandbox, option_of, options
-from .output import Json, interruptible, print_json, progress_bar
+from .output import Json, interruptible, print_json
+from .progress import progress_bar
 from .show_judging import judging_dict, judging_status, print_judging
 from .show_report import print_files, print_report, run_status
 

@@ -12,7 +12,8 @@ from lmrbench_evaluate.runs.settings import RunSettings
 from ..base.settings import setting
 from ..generation.settings import PromptSettings, SamplingSettings
 from .options import Sandbox, chosen_row, option_of, options
-from .output import Json, interruptible, print_json, progress_bar, put, say
+from .output import Json, interruptible, print_json, put, say
+from .progress import progress_bar
 from .show_report import print_files, print_report, run_status
 from .show_work import answers_dict, exit_status, print_answers
 

@@ -8,7 +8,8 @@ import typer
 
 from ..base.text import counted
 from .options import Workers, Yes
-from .output import Json, print_json, print_table, progress_bar, put, say
+from .output import Json, print_json, print_table, put, say
+from .progress import progress_bar
 
 DATASET = "lmr-bench/lmr-bench"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..base.archive import read_tree
 from ..base.errors import ArgumentError, InputError
+from ..base.near import did_you_mean
 from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
@@ -58,7 +59,7 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
             chosen.append(dataclasses.replace(task, instances=items))
     known = {item.instance_id for task in chosen for item in task.instances}
     if unknown := wanted - tasks.keys() - known:
-        raise unknown_names(unknown, benchmark)
+        raise unknown_names(unknown, benchmark, {*tasks, *owners})
     return chosen
 
 
@@ -90,10 +91,15 @@ def task_folders(benchmark: Path) -> list[Path]:
     return folders
 
 
-def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
-    """Return the error on names that no task of a benchmark has."""
+def unknown_names(names: Iterable[str], benchmark: Path, known: Iterable[str]) -> InputError:
+    """Return the error on names that no task of a benchmark has.
+
+    Args:
+        known: its task folders and instance ids.
+    """
+    named = ", ".join(f"{name}{did_you_mean(name, known, within=True)}" for name in sorted(names))
     listed = f"see `lmrbench tasks list{benchmark_option(benchmark)}`"
-    return InputError(f"unknown task or instance: {', '.join(sorted(names))} (not in {benchmark}); {listed}")
+    return InputError(f"unknown task or instance: {named} (not in {benchmark}); {listed}")
 
 
 def stated_ids(folder: Path) -> set[str]:

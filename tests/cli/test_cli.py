@@ -354,17 +354,17 @@ def test_every_command_shows_a_call_that_it_understands() -> None:
 
 def test_a_long_job_says_now_and_then_where_it_is(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Off a terminal; a short one says nothing."""
-    from lmrbench_data.cli import output
+    from lmrbench_data.cli import progress as bars
 
     def work() -> str:
-        with output.progress_bar("evaluating") as progress:
+        with bars.progress_bar("evaluating") as progress:
             progress.start(4)
             for label in ("passed", "failed", "passed", "passed"):
                 progress.step(label)
         return str(capsys.readouterr().err)
 
     assert work() == ""
-    monkeypatch.setattr(output, "LOG_EVERY_S", 0.0)
+    monkeypatch.setattr(bars, "LOG_EVERY_S", 0.0)
     lines = work().splitlines()
     assert [line.partition(", about")[0] for line in lines] == [
         "evaluating: 1 of 4 (passed 1)",

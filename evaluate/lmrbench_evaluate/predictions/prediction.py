@@ -4,7 +4,6 @@ A row without a known instance or a model never stops a run: it becomes a `BadRo
 row is an answer; an unusable one is a `Prediction` with a `problem`, and malformed.
 """
 
-import difflib
 import hashlib
 import itertools
 import json
@@ -17,6 +16,7 @@ from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
+from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_method
 from lmrbench_data.loader import read_archive
@@ -179,8 +179,7 @@ def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | 
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
             return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
     if instance_id not in known:
-        near = difflib.get_close_matches(str(instance_id), known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(instance_id, known)
         if str(instance_id).endswith(METHOD_SUFFIX) and not any(name.endswith(METHOD_SUFFIX) for name in known):
             hint = "; for methods, choose the configuration method"
         return BadRow(place, f"unknown instance {instance_id!r}{hint}")

@@ -15,6 +15,7 @@ import yaml
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.hub_client import Committed, additions, commit_once, hub_errors
 from lmrbench_data.base.limited_reader import UnreadableError, read_parquet_rows
+from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.ranking import REPRODUCED, ROBUST, ranking_key
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import TRACKS
@@ -59,7 +60,8 @@ def model_results(
 
     models = sorted({str(row["model_name_or_path"]) for row in rows})
     if model not in models and not (model is None and len(models) == 1):
-        raise ArgumentError("model", f"one of this run's models is needed: {', '.join(map(one_line, models))}")
+        unknown = f"{model!r} is unknown{did_you_mean(model, models, within=True)}; " if model else ""
+        raise ArgumentError("model", f"{unknown}one of this run's models is needed: {', '.join(map(one_line, models))}")
     chosen = [row for row in rows if row["model_name_or_path"] == (model or models[0])]
     entries = [
         EvalResultEntry(
