@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .output import Json, print_json, put, say
+from .output import Json, print_json, say
 from .show_report import print_report
 
 

@@ -116,8 +116,10 @@ def _cases(answer: "Answer") -> None:
 def _difference(part: "DiffSection") -> None:
     _title(part.title + (", from the reference to the answer" if part.before else ""))
     for line in part.lines:
-        # A wrapped line of code goes on right of where it begins, never below the signs.
-        put_styled((f"{_SIGNS.get(line.kind, ' ')} {line.text}", _LINES.get(line.kind, "")), hang=6)
+        sign = _SIGNS.get(line.kind, " ")
+        # A wrapped line of code goes on right of where the code begins, never below the signs.
+        code = 2 + len(line.text) - len(line.text.lstrip()) if sign != " " else 0
+        put_styled((f"{sign} {line.text}", _LINES.get(line.kind, "")), hang=code + 4)
 
 
 def _judgement(judgement: "Judgement") -> None:
