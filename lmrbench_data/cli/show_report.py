@@ -1,5 +1,6 @@
 """Print a report and the outcome of an evaluation."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.text import counted
@@ -56,8 +57,9 @@ def print_scores(report: "Report", *, notes: bool = False) -> None:
         print_table(header, rows, title=title)
     else:
         _print_below(report, title, names)
+        put("")
     if not notes:
-        put(f"--notes explains these numbers ({counted(len(explanations(report)), 'note')})")
+        put(f"{counted(len(explanations(report)), 'note')} on how to read these numbers: add --notes")
 
 
 def _print_below(report: "Report", title: str, names: dict[str, str]) -> None:
@@ -65,18 +67,20 @@ def _print_below(report: "Report", title: str, names: dict[str, str]) -> None:
     from lmrbench_evaluate.reports.score_tables import levels
 
     several = len({score.run for score in report.scores}) > 1
+    width = max(map(len, levels(report.scores)))
     put_styled((title, "italic"))
     for number, score in zip(names.values(), report.scores, strict=True):
         run = f"{score.run}: " if several else ""
         incomplete = "" if score.complete else " [incomplete]"
-        put_styled(
-            f"{number} ", (f"{run}{score.name}{incomplete}", "bold"), f", {score.track} track", hang=len(number) + 1
-        )
+        name = (f"{run}{score.name}{incomplete}", "bold")
+        put_styled(f"{number} ", name, f", {score.track} track", hang=len(number) + 1)
         for level in levels(report.scores):
             share = score.overall.share(level)
             shown = f"{share.fraction}, 95 % {share.bounds}" if score.overall.graded else "nothing graded"
             # The level that ranks the track stands out.
-            put_styled(" " * (len(number) + 1), (f"{level} {shown}", "bold" if level is score.headline else ""))
+            put_styled(
+                " " * (len(number) + 1), (f"{level:{width}}  {shown}", "bold" if level is score.headline else "")
+            )
 
 
 def _numbers(report: "Report") -> dict[str, str]:
@@ -94,10 +98,10 @@ def _short(table: "Table", names: dict[str, str]) -> "Table":
     return [names.get(cell, cell) for cell in header], [[names.get(cell, cell) for cell in row] for row in rows]
 
 
-def print_files(summary: "RunSummary") -> None:
+def print_files(folder: Path) -> None:
     """Print the paths of the results and the report of a run."""
     # A path stays on one line, so that it can be copied.
-    put(f"results: {summary.path}/results.jsonl\nreport:  {summary.path}/report.md")
+    put(f"results: {folder}/results.jsonl\nreport:  {folder}/report.md")
 
 
 def run_status(summary: "RunSummary") -> int:
