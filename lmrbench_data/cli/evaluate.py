@@ -77,7 +77,7 @@ def evaluate(
         if judged:
             print_judging(run.path, judged)
         print_scores(report, notes=notes)
-        print_files(run.summary)
+        print_files(run.path)
     status = run_status(run.summary)
     judge_status = judging_status(judged) if judged else 0
     if status or judge_status:

@@ -179,7 +179,7 @@ def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | 
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
             return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
     if instance_id not in known:
-        hint = did_you_mean(instance_id, known)
+        hint = did_you_mean(str(instance_id), known)
         if str(instance_id).endswith(METHOD_SUFFIX) and not any(name.endswith(METHOD_SUFFIX) for name in known):
             hint = "; for methods, choose the configuration method"
         return BadRow(place, f"unknown instance {instance_id!r}{hint}")
