@@ -116,6 +116,4 @@ def run_status(summary: "RunSummary") -> int:
     if summary.bad_rows:
         bad = counted(len(summary.bad_rows), "prediction row")
         say(f"{bad} could not be evaluated; all are listed in {summary.path}/run.json")
-        if not summary.rows and any("missing key" in row.reason for row in summary.bad_rows):
-            say("rename columns with --map THEIRS=OURS, such as --map completion=function")
     return 1 if summary.bad_rows else 0

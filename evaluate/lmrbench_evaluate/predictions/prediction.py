@@ -12,7 +12,7 @@ import reprlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
@@ -23,6 +23,9 @@ from lmrbench_data.loader import read_archive
 
 from .column_mapping import check_columns, rename_columns
 from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows, source_name
+
+if TYPE_CHECKING:
+    from .foreign import Columns
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +40,8 @@ GOLD, MASKED = WORDS
 UNSTATED = "unstated"
 #: The problem of an answer without content.
 EMPTY = {form: f"{form} is empty" for form in FORMS} | {"model_patch": "the patch is empty"}
+#: End of the problem of a row that has none of the forms.
+NO_FORM = "found none"
 MAX_SAMPLE = 1_000_000
 #: Identity of a prediction row: instance, model, setting, track, sample.
 PredictionKey = tuple[str, str, str, str, int]
@@ -105,7 +110,10 @@ def check_track(track: str) -> None:
 
 
 def read_predictions(
-    source: Source, rows: Mapping[str, DatasetRow], columns: Mapping[str, str] | None = None
+    source: Source,
+    rows: Mapping[str, DatasetRow],
+    columns: Mapping[str, str] | None = None,
+    noted: "Columns | None" = None,
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
@@ -116,6 +124,7 @@ def read_predictions(
             or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         columns: column of the source → key, for other column names.
+        noted: receives the columns of the rows, renamed ones by their new names.
 
     Raises:
         InputError: the source itself cannot be read.
@@ -126,7 +135,10 @@ def read_predictions(
     check_columns(columns, source)
     if isinstance(source, str) and source in WORDS:
         for row in rows.values():
-            yield own_answer(row, source)
+            own = own_answer(row, source)
+            if noted:
+                noted.note_item(own)
+            yield own
         return
     seen: dict[PredictionKey, str] = {}
     free: Counter[tuple[str, str, str, str]] = Counter()
@@ -141,6 +153,9 @@ def read_predictions(
             first = seen.setdefault(item.key, place)
             if first != place:
                 item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
+        if noted:
+            noted.note_row(raw)
+            noted.note_item(item)
         yield item
     if numbered:
         told = f"{counted(numbered, 'row')} without `sample` taken as further samples of their instances"
@@ -213,8 +228,8 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         nulls = [form for form in FORMS if form in raw]
         if not forms and len(nulls) == 1:
             return nulls[0], "", f"{nulls[0]} is null"
-        found = " and ".join(forms) if forms else "none"
-        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {found}"
+        found = f"found {' and '.join(forms)}" if forms else NO_FORM
+        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, {found}"
     [form], content = forms, raw[forms[0]]
     problem = ""
     if form in OBJECTS:
