@@ -152,7 +152,12 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     ([*TOY, "--out", "x" * 300], 1, "cannot be written", {}),
     ([*TOY, "--instance", "absent"], 1, "--instance: 'absent' is unknown", {}),
     ([*TOY, "--category", "absent"], 1, "--category: 'absent' is unknown; one of: Evaluation Metrics", {}),
-    (["evaluate", "name\n\x1b[2Jwith escapes.txt", "--dataset", "toy", *LOCAL], 1, "txt.: no rows; a row needs instance_id, model_name_or_path and one of function", {}),
+    (
+        ["evaluate", "name\n\x1b[2Jwith escapes.txt", "--dataset", "toy", *LOCAL],
+        1,
+        "no rows; a row needs instance_id",
+        {},
+    ),
     (["report", "absent"], 1, r"absent: no run\.json", {}),
     (["report", "run", "empty"], 1, r"empty: no run\.json", {}),
     (["report", "file"], 1, r"file: no run\.json", {}),
