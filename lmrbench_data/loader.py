@@ -323,7 +323,7 @@ def _is_answer(error: Exception) -> bool:
 
 
 def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
-    from huggingface_hub import HfApi, constants, errors, hf_hub_download
+    from huggingface_hub import HfApi, constants, errors, hf_hub_download, try_to_load_from_cache
 
     where = f"{name}@{revision}" if revision else name
     # A dropped connection raises the HTTP library's own error.
@@ -342,16 +342,20 @@ def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
         revision = revision if is_pinned else commit
 
         def fetch(file: str) -> Path:
-            is_cached = silent is not None
-            return Path(hf_hub_download(name, file, repo_type="dataset", revision=revision, local_files_only=is_cached))
+            if silent is None:
+                return Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
+            # Not `hf_hub_download` with `local_files_only`, which asks the Hub for other things.
+            cached = try_to_load_from_cache(name, file, repo_type="dataset", revision=revision)
+            if not isinstance(cached, str):
+                raise silent
+            return Path(cached)
 
         card = fetch("README.md")
         read_card_stamp(card, where, config)  # names a configuration that the dataset lacks
         data = fetch(data_file(config))
     except LoadError:
         raise
-    except (http_error, OSError, ValueError) as problem:
-        cause = silent or problem
+    except (http_error, OSError, ValueError) as cause:
         reason = f"not a folder here, and cannot be downloaded ({_reason(cause)})"
         status = getattr(getattr(cause, "response", None), "status_code", None)
         unreached = isinstance(cause, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))

@@ -65,7 +65,7 @@ def say_what_is_logged() -> None:
 
 def put(text: str) -> None:
     """Print text on stdout."""
-    _write(visible(text) + "\n")
+    write(visible(text) + "\n")
 
 
 def put_styled(*parts: str | tuple[str, str], hang: int = 2) -> None:
@@ -80,7 +80,7 @@ def put_styled(*parts: str | tuple[str, str], hang: int = 2) -> None:
     line = Text.assemble(*(visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts))
     line.expand_tabs(4)
     if not sys.stdout.isatty():
-        _write(f"{line.plain}\n")
+        write(f"{line.plain}\n")
         return
     terminal = console()
     lead = len(line.plain) - len(line.plain.lstrip())
@@ -94,7 +94,7 @@ def put_styled(*parts: str | tuple[str, str], hang: int = 2) -> None:
     with terminal.capture() as capture:
         for text in lines:
             terminal.print(text, soft_wrap=True)
-    _write(capture.get())
+    write(capture.get())
 
 
 def console() -> "Console":
@@ -108,7 +108,7 @@ def console() -> "Console":
 
 def print_json(value: Any) -> None:
     """Print JSON on stdout."""
-    _write(json.dumps(value, indent=2, default=str) + "\n")
+    write(json.dumps(value, indent=2, default=str) + "\n")
 
 
 def output_width() -> int:
@@ -153,7 +153,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
                 table.add_row(*(Text(visible(row[number])) for number in numbers))
             terminal.print(table)
             title = ""
-    _write(capture.get())
+    write(capture.get())
 
 
 def _least(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> int:
@@ -217,10 +217,11 @@ def print_finding(status: str, name: str, text: str, fix: str) -> None:
         table.add_row("", "", Text(f"\N{RIGHTWARDS ARROW} {visible(fix)}", "" if status != "ok" else "dim"))
     with terminal.capture() as capture:
         terminal.print(table)
-    _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
+    """Write text on stdout as it stands."""
     with _to_stdout():
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -60,6 +60,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], loc
     write_dataset([toy_row], folder / "toy", load_benchmark())
     (folder / "empty").mkdir()
     (folder / "file").write_text("text\n")
+    (folder / "theirs.csv").write_text("task,answer\n1,x\n")
     (folder / "name\n\x1b[2Jwith escapes.txt").write_text("")
     recorded_rows(write_toy_benchmark(folder / "benchmark"), local_sandbox)
     done = lmrbench("evaluate", "gold", "--dataset", "toy", "--sandbox", "local", "--out", "run", cwd=folder)
@@ -164,6 +165,13 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null", {}),
     (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in", {}),
     (["tasks", "show", "absent"], 1, "unknown task or instance: absent", {}),
+    (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)", {}),
+    ([*TOY, "--instance", "toy-scal"], 1, r"--instance: 'toy-scal' is unknown \(did you mean 'toy-scale'\?\)", {}),
+    (["judge", "run", "--model", "m", "--instance", "toy-scal"], 1, "'toy-scal' is not .* mean 'toy-scale'", {}),
+    (["generate", "prompt", "dpo-los"], 1, r"did you mean 'dpo-preference-loss'|simpo-loss", {}),
+    (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; give a folder", {}),
+    (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; give a folder", {}),
+    (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "is CSV with the columns task, answer; save it", {}),
     (["dataset", "build", "--benchmark", "empty"], 1, "no task folders", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: contains other files", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "/dev/null/x"], 1, "/dev/null", {}),
