@@ -190,7 +190,7 @@ def open_server(
         InfraError: The sandbox does not work here, or an image is missing.
     """
     check_track(track)
-    rows = choose_rows(load_rows(dataset, config), instances)
+    rows = choose_rows(load_rows(dataset, config, instances), instances)
     check_contracts(rows, track)
     prompts = {
         row["instance_id"]: list(build_prompt(row, setting=setting, track=track, paper=paper_text(row, paper)).messages)

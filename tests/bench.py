@@ -2,7 +2,7 @@
 
 Parts, each of which can be named as an argument: docker (golden predictions against bare `docker run` under xargs),
 start (--help, loading), memory (100 against 10,000 predictions), sampling (`bench_sampling.py`), scorer and
-scorer-memory (`bench_scorer.py`). Exit status 1 if a promise is not kept.
+scorer-memory (`bench_scorer.py`), ray (`bench_ray.py`). Exit status 1 if a promise is not kept.
 """
 
 import json
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench_ray import ray_ratio
 from bench_sampling import sampling_ratio
 from bench_scorer import scorer_memory, scorer_ratio
 
@@ -39,6 +40,7 @@ def main() -> None:
         "sampling": sampling_ratio,
         "scorer": scorer_ratio,
         "scorer-memory": scorer_memory,
+        "ray": ray_ratio,
     }
     kept = True
     with tempfile.TemporaryDirectory() as name:

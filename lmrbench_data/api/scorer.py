@@ -85,7 +85,7 @@ class Scorer:
         """
         if workers < 1:
             raise ArgumentError("workers", f"must be at least 1, not {workers}")
-        self._rows = select(load_rows(dataset, config), instances, ())
+        self._rows = select(load_rows(dataset, config, instances), instances, ())
         self._frames = {name: _chosen(row, seeds) for name, row in self._rows.items()}
         self._fail_fast, self._timeout_scale = fail_fast, timeout_scale
         self._stop = threading.Event()

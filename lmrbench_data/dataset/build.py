@@ -30,7 +30,8 @@ from ..tasks.recordings import Recording, read_recording
 from ..tasks.task import CONFIGS, Altered, Implementation, Instance, Task, Underspecified
 from ..tasks.task_folders import load_tasks
 from .card import Table, render_card, render_eval_yaml
-from .rows import Choice, DatasetRow, DeclaredCase, schema
+from .row_schema import schema
+from .rows import Choice, DatasetRow, DeclaredCase
 
 if TYPE_CHECKING:
     import pyarrow
@@ -57,18 +58,21 @@ def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[
     return sorted(rows, key=lambda row: row["instance_id"])
 
 
-def build_table(benchmark: Path | None = None, config: str = FUNCTION) -> "pyarrow.Table":
+def build_table(
+    benchmark: Path | None = None, config: str = FUNCTION, instances: Iterable[str] = ()
+) -> "pyarrow.Table":
     """Build a configuration of the dataset as a table in memory.
 
     Args:
         benchmark: folder of tasks; the installed one if None.
+        instances: ids of the rows; all if empty.
 
     Raises:
         InputError: see `build_rows`.
     """
     import pyarrow as pa
 
-    rows = build_rows(load_tasks(benchmark=benchmark, config=config))
+    rows = build_rows(load_tasks(instances, benchmark, config))
     return pa.Table.from_pylist(rows, schema=schema(config))
 
 

@@ -1,9 +1,12 @@
 """Load and verify a dataset: the tasks of the installed package, a folder, or the Hub."""
 
+import contextlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from .. import loader
+from ..base.errors import InputError
 from ..loader import FUNCTION
 from .rows import DatasetRow
 
@@ -38,10 +41,16 @@ def load(spec: str | Path = EMBEDDED, config: str = FUNCTION) -> "Dataset":
     return Dataset(build_table(config=config))
 
 
-def load_rows(spec: str | Path = EMBEDDED, config: str = FUNCTION) -> list[DatasetRow]:
-    """Load a dataset as `load` does, as dictionaries, without importing `datasets`."""
+def load_rows(spec: str | Path = EMBEDDED, config: str = FUNCTION, instances: Collection[str] = ()) -> list[DatasetRow]:
+    """Load a dataset as `load` does, as dictionaries, without importing `datasets`.
+
+    Args:
+        instances: the caller needs no other rows, so they may be missing if all of these are known.
+    """
     if str(spec) != EMBEDDED:
         return cast(list[DatasetRow], loader.load_rows(spec, config))
     from .build import build_table
 
+    with contextlib.suppress(InputError):  # unknown: the caller says so, and has the names of all rows for it
+        return cast(list[DatasetRow], build_table(config=config, instances=instances).to_pylist())
     return cast(list[DatasetRow], build_table(config=config).to_pylist())

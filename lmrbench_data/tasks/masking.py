@@ -5,6 +5,7 @@ those after its last statement, because they may contain the answer.
 """
 
 import ast
+import functools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -28,6 +29,11 @@ _REST_OF_LINE = re.compile(r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
 _TO_COLON = re.compile(r"(?:[^:#]|#[^\r\n]*+)*+:")
 
 
+#: Instances of a task mask the same functions, and to parse a file takes milliseconds.
+_memory = functools.lru_cache(maxsize=1024)
+
+
+@_memory
 def mask_function(source: str, qualified_name: str) -> str:
     """Mask the body of one function in `source`.
 
@@ -124,6 +130,7 @@ def remove_definition(source: str, name: str) -> str:
     return bom + "".join(lines[:start] + lines[end:])
 
 
+@_memory
 def drop_unused_imports(before: str, after: str) -> str:
     """Remove the top-level imports that `before` uses and `after` does not, because they hint at the removed code.
 

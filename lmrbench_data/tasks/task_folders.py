@@ -5,7 +5,7 @@ fail).
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,8 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
     if config not in CONFIGS:
         raise ArgumentError("config", f"{config!r} is unknown; one of: {', '.join(CONFIGS)}")
     benchmark = benchmark or benchmark_folder()
-    tasks, broken = read_tasks(benchmark)
     wanted = set(names)
+    tasks, broken = read_tasks(benchmark, wanted)
     for name, error in broken.items():
         if not wanted or wanted & {name, *stated_ids(benchmark / name)}:
             raise error
@@ -59,19 +59,27 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
             chosen.append(dataclasses.replace(task, instances=items))
     known = {item.instance_id for task in chosen for item in task.instances}
     if unknown := wanted - tasks.keys() - known:
-        raise unknown_names(unknown, benchmark, {*tasks, *owners})
+        raise unknown_names(unknown, benchmark)
     return chosen
 
 
-def read_tasks(benchmark: Path) -> tuple[dict[str, Task], dict[str, InputError]]:
+def read_tasks(benchmark: Path, wanted: Set[str] = frozenset()) -> tuple[dict[str, Task], dict[str, InputError]]:
     """Return the readable tasks and the errors of the others, both by folder name.
+
+    Args:
+        wanted: if all are instance ids, tasks that name none of them are left out; to read a task takes a while.
 
     Raises:
         InputError: there is no task folder.
     """
     tasks: dict[str, Task] = {}
     broken: dict[str, InputError] = {}
-    for folder in task_folders(benchmark):
+    folders = task_folders(benchmark)
+    if wanted and wanted.isdisjoint(folder.name for folder in folders):
+        texts = {folder: _texts(folder) for folder in folders}
+        if all(any(name in text for text in texts.values()) for name in wanted):
+            folders = [folder for folder, text in texts.items() if any(name in text for name in wanted)]
+    for folder in folders:
         try:
             tasks[folder.name] = load_task(folder)
         except InputError as error:
@@ -91,12 +99,15 @@ def task_folders(benchmark: Path) -> list[Path]:
     return folders
 
 
-def unknown_names(names: Iterable[str], benchmark: Path, known: Iterable[str]) -> InputError:
-    """Return the error on names that no task of a benchmark has.
+def _texts(folder: Path) -> str:
+    """Return the files in which a task names its instances."""
+    files = (folder / name for name in ("task.yaml", METHOD_FILE))
+    return "".join(file.read_text("utf-8", errors="replace") for file in files if file.is_file())
 
-    Args:
-        known: its task folders and instance ids.
-    """
+
+def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
+    """Return the error on names that no task of a benchmark has."""
+    known = {name for folder in task_folders(benchmark) for name in (folder.name, *stated_ids(folder))}
     named = ", ".join(f"{name}{did_you_mean(name, known, within=True)}" for name in sorted(names))
     listed = f"see `lmrbench tasks list{benchmark_option(benchmark)}`"
     return InputError(f"unknown task or instance: {named} (not in {benchmark}); {listed}")

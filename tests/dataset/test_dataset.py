@@ -19,7 +19,7 @@ from lmrbench_data.base.archive import pack
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import FILES, build_rows, write_dataset
 from lmrbench_data.dataset.diff import diff_rows
-from lmrbench_data.dataset.rows import schema
+from lmrbench_data.dataset.row_schema import schema
 from lmrbench_data.loader import (
     DATA_FILE,
     FUNCTION,
@@ -326,6 +326,18 @@ def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
         print(*seen)
     """
     assert python(before_and_after, **options) == "2001 2001 2002 2002"
+
+
+def test_rows_of_some_instances_are_those_of_all() -> None:
+    """A caller of some rows waits for their tasks alone; one that names an unknown row can list all."""
+    from lmrbench_data.dataset.load import load_rows
+
+    rows = {row["instance_id"]: row for row in load_rows(config="counterfactual")}
+    names = ["dpo-counterfactual-1", "hit-counterfactual-2"]
+    assert {row["instance_id"]: row for row in load_rows("embedded", "counterfactual", names)} == {
+        name: rows[name] for name in names
+    }
+    assert load_rows("embedded", "counterfactual", [*names, "dpo"]) == list(rows.values())
 
 
 def test_load_returns_the_built_rows_with_their_features(dataset: Path, tmp_path: Path) -> None:

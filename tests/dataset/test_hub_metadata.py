@@ -12,7 +12,8 @@ from huggingface_hub import DatasetCard
 
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.column_descriptions import COLUMNS
-from lmrbench_data.dataset.rows import DatasetRow, schema
+from lmrbench_data.dataset.row_schema import schema
+from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import LoadError, NoConfigError, data_file, load_rows
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task import CONFIGS

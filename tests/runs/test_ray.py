@@ -56,7 +56,9 @@ def cluster() -> Iterator[Any]:
         from ray.cluster_utils import Cluster
 
         made = Cluster()
-        begin(lambda: made.add_node(num_cpus=1, include_dashboard=False, temp_dir=folder, **STORE))
+        # Ray notes the head's address there, and a head that cannot is a node more.
+        Path(tempfile.gettempdir(), "ray").mkdir(exist_ok=True)
+        begin(made, include_dashboard=False, temp_dir=folder)
         try:
             yield made
         finally:
@@ -64,12 +66,17 @@ def cluster() -> Iterator[Any]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def begin(start: Callable[[], Any], tries: int = 4) -> Any:
-    """Start a node; Ray gives its processes seconds, which a busy machine may not have."""
+def begin(cluster: Any, tries: int = 4, **options: Any) -> Any:
+    """Start a node of one CPU; Ray gives its processes seconds, which a busy machine may not have."""
     for _ in range(tries - 1):
-        with contextlib.suppress(Exception):
-            return start()
-    return start()
+        before = cluster.list_all_nodes()
+        try:
+            return cluster.add_node(num_cpus=1, **options, **STORE)
+        except Exception:  # the node may run all the same
+            for node in cluster.list_all_nodes():
+                if node not in before:
+                    cluster.remove_node(node, allow_graceful=False)
+    return cluster.add_node(num_cpus=1, **options, **STORE)
 
 
 @pytest.fixture
@@ -78,7 +85,7 @@ def add_node(cluster: Any) -> Iterator[Callable[..., Any]]:
     added = []
 
     def add(name: str, **environment: str) -> Any:
-        added.append(begin(lambda: cluster.add_node(num_cpus=1, node_name=name, env_vars=environment, **STORE)))
+        added.append(begin(cluster, node_name=name, env_vars=environment))
         return added[-1]
 
     yield add
@@ -166,9 +173,7 @@ def test_a_killed_driver_and_a_lost_node_cost_no_answer(driver: Driver, add_node
     [seed] = facts["fresh_seeds"]
     assert all(seed in {case["seed"] for case in row["cases"]} for row in driver.rows())
     assert facts["engine"]["name"] == "ray"
-    # A driver that starts while a node is being lost may still see it.
-    assert facts["engine"]["nodes"] == facts["engine"]["cores"]
-    assert facts["engine"]["nodes"] in (2, 3)
+    assert facts["engine"]["nodes"] == facts["engine"]["cores"] == 2
     assert json.loads(stdout)["scores"][0]["overall"]["robust"]["count"] == 24
 
 

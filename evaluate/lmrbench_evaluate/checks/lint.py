@@ -54,7 +54,7 @@ def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tu
     tasks, broken = read_tasks(folder)
     known = {path.name: {path.name, *stated_ids(path)} for path in task_folders(folder)}
     if unknown := set(names).difference(*known.values()):
-        raise unknown_names(unknown, folder, set().union(*known.values()))
+        raise unknown_names(unknown, folder)
     chosen = [folder / name for name, called in known.items() if not names or called & set(names)]
     drafts = {name: draft for name in broken if (draft := load_draft(folder / name))}
     readable = {**tasks, **drafts}

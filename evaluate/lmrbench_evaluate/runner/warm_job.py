@@ -7,6 +7,8 @@ code therefore knows all cases and seeds of its own job; it still cannot know ou
 
 import contextlib
 import ctypes
+import dataclasses
+import functools
 import importlib.machinery
 import io
 import json
@@ -53,6 +55,7 @@ def job(size: int, stdin: int, stdout: int, stderr: int) -> NoReturn:
             os.mkdir(f"{JOB}/{name}")
         os.environ.update(HOME=f"{JOB}/home", TMPDIR=f"{JOB}/tmp")
         importlib.machinery.SourceFileLoader.source_to_code = compiled  # type: ignore[method-assign,assignment]
+        dataclasses.exec = execute  # type: ignore[attr-defined]
         run_plan(runner)
     except BaseException:
         traceback.print_exc()
@@ -84,6 +87,17 @@ def compiled(_loader: Any, data: Any, path: str, **options: Any) -> CodeType:
     if code := COMPILED.get((path, bytes(data))):
         return code
     return compile(data, path, "exec", dont_inherit=True)
+
+
+@functools.cache
+def compiled_text(text: str) -> CodeType:
+    """Compile the methods that `dataclasses` writes, which are the same in every case and half the time of a load."""
+    return compile(text, "<string>", "exec", dont_inherit=True)
+
+
+def execute(text: str, *namespaces: dict[str, Any]) -> None:
+    """Do what `exec` does."""
+    exec(compiled_text(text), *namespaces)
 
 
 def run_plan(runner: ModuleType) -> None:

@@ -66,8 +66,10 @@ def load_modules(facts: dict[str, list[Any]]) -> None:
         # Not a module but a function, say; the job reports real errors.
         with contextlib.suppress(Exception, SystemExit):
             importlib.import_module(name)
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+        # The original also notes the seed, with a formatted stack, for devices that no container has.
+        torch.manual_seed = torch.random.manual_seed = lambda seed: torch.default_generator.manual_seed(int(seed))  # type: ignore[attr-defined]
 
 
 def compile_sources(facts: dict[str, list[Any]]) -> None:
