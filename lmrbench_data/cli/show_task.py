@@ -71,4 +71,4 @@ def _markdown(text: str) -> "RenderableType":
     text = _BLOCK.sub(lambda found: f"\n```latex\n{found[1].strip()}\n```\n", visible(text))
     parts = re.split(r"(```.*?```)", text, flags=re.DOTALL)
     parts[::2] = (_INLINE.sub(r"`\1`", part) for part in parts[::2])  # the others are blocks of code
-    return Markdown("".join(parts), code_theme="ansi_dark", inline_code_theme="ansi_dark")
+    return Markdown("".join(parts), code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False)

@@ -158,7 +158,7 @@ def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(tmp_path: Path)
         if (pair["first"], pair["second"]) == ("x, paper", "y, paper")
     }
     assert by_level == {"reproduced": (1, 0, 2, "McNemar"), "robust": (0, 2, 1, "McNemar")}
-    done = command(path)
+    done = command(path, "--notes")
     assert "every case passes (including those of the contract)" in done.stdout
     frame = open_run(path).to_pandas().groupby(["track", "model_name_or_path"])[["reproduced", "robust"]].sum()
     assert frame.loc[("paper", "x")].tolist() == [3, 0]

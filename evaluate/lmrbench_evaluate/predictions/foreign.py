@@ -21,13 +21,10 @@ class Columns:
         self._is_foreign = True
         self._first = ""
 
-    def note_row(self, raw: object) -> None:
-        """Note the columns of a row."""
+    def note(self, raw: object, item: Prediction | BadRow) -> None:
+        """Note the columns of a row, and whether it could be a prediction: readable, with the columns of one."""
         if isinstance(raw, dict) and len(self.names) <= MAX_COLUMNS:
             self.names |= dict.fromkeys(name for name in raw if isinstance(name, str))
-
-    def note_item(self, item: Prediction | BadRow) -> None:
-        """Note whether a row could be a prediction: it can be read, and has the columns of one."""
         if isinstance(item, Prediction):
             self._is_foreign &= item.problem.endswith(NO_FORM)
             return

@@ -10,9 +10,9 @@ import json
 import logging
 import reprlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
@@ -23,9 +23,6 @@ from lmrbench_data.loader import read_archive
 
 from .column_mapping import check_columns, rename_columns
 from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows, source_name
-
-if TYPE_CHECKING:
-    from .foreign import Columns
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +110,7 @@ def read_predictions(
     source: Source,
     rows: Mapping[str, DatasetRow],
     columns: Mapping[str, str] | None = None,
-    noted: "Columns | None" = None,
+    note: Callable[[object, "Prediction | BadRow"], None] | None = None,
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
@@ -124,7 +121,7 @@ def read_predictions(
             or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         columns: column of the source → key, for other column names.
-        noted: receives the columns of the rows, renamed ones by their new names.
+        note: told of each row, its columns renamed, and of what it became.
 
     Raises:
         InputError: the source itself cannot be read.
@@ -136,8 +133,8 @@ def read_predictions(
     if isinstance(source, str) and source in WORDS:
         for row in rows.values():
             own = own_answer(row, source)
-            if noted:
-                noted.note_item(own)
+            if note:
+                note(None, own)
             yield own
         return
     seen: dict[PredictionKey, str] = {}
@@ -153,9 +150,8 @@ def read_predictions(
             first = seen.setdefault(item.key, place)
             if first != place:
                 item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
-        if noted:
-            noted.note_row(raw)
-            noted.note_item(item)
+        if note:
+            note(raw, item)
         yield item
     if numbered:
         told = f"{counted(numbered, 'row')} without `sample` taken as further samples of their instances"

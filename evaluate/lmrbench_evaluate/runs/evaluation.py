@@ -91,7 +91,7 @@ def evaluate(
         summary = RunSummary(out)
         known = {row["instance_id"]: row for row in rows}
         columns = Columns()
-        items = read_predictions(predictions, known, settings.map, columns)
+        items = read_predictions(predictions, known, settings.map, columns.note)
         entries = writer.take_in(_in_scope(items, scope, summary.bad_rows))
         if problem := columns.problem(predictions):
             raise InputError(problem)
