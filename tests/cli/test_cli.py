@@ -167,7 +167,6 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["tasks", "show", "absent"], 1, "unknown task or instance: absent", {}),
     (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)", {}),
     ([*TOY, "--instance", "toy-scal"], 1, r"--instance: 'toy-scal' is unknown \(did you mean 'toy-scale'\?\)", {}),
-    (["generate", "prompt", "dpo-los"], 1, r"did you mean 'dpo-preference-loss'|simpo-loss", {}),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; give a folder", {}),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; give a folder", {}),
     (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "is CSV with the columns task, answer; save it", {}),
