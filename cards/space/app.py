@@ -8,6 +8,7 @@ import os
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 # Read when the libraries are imported: no usage reports, and a readable log.
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "0"
@@ -25,26 +26,47 @@ TITLE = os.environ.get("LMRBENCH_TITLE") or "LMR-Bench"
 RESULTS = ResultsDataset(os.environ.get("LMRBENCH_RESULTS") or "lmr-bench/results")
 #: The choice that filters nothing; all others start with `=`, so that no name in the dataset can collide with it.
 ALL = "all"
+#: Longest address that is read.
+MAX_ADDRESS = 4000
+#: Name → address in the header; another benchmark sets its own, as NAME=ADDRESS with spaces between.
+LINKS = os.environ.get("LMRBENCH_LINKS") or (
+    "Paper=https://arxiv.org/abs/2506.17335 Code=https://github.com/lmr-bench/lmr-bench"
+    " Dataset=https://huggingface.co/datasets/lmr-bench/lmr-bench"
+    " Docs=https://github.com/lmr-bench/lmr-bench/blob/main/docs/index.md"
+    " Submit=https://github.com/lmr-bench/lmr-bench#on-the-hub"
+)
+_HEADER = " · ".join(
+    f"[{name}]({url})"
+    for name, _, url in (pair.partition("=") for pair in LINKS.split())
+    if url.startswith(("https://", "http://"))
+)
 
 INTRO = f"""# {TITLE}
+
+{_HEADER}
 
 Can language models reproduce language-modelling research? A model gets a paper, a repository with one function masked
 (configuration *function*) or with all functions of the paper's method masked (*method*), and an instruction. Unit tests
 in a container score what it writes."""
 
-ABOUT = """### How to read this
+ABOUT = """## How to read this
 
 - **Paper track**: the model saw the instruction, the paper and the repository. Ranked by *reproduced*. **Contract
   track**: it also saw the contract, which lists every convention and corner case. Ranked by *robust*.
 - **Reproduced**: every core case passes on every seed; core cases follow from paper and repository alone. **Robust**:
   every case passes. Both are shares of *all* instances of the benchmark; an unanswered instance counts as not passed.
   With several samples per instance, they are means over samples.
-- **95 % interval**: Wilson's, with the number of instances as n. Where intervals overlap widely, ranks mean little.
+- **95 % interval**: Wilson's, with the number of instances as n.
+- **Rank**: equal scores share a rank. The small range beside it, such as 1–6, allows for chance: only models that the
+  exact paired test on the same instances calls better or worse, adjusted for all pairs (Holm, 5 %), narrow it.
+- **Setting and configuration** are menus: each has its own ranking. A model is ranked by its latest verified run, not
+  by its best one; the row says how many runs there are. Equal predictions are ranked once, under the name that was
+  verified first.
+- **Baselines** have no rank: *golden* is the reference's own function, *masked* the repository as the model gets it.
+  A dataset is published only if golden passes and masked fails every task.
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
   and the page shows the verdicts of that run. An answer that passes on the published seeds only is *memorised* and does
   not count at that level. Unverified runs are not ranked.
-- **Rank**: equal scores share a rank. A model is ranked by its best run, and its other runs are collapsed under it.
-  Equal predictions are ranked once, under the name that was verified first.
 - **Cost**: the cost of one answer to each instance, as the submitter states it.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic, as shares of the judged
   answers. They are the submitter's *claims* and never change a rank.
@@ -59,9 +81,16 @@ def show(
     board = make_board(snapshot, Filters(_chosen(config), _chosen(version), _chosen(setting), _chosen(category)))
     configs = gr.Dropdown(_choices(board.configs), value=_value(board.filters.config))
     versions = gr.Dropdown(_choices(board.versions), value=_value(board.filters.version))
-    settings = gr.Dropdown([("All", ALL), *_choices(board.settings)], value=_value(board.filters.setting))
+    settings = gr.Dropdown(_choices(board.settings), value=_value(board.filters.setting))
     categories = gr.Dropdown([("All", ALL), *_choices(board.categories)], value=_value(board.filters.category))
     return configs, versions, settings, categories, render(snapshot, board)
+
+
+def start(address: str | None) -> tuple[Any, Any, Any, Any, str]:
+    """Return the menus and the board for the filters in the page's address, such as `config=method&setting=agent`."""
+    kept = parse_qs((address or "")[:MAX_ADDRESS], keep_blank_values=True)
+    chosen = (f"={kept[name][0]}" if name in kept else None for name in ("config", "version", "setting", "category"))
+    return show(*chosen)
 
 
 def _choices(names: list[str]) -> list[tuple[str, str]]:
@@ -79,21 +108,24 @@ def _chosen(value: str | None) -> str | None:
 def build() -> gr.Blocks:
     """Build the page."""
     with gr.Blocks(title=f"{TITLE} leaderboard", analytics_enabled=False, fill_width=True) as page:
-        gr.Markdown(INTRO)
+        gr.Markdown(INTRO, elem_id="intro")
         with gr.Row():
             # The menus are as old as the page: a value that has disappeared since filters nothing.
             menu = partial(gr.Dropdown, [("All", ALL)], value=ALL, allow_custom_value=False, min_width=140)
             config = menu(label="Configuration", elem_id="config")
-            version = menu(label="Benchmark version", elem_id="version")
             setting = menu(label="Setting", elem_id="setting")
+            version = menu(label="Benchmark version", elem_id="version")
             category = menu(label="Category", elem_id="category")
             reload = gr.Button("Reload", elem_id="reload", size="sm", min_width=100, scale=0)
-        board = gr.HTML(js_on_load=(HERE / "board.js").read_text(encoding="utf-8"), apply_default_css=False)
-        gr.Markdown(ABOUT)
+        # Invisible: the page's address goes through it to the server.
+        address = gr.Textbox(visible=False)
+        scripts = [(HERE / name).read_text(encoding="utf-8") for name in ("charts.js", "board.js")]
+        board = gr.HTML(js_on_load="\n".join(scripts), apply_default_css=False)
+        gr.Markdown(ABOUT, elem_id="about")
         inputs = [config, version, setting, category]
         outputs = [*inputs, board]
         quietly: dict[str, Any] = {"api_visibility": "private", "show_progress": "minimal"}
-        page.load(show, inputs, outputs, **quietly)
+        page.load(start, [address], outputs, js="() => location.hash.slice(1)", **quietly)
         for control in inputs:
             control.input(show, inputs, outputs, **quietly)
         reload.click(partial(show, reload=True), inputs, outputs, **quietly)

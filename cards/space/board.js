@@ -1,25 +1,41 @@
-// Tabs, search, order and folding of the board. It moves and hides elements and never creates markup: text of submitters
-// stays text. `element` and `watch` come from Gradio.
-const state = { track: "paper", query: "", sort: "rank", reversed: false };
+// Tabs, search, order, folding, and the pages of models and tasks. It moves and hides elements and never creates markup:
+// text of submitters stays text. `element` and `watch` come from Gradio, the functions of the chart from charts.js.
+const state = {};
 // Small numbers first for these; large ones first for scores and dates.
 const ascending = new Set(["rank", "name", "cost"]);
+// The filters, which the server applies, as the address has them; read from the board.
+const FILTERS = ["config", "version", "setting", "category"];
 
 function restore() {
   const stored = new URLSearchParams(location.hash.slice(1));
-  state.track = stored.get("track") || state.track;
+  state.track = stored.get("track") || "paper";
   state.query = stored.get("q") || "";
   state.sort = stored.get("sort") || "rank";
   state.reversed = stored.has("reversed");
+  state.model = stored.get("model");
+  state.task = stored.get("task");
+}
+
+function filters(text) {
+  const found = new URLSearchParams(text);
+  return FILTERS.filter((name) => found.has(name)).map((name) => `${name}=${found.get(name)}`).join("\n");
 }
 
 function store() {
-  const kept = new URLSearchParams();
+  const board = element.querySelector("#board");
+  if (!board) return;
+  const kept = new URLSearchParams(board.dataset.address);
   if (state.track !== "paper") kept.set("track", state.track);
   if (state.query) kept.set("q", state.query);
   if (state.sort !== "rank") kept.set("sort", state.sort);
   if (state.reversed) kept.set("reversed", "");
+  if (state.task !== null) kept.set("task", state.task);
+  if (state.model !== null) kept.set("model", state.model);
   const hash = kept.toString();
+  if (hash === location.hash.slice(1)) return;
   history.replaceState(history.state, "", hash ? `#${hash}` : location.pathname + location.search);
+  // On the Hub the page is in a frame, and the address that people see is that of the page around it.
+  if (parent !== window) parent.postMessage({ hash: hash && `#${hash}` }, "https://huggingface.co");
 }
 
 function compare(one, other) {
@@ -30,7 +46,7 @@ function compare(one, other) {
   return (ascending.has(state.sort) ? order : -order) * (state.reversed ? -1 : 1);
 }
 
-function apply() {
+function showTabs() {
   const tracks = [...element.querySelectorAll(".of-track")].map((panel) => panel.dataset.track);
   if (tracks.length && !tracks.includes(state.track)) state.track = tracks[0];
   for (const tab of element.querySelectorAll("[role=tab]")) {
@@ -39,21 +55,68 @@ function apply() {
     tab.tabIndex = chosen ? 0 : -1;
   }
   for (const panel of element.querySelectorAll(".of-track")) panel.hidden = panel.dataset.track !== state.track;
-  const query = state.query.trim().toLowerCase();
-  for (const table of element.querySelectorAll("table.ranking")) {
-    const places = [...table.tBodies];
-    const rank = (place) => Number(place.dataset.rank);
-    places.sort((one, other) => compare(one, other) || rank(one) - rank(other));
-    table.append(...places);
-    for (const place of places) place.hidden = query !== "" && !place.dataset.search.includes(query);
-    table.nextElementSibling.hidden = places.some((place) => !place.hidden);
-    for (const button of table.querySelectorAll("[data-sort]")) {
-      const up = ascending.has(state.sort) !== state.reversed;
-      const order = button.dataset.sort === state.sort ? (up ? "ascending" : "descending") : "none";
-      button.closest("th").setAttribute("aria-sort", order);
-    }
+}
+
+function sortRanking(table) {
+  const places = [...table.tBodies];
+  const rank = (place) => Number(place.dataset.rank);
+  places.sort((one, other) => compare(one, other) || rank(one) - rank(other));
+  table.tHead.after(...places);
+  for (const button of table.querySelectorAll("[data-sort]")) {
+    const up = ascending.has(state.sort) !== state.reversed;
+    const order = button.dataset.sort === state.sort ? (up ? "ascending" : "descending") : "none";
+    button.closest("th").setAttribute("aria-sort", order);
   }
+}
+
+// Shows a panel: all models that match the search, or the page of one model or task.
+function showPanel(panel) {
+  const table = panel.querySelector("table.ranking");
+  if (!table) return;
+  sortRanking(table);
+  const [isTask, isModel] = [state.task !== null, state.task === null && state.model !== null];
+  const query = isTask || isModel ? "" : state.query.trim().toLowerCase();
+  const shown = new Set();
+  for (const place of table.tBodies) {
+    const matches = isModel ? place.dataset.model === state.model : query === "" || place.dataset.search.includes(query);
+    place.hidden = !matches;
+    if (matches) shown.add(place.dataset.model);
+  }
+  table.nextElementSibling.hidden = isTask || isModel || shown.size > 0;
+  table.hidden = isTask || shown.size === 0;
+  table.tFoot.hidden = isModel;
+
+  const all = !isTask && !isModel;
+  for (const part of panel.querySelectorAll(".scatter, .tasks")) part.hidden = !all || shown.size === 0;
+  for (const part of panel.querySelectorAll(".categories")) part.hidden = isTask || shown.size === 0;
+  for (const cell of panel.querySelectorAll(".grid [data-model]")) cell.hidden = !shown.has(cell.dataset.model);
+  for (const plot of panel.querySelectorAll(".plot")) drawChart(plot, (model) => shown.has(model));
+  showPage(panel, isTask, isModel);
+}
+
+// Fills the page of a model or task with the answers that belong to it.
+function showPage(panel, isTask, isModel) {
+  const [outcomes, title] = [panel.querySelector(".outcomes"), panel.querySelector(".page")];
+  let count = 0;
+  for (const row of outcomes.querySelectorAll("tbody tr")) {
+    row.hidden = isTask ? row.dataset.task !== state.task : row.dataset.model !== state.model;
+    row.classList.toggle("chosen", isTask && !row.hidden && row.dataset.model === state.model);
+    count += !row.hidden;
+  }
+  outcomes.hidden = !(isTask || isModel) || count === 0;
+  outcomes.dataset.of = isTask ? "task" : "model";
+  title.hidden = panel.querySelector(".crumbs").hidden = !(isTask || isModel);
+  title.textContent = isTask ? state.task : isModel ? state.model : "";
+  panel.querySelector(".unknown").hidden = !(isTask || isModel) || count > 0 || !panel.querySelector(".ranking").hidden;
+  for (const facts of panel.querySelectorAll(".task-facts")) facts.hidden = !isTask || facts.dataset.task !== state.task;
+}
+
+function apply() {
+  showTabs();
+  for (const panel of element.querySelectorAll(".of-track:not([hidden])")) showPanel(panel);
   const [search, sort] = [element.querySelector("#search"), element.querySelector("#sort")];
+  const isPage = state.task !== null || state.model !== null;
+  for (const part of element.querySelectorAll("#search, .sort")) part.hidden = isPage;
   if (search && search.value !== state.query) search.value = state.query;
   if (sort) sort.value = state.sort;
 }
@@ -90,6 +153,34 @@ element.addEventListener("keydown", (event) => {
   change({ track: next.dataset.track });
   next.focus();
 });
+for (const [kind, on] of [["mouseover", true], ["focusin", true], ["mouseout", false], ["focusout", false]]) {
+  element.addEventListener(kind, (event) => {
+    const dot = event.target.closest(".plot .dot");
+    if (dot) nameDot(dot, on);
+  });
+}
+// A link inside the board, or the browser's own back and forward.
+window.addEventListener("hashchange", () => {
+  const board = element.querySelector("#board");
+  if (board && filters(location.hash.slice(1)) !== filters(board.dataset.address)) return location.reload();
+  restore();
+  apply();
+  const chosen = element.querySelector(".of-track:not([hidden]) .outcomes:not([hidden]) tr.chosen");
+  const place = chosen || element.querySelector(".of-track:not([hidden]) .page:not([hidden])");
+  if (place) place.scrollIntoView({ block: "center" });
+});
+let width = 0;
+new ResizeObserver(() => {
+  if (element.clientWidth === width) return;
+  width = element.clientWidth;
+  for (const panel of element.querySelectorAll(".of-track:not([hidden])")) {
+    const shown = new Set([...panel.querySelectorAll(".place:not([hidden])")].map((place) => place.dataset.model));
+    for (const plot of panel.querySelectorAll(".plot")) drawChart(plot, (model) => shown.has(model));
+  }
+}).observe(element);
 restore();
 apply();
-watch("value", apply);
+watch("value", () => {
+  store();
+  apply();
+});

@@ -1,12 +1,13 @@
 """Rank models: every number is computed from the rows of verified runs, never from a submitter's claims.
 
-Each track has its own ranking (`ranking`). Equal scores share a rank. A model is ranked once, by its best run; equal
-predictions are ranked once, whatever names they were submitted under.
+Each track, configuration and setting has its own ranking. Equal scores share a rank. A model is ranked by its latest
+verified run, never by its best one; equal predictions are ranked once, whatever names they were submitted under.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from base.names import Owned, look_alikes
 from base.ranking import RANKED_BY, ranking_level
@@ -14,15 +15,16 @@ from base.shares import Share
 from grid import Grid, make_grid
 from results_dataset import Published, Snapshot
 from scored_models import ScoredModel, Task
+from spread import rank_spreads
 from submitted_run import SubmittedModel
 
-#: The configuration that is shown first.
-DEFAULT_CONFIG = "function"
+#: The configuration and the setting that are shown first.
+DEFAULT_CONFIG, DEFAULT_SETTING = "function", "standard"
 
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters of the page; None means all, for `version` the newest, for `config` the default one."""
+    """The filters of the page; None means all categories, the newest version, the default configuration and setting."""
 
     config: str | None = None
     version: str | None = None
@@ -36,14 +38,22 @@ class Ranked:
 
     Attributes:
         rank: one more than the number of models with a better score.
-        others: the model's other runs and settings.
+        latest: the run that counts: the one verified last.
+        earlier: the model's earlier runs in this setting, newest first.
         copies: models with the same predictions, verified later.
+        spread: the best and worst rank that paired tests leave open; None far down a long ranking.
     """
 
     rank: int
-    best: ScoredModel
-    others: list[ScoredModel] = field(default_factory=list)
+    latest: ScoredModel
+    earlier: list[ScoredModel] = field(default_factory=list)
     copies: list[ScoredModel] = field(default_factory=list)
+    spread: tuple[int, int] | None = None
+
+    @property
+    def other_submitters(self) -> list[str]:
+        """Submitters of earlier runs under this name, other than the submitter of the latest."""
+        return sorted({one.run.submitted_by for one in self.earlier} - {self.latest.run.submitted_by})
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,7 @@ class Board:
     """All that the page shows.
 
     Attributes:
+        scope: number of instances of the benchmark.
         unplaced: number of instances that no run has a row for; they count in the total and in no category.
     """
 
@@ -70,7 +81,15 @@ class Board:
     settings: list[str]
     categories: list[str]
     tracks: list[Track]
+    scope: int
     unplaced: int
+
+    @property
+    def address(self) -> str:
+        """The filters that differ from the first view, as the query string that the page's address keeps."""
+        first = Filters(*(next(iter(names), None) for names in (self.configs, self.versions, self.settings)))
+        kept = {name: value for name, value in vars(self.filters).items() if value not in (None, vars(first)[name])}
+        return urlencode(kept)
 
 
 def make_board(snapshot: Snapshot, filters: Filters) -> Board:
@@ -85,9 +104,12 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
 
     tasks = _tasks(snapshot, shown)
     alike = look_alikes(Owned(entry.model, item.run.submitted_by) for item in shown for entry in item.run.entries)
-    settings = sorted({entry.setting for item in shown for entry in item.run.entries})
+    settings = sorted(
+        {entry.setting for item in shown for entry in item.run.entries},
+        key=lambda name: (name != DEFAULT_SETTING, name),
+    )
     categories = sorted({task.category for task in tasks.values()})
-    setting = filters.setting if filters.setting in settings else None
+    setting = filters.setting if filters.setting in settings else next(iter(settings), None)
     category = filters.category if filters.category in categories else None
 
     selected = {name: task for name, task in tasks.items() if category in (None, task.category)}
@@ -95,32 +117,38 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
         _score(snapshot, item, entry, selected, category, alike)
         for item in shown
         for entry in item.run.entries
-        if setting is None or entry.setting == setting
+        if entry.setting == setting
     ]
     tracks = []
     for name in RANKED_BY:
         ranked = rank([model for model in models if model.entry.track == name])
-        tracks.append(Track(name, ranking_level(name), ranked, make_grid([item.best for item in ranked], selected)))
+        counted = [item.latest for item in ranked]
+        for item, spread in zip(ranked, rank_spreads(counted, selected), strict=False):
+            item.spread = min(spread[0], item.rank), max(spread[1], item.rank)
+        tracks.append(Track(name, ranking_level(name), ranked, make_grid(counted, selected)))
     scope = max((item.run.scope_size for item in shown), default=0)
     chosen = Filters(config, version, setting, category)
-    return Board(chosen, configs, versions, settings, categories, tracks, max(0, scope - len(tasks)))
+    size = scope if category is None else len(selected)
+    return Board(chosen, configs, versions, settings, categories, tracks, size, max(0, scope - len(tasks)))
 
 
 def rank(scored: Iterable[ScoredModel]) -> list[Ranked]:
-    """Rank the models of a track, one place each; later copies of the same predictions follow the first."""
-    originals: dict[str, ScoredModel] = {}
+    """Rank the models of a track and setting, one place each, by their latest runs.
+
+    Runs whose predictions equal those that another model had first are its copies.
+    """
+    firsts: dict[str, str] = {}
     copies: dict[str, list[ScoredModel]] = {}
+    runs: dict[str, list[ScoredModel]] = {}
     for one in sorted(scored, key=lambda one: (one.record.at, *one.order())):
-        first = originals.setdefault(one.entry.fingerprint, one)
-        if first is not one:
-            copies.setdefault(first.entry.model, []).append(one)
-    models: dict[str, list[ScoredModel]] = {}
-    for one in sorted(originals.values(), key=ScoredModel.order):
-        models.setdefault(one.entry.model, []).append(one)
-    scores = [found[0].score for found in models.values()]
+        first = firsts.setdefault(one.entry.fingerprint, one.entry.model)
+        (runs if first == one.entry.model else copies).setdefault(first, []).append(one)
+    newest = {name: found[::-1] for name, found in runs.items()}
+    ranking = sorted(newest.items(), key=lambda item: item[1][0].order())
+    scores = [found[0].score for found in newest.values()]
     return [
-        Ranked(1 + sum(score > best.score for score in scores), best, others, copies.get(name, []))
-        for name, (best, *others) in models.items()
+        Ranked(1 + sum(score > latest.score for score in scores), latest, earlier, copies.get(name, []))
+        for name, (latest, *earlier) in ranking
     ]
 
 
@@ -157,8 +185,10 @@ def _score(
     choices = [numbers for instance in inside.values() for numbers in instance.choices]
     sizes = Counter(task.category for task in tasks.values())
     profile = {
-        kind: sum(found[level] for name, found in reached.items() if tasks[name].category == kind)
-        / (count * entry.samples)
+        kind: (
+            sum(found[level] for name, found in reached.items() if tasks[name].category == kind),
+            count * entry.samples,
+        )
         for kind, count in sorted(sizes.items())
     }
     return ScoredModel(

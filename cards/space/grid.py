@@ -24,11 +24,20 @@ MARKS = {
 
 @dataclass(frozen=True)
 class GridCell:
-    """The verdict on an instance: a word, a kind that sets the colour, and the details for the tooltip."""
+    """A model's verdict on an instance.
 
+    Attributes:
+        mark: a word, or the samples that reached the ranking level and all.
+        kind: sets the colour.
+        story: the numbers of samples in words.
+        failure: the case that decided the first sample that is not robust; or empty.
+    """
+
+    model: ScoredModel
     mark: str
     kind: str
     story: str
+    failure: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,16 @@ class Grid:
     columns: Sequence[ScoredModel]
     rows: list[GridRow]
 
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of cells that occur, for the key."""
+        return {cell.kind for row in self.rows for cell in row.cells}
+
+    @property
+    def samples(self) -> int:
+        """The largest number of samples per instance."""
+        return max((model.entry.samples for model in self.columns), default=1)
+
 
 def make_grid(models: Sequence[ScoredModel], tasks: Mapping[str, Task]) -> Grid:
     """Make the grid of the top models, sorted by category."""
@@ -64,20 +83,26 @@ def _cell(model: ScoredModel, name: str) -> GridCell:
         core["missing"] = missing
     reproduced, robust = core["passed"], instance.statuses["passed"]
     story = f"reproduced {reproduced}, robust {robust} of {samples}"
-    if failures := ", ".join(f"{status} {count}" for status, count in core.items() if status != "passed" and count):
-        story += f"; {failures}"
-    if judged := ", ".join(f"{label} {instance.judged[label]}" for label in JUDGED if instance.judged[label]):
-        story += f"; judge (claimed): {judged}"
+    if samples == 1:
+        story = "robust" if robust else "reproduced, not robust" if reproduced else "not reproduced"
+    numbers = [f"{status} {count}" for status, count in core.items() if status != "passed" and count]
+    judged = [f"{label} {instance.judged[label]}" for label in JUDGED if instance.judged[label]]
+    if samples == 1:
+        numbers, judged = ([item.removesuffix(" 1") for item in items] for items in (numbers, judged))
+    if numbers:
+        story += f"; {', '.join(numbers)}"
+    if judged:
+        story += f"; judge (claimed): {', '.join(judged)}"
     if instance.memorised:
         story += f"; memorised {instance.memorised}: passed on the published seeds only"
     if samples > 1:
         passed = reproduced if ranking_level(model.entry.track) == REPRODUCED else robust
         kind = "robust" if robust == samples else "core" if passed == samples else "some" if reproduced else "failed"
-        return GridCell(f"{passed}/{samples}", kind, story)
+        return GridCell(model, f"{passed}/{samples}", kind, story, instance.first_failure)
     if robust:
-        return GridCell("robust", "robust", story)
+        return GridCell(model, "robust", "robust", story)
     if reproduced:
-        return GridCell("memo" if instance.memorised else "core", "core", story)
+        return GridCell(model, "memo" if instance.memorised else "core", "core", story, instance.first_failure)
     [status] = +core
     kind = status if status in ("failed", "missing") else "broken"
-    return GridCell("memo" if instance.memorised else MARKS[status], kind, story)
+    return GridCell(model, "memo" if instance.memorised else MARKS[status], kind, story, instance.first_failure)

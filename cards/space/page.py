@@ -1,10 +1,11 @@
 """Render the board as HTML. Jinja escapes all text from the results dataset; nothing is marked as safe."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 from base.names import is_invisible
 from board import Board, Ranked
-from charts import make_profile, make_scatter
+from charts import make_categories, make_scatter
 from grid import MAX_COLUMNS
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from results_dataset import Snapshot
@@ -37,16 +38,22 @@ def short(model: str) -> str:
 
 def searchable(item: Ranked) -> str:
     """Return the text that the search looks at: names, settings, submitters and runs, folded ones included."""
-    scored = [item.best, *item.others, *item.copies]
+    scored = [item.latest, *item.earlier, *item.copies]
     parts = ((one.entry.model, one.entry.setting, one.run.submitted_by, one.run.run_id) for one in scored)
     return shown(" ".join(dict.fromkeys(text for part in parts for text in part)), 2000).lower()
+
+
+def component(text: str) -> str:
+    """Return text as a value in the page's address; the reader in `board.js` undoes it."""
+    return quote(text.encode("utf-8", "replace"), safe="")
 
 
 _PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
 _PAGES.filters |= {"shown": shown, "percent": percent, "dollars": dollars, "short": short, "searchable": searchable}
-_PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "profile": make_profile}
+_PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "categories": make_categories}
+_PAGES.filters |= {"component": component}
 
 
 def render(snapshot: Snapshot, board: Board) -> str:

@@ -33,7 +33,7 @@ class ScoredModel:
         cost: US dollars for one answer to each instance, as the submitter states; None if any row lacks it.
         memorised: rows that passed on the published seeds only, at either level.
         choices: altered and open choices over all samples, those as the paper has them, and what guessing gets.
-        profile: category → share of its instances that reached the ranking level.
+        profile: category → rows that reached the ranking level, and all its rows.
         alike: names of other submitters' models that look like this one.
     """
 
@@ -49,7 +49,7 @@ class ScoredModel:
     cost: float | None
     memorised: int
     choices: tuple[int, int, float]
-    profile: Mapping[str, float]
+    profile: Mapping[str, tuple[int, int]]
     alike: tuple[Owned, ...] = ()
 
     @property

@@ -35,7 +35,7 @@ COLUMNS = {
     **dict.fromkeys(("run_id", "instance_id", "category", "paper_title", "paper_url"), _TEXT),
     **dict.fromkeys(("model_name_or_path", "setting", "track"), _TEXT),
     "sample": _NUMBER,
-    **dict.fromkeys(("prediction_sha256", "status", "core_status"), _TEXT),
+    **dict.fromkeys(("prediction_sha256", "status", "core_status", "first_failure"), _TEXT),
     **dict.fromkeys(("memorised", "core_memorised"), "bool"),
     **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), _TEXT),
     "claimed_cost_usd": "double",
@@ -44,7 +44,7 @@ COLUMNS = {
     **dict.fromkeys(("dataset", "config", "dataset_sha256", "benchmark_version", "submitted_by"), _TEXT),
     "scope_size": _NUMBER,
 }
-_MAY_BE_NULL = {"setting", "claimed_judge_category", "claimed_judge_model", "claimed_cost_usd"}
+_MAY_BE_NULL = {"setting", "first_failure", "claimed_judge_category", "claimed_judge_model", "claimed_cost_usd"}
 _ONE_VALUE = ("run_id", "dataset", "config", "dataset_sha256", "benchmark_version", "submitted_by", "scope_size")
 
 
@@ -70,6 +70,7 @@ class Instance:
         costs: US dollars, for the samples that state a cost: a claim as well.
         memorised: number of samples that passed on the published seeds only, at either level.
         choices: for each sample, its altered and open choices, those as the paper has them, and what guessing gets.
+        first_failure: the case that decided the first sample that is not robust, with its difference; or empty.
     """
 
     category: str
@@ -80,6 +81,7 @@ class Instance:
     costs: list[float] = field(default_factory=list)
     memorised: int = 0
     choices: list[tuple[int, int, float]] = field(default_factory=list)
+    first_failure: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ def _entry(model: str, setting: str, track: str, rows: Sequence[dict[str, Any]],
             raise Damaged("a memorised answer counts as passed")
         if row["memorised"] or row["core_memorised"]:
             instances[name] = instance = replace(instance, memorised=instance.memorised + 1)
+        if status != "passed" and row["first_failure"] and not instance.first_failure:
+            instances[name] = instance = replace(instance, first_failure=row["first_failure"])
         instance.statuses[status] += 1
         instance.core[core] += 1
         if (cost := row["claimed_cost_usd"]) is not None and math.isfinite(cost) and cost >= 0:

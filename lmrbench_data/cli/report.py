@@ -1,11 +1,13 @@
-"""`lmrbench report`: compare runs in the terminal, as Markdown, JSON, CSV or an HTML page."""
+"""`lmrbench report`: compare runs in the terminal, as Markdown, JSON, CSV, an HTML page or figures of a paper."""
 
 import enum
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..base.extras import need
 from ..base.files import write_atomically
 from .options import JudgeModel, Labels, Notes
 from .output import Json, print_json, put, say
@@ -30,6 +32,12 @@ def report(
     html: Annotated[
         Path | None, typer.Option("--html", help="Also write a self-contained HTML page with all answers.")
     ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            "--figures", help="Also write figures (SVG, PDF) and tables (LaTeX, CSV) for a paper to a folder."
+        ),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="Format of standard output.")] = Format.TEXT,
     labels: Labels = None,
     judge_model: JudgeModel = None,
@@ -51,6 +59,8 @@ def report(
 
     if out:
         check_form(out)
+    if figures:
+        need("report", "--figures")
     made = api.report(*runs, judge_model=judge_model, labels=labels)
     if as_json:
         form = Format.JSON
@@ -66,5 +76,11 @@ def report(
     if html:
         write_atomically(html, made.to_html())
         say(f"written: {html}")
+    if figures:
+        files = made.save_figures(figures)
+        for stem, forms in groupby(files.written, lambda path: path.with_suffix("")):
+            say(f"written: {stem}{', '.join(path.suffix for path in forms)}")
+        for line in files.skipped:
+            say(f"skipped: {line}")
     if made.bad_annotations:
         raise typer.Exit(1)

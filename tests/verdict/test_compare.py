@@ -5,6 +5,7 @@ import copy
 import importlib.util
 import json
 import math
+import re
 import resource
 import subprocess
 import sys
@@ -574,3 +575,49 @@ def test_a_small_stream_cannot_take_much_memory() -> None:
 def test_another_ending_is_told_in_words(expected: Any, actual: Any, words: str) -> None:
     """What `lmrbench_cases.outcome` returns: how a call ended, and with what."""
     assert first_difference(through(expected), through(actual), DEFAULT) == words
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "declared", "words"),
+    [
+        (0.7845859, 0.786, {}, "output: got 0.786, expected 0.785 (relative error 1.8e-3, tolerance 1e-4)"),
+        (1.0, 1.00011, {}, "output: got 1.0001, expected 1.0 (relative error 1.1e-4, tolerance 1e-4)"),
+        (0.0, -3e-6, {}, "output: got -3e-6, expected 0.0 (absolute error 3e-6, tolerance 1e-6)"),
+        (0.3, 0.1 + 0.2, {"exact": True},
+         "output: got 0.30000000000000004, expected 0.3 (relative error 1.9e-16, compared exactly)"),
+        (0.0, -0.0, {"exact": True}, "output: got -0.0, expected 0.0 (compared exactly)"),
+        (0.785, math.nan, {}, "output: got nan, expected 0.785"),
+        (1 + 1j, 1 + 2j, {}, "output: got 1.0+2.0j, expected 1.0+1.0j (relative error 0.71, tolerance 1e-4)"),
+        (np.float32([[1, 0.1], [3, 4]]), np.float32([[1, 0.2], [3, 5]]), {"rtol": 0.05},
+         "output[0, 1]: got 0.2, expected 0.1 (relative error 1, tolerance 0.05), 2 of 4 values differ"),
+        (np.array([1, 2]), np.array([1, 3]), {}, "output[1]: got 3, expected 2, 1 of 2 values differ"),
+        (np.array([0.5, 0.5]), np.array([0.6, 0.4]), {"checker": "total_variation", "atol": 0.0999},
+         "output: total variation 0.1, tolerance 0.0999"),
+    ],
+)  # fmt: skip
+def test_a_difference_is_told_with_its_size(expected: Any, actual: Any, declared: dict[str, Any], words: str) -> None:
+    assert first_difference(through(expected), through(actual), Comparison(declared)) == words
+
+
+tolerances = st.sampled_from([0.0, 1e-12, 1e-6, 1e-4, 0.05])
+finite = st.floats(-1e308, 1e308)
+
+
+@given(finite, st.one_of(finite, st.floats(-1e-3, 1e-3)), tolerances, tolerances)
+def test_two_numbers_that_differ_differ_in_print(expected: float, actual: float, rtol: float, atol: float) -> None:
+    """Either far apart or, where the second is read as a relative distance, close."""
+    actual = expected * (1 + actual) if abs(actual) <= 1e-3 else actual
+    words = first_difference(expected, actual, Comparison({"rtol": rtol, "atol": atol}))
+    assume(words is not None and math.isfinite(actual))
+    shown = re.fullmatch(r"output: got (\S+), expected (\S+?)(?: \((.*)\))?", words or "")
+    assert shown, words
+    got, want = float(shown[1]), float(shown[2])
+    assert (got < want) == (actual < expected)
+    assert got == pytest.approx(actual, rel=5e-3)
+    assert want == pytest.approx(expected, rel=5e-3)
+    if stated := re.match(r"(relative|absolute) error (\S+), tolerance (\S+)", shown[3] or ""):
+        assert float(stated[2]) > float(stated[3]) == (rtol if stated[1] == "relative" else atol)
+        assert stated[1] == ("relative" if expected and rtol * abs(expected) >= atol else "absolute")

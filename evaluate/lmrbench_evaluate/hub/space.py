@@ -7,8 +7,10 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.paths import cards_folder
 
+from ..reports import stats
+
 #: Modules that import only each other: a Space does not have the package. They go into the folder `base`.
-_MODULES = (child, file_rows, limited_reader, names, ranking, shares)
+_MODULES = (child, file_rows, limited_reader, names, ranking, shares, stats)
 
 
 def write_space(folder: Path) -> list[Path]:

@@ -6,7 +6,7 @@ Every number is computed from the rows of the run folders, never read from an ea
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.files import write_atomically
@@ -23,6 +23,9 @@ from .paired import compare_pairs
 from .report_data import ReportData
 from .score_tables import column
 from .scores import score_runs
+
+if TYPE_CHECKING:
+    from .figures import FigureFiles
 
 #: Extensions of the formats that a report can be saved in.
 FORMS = (".md", ".json", ".csv", ".html")
@@ -72,6 +75,19 @@ class Report(ReportData):
         forms = {".md": self.to_markdown, ".csv": self.to_csv, ".html": self.to_html, ".json": self._to_json}
         write_atomically(path, forms[path.suffix]())
         return path
+
+    def save_figures(self, folder: str | Path) -> "FigureFiles":
+        """Write figures as SVG and PDF, and tables as LaTeX and CSV, for a paper.
+
+        Returns:
+            The written files, and for each skipped one a line with the reason.
+
+        Raises:
+            InputError: the extra `report` is not installed, or a run folder is damaged.
+        """
+        from .figures import write_figures
+
+        return write_figures(self, Path(folder))
 
     def _to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2) + "\n"

@@ -1,4 +1,7 @@
-"""Statistics of samples and of paired verdicts: pass@k, McNemar's and the permutation test, Holm's adjustment."""
+"""Statistics of samples and of paired verdicts: pass@k, McNemar's and the permutation test, Holm's adjustment.
+
+The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
+"""
 
 import math
 from collections import Counter

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import importlib.machinery
 import io
+import itertools
 import json
 import os
 import re
@@ -136,7 +137,7 @@ def run_some(runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, 
         runner.set_dumpable(1)
         fresh = Fresh(runner)
         for place, (case, seed) in enumerate(runs):
-            fresh.restore(is_new_case=place == 0 or case != runs[place - 1][0])
+            fresh.restore()
             try:
                 kind, payload = runner.run_case(case, seed)
             except BaseException as error:
@@ -210,18 +211,17 @@ class Fresh:
     """The state that a case finds: that of the child before any case."""
 
     def __init__(self, runner: ModuleType) -> None:
-        self._repo, self._modules, self._path = runner.REPO, set(sys.modules), list(sys.path)
+        self._repo, self._path = runner.REPO, list(sys.path)
+        # Not their set: to count references to names copies the memory that holds them, which the zygote shares.
+        self._last_module = next(reversed(sys.modules))
         self._environment = dict(os.environ)
         self._processes = processes()
-        self._load, runner.load_cases = runner.load_cases, self._load_once  # type: ignore[attr-defined]
 
-    def restore(self, is_new_case: bool) -> None:
+    def restore(self) -> None:
         """Forget the modules of the repository, and undo the global settings that cases and answers change."""
         if processes() > self._processes:  # to signal them all costs a millisecond even if there are none
             kill_others()
-        if not is_new_case:
-            return
-        for name in sys.modules.keys() - self._modules:
+        for name in list(itertools.takewhile(lambda name: name != self._last_module, reversed(sys.modules))):
             if str(getattr(sys.modules[name], "__file__", None) or JOB).startswith(JOB):
                 del sys.modules[name]
         sys.path[:] = self._path
@@ -236,7 +236,3 @@ class Fresh:
                 torch.use_deterministic_algorithms(False)
         if numpy := sys.modules.get("numpy"):
             numpy.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
-
-    def _load_once(self) -> ModuleType:
-        """Load the cases; once for all seeds of a case."""
-        return sys.modules.get("cases") or self._load()

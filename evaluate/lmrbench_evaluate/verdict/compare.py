@@ -1,7 +1,7 @@
 """Compare outputs with recorded ones: type, dtype, shape, then value.
 
 The trust boundary of the benchmark: this runs outside the sandbox, on data that `decode` read, and no other place
-decides what is equal. `first_difference` returns None or one line on the place and kind of the difference. Its work is
+decides what is equal. `first_difference` returns None or one line on the place and size of the difference. Its work is
 bounded, because the tested code chooses its output.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .decode import Array, Table
+from .distance import describe_numbers, error_text, tolerance_text
 
 RTOL = 1e-4
 ATOL = 1e-6
@@ -68,6 +69,12 @@ class Comparison:
             return True
         return math.isfinite(expected) and abs(actual - expected) <= self.atol + self.rtol * abs(expected)
 
+    def describe(self, expected: Any, actual: Any) -> str:
+        """Describe two different values of one type."""
+        if isinstance(expected, float | complex):
+            return describe_numbers(actual, expected, self.rtol, self.atol)
+        return f"got {_show(actual)}, expected {_show(expected)}"
+
     def _wide(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
         wide = np.result_type(expected.dtype, actual.dtype, np.float64)
         want, got = expected.astype(wide), actual.astype(wide)
@@ -104,6 +111,7 @@ class _Walk:
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self.left = MAX_WORK
+        self.is_search = False  # among many pairs, whose descriptions would take most of the time
 
     def _spend(self, work: int) -> None:
         self.left -= work
@@ -114,6 +122,7 @@ class _Walk:
         """Match the items one to one; a match may change later: within tolerances an item can fit several."""
         if len(expected) != len(actual):
             return f"output: {len(actual)} items, expected {len(expected)}"
+        self.is_search = True
         taken: dict[int, int] = {}  # index in actual → index in expected
         for first, item in enumerate(expected):
             # Breadth-first search for a free item, through items whose partners would have to change.
@@ -159,15 +168,18 @@ class _Walk:
         if isinstance(expected, float):
             if self.comparison.close_floats(expected, actual):
                 return None
-            return f"{path}: got {actual!r}, expected {expected!r}"
+            return self._told(expected, actual, path)
         if isinstance(expected, complex):
             self._spend(_WORK_OF_AN_ARRAY)
             if bool(self.comparison.close(np.asarray(expected), np.asarray(actual))):
                 return None
-            return f"{path}: got {actual!r}, expected {expected!r}"
+            return self._told(expected, actual, path)
         if isinstance(expected, (str, bytes)):
             self._spend(min(len(expected), len(actual)) // _AT_ONCE)
-        return None if expected == actual else f"{path}: got {_show(actual)}, expected {_show(expected)}"
+        return None if expected == actual else self._told(expected, actual, path)
+
+    def _told(self, expected: Any, actual: Any, path: str) -> str:
+        return f"{path}: {'different' if self.is_search else self.comparison.describe(expected, actual)}"
 
     def _first(self, pairs: Iterable[tuple[str, Any, Any]]) -> str | None:
         return next((found for p, e, a in pairs if (found := self.difference(e, a, p))), None)
@@ -186,12 +198,12 @@ class _Walk:
             equal = np.asarray(want == got)
             if want.dtype.kind in "mM":
                 equal |= np.isnat(want) & np.isnat(got)
-            return _report(equal, want, got, path)
+            return _report(equal, want, got, path, comparison)
         close = comparison.close(want, got)
         if comparison.sign_invariant and not close.all():
             mirrored = comparison.close(want, -got)
             close = mirrored if mirrored.all() else close
-        return _report(close, want, got, path)
+        return _report(close, want, got, path, comparison)
 
     def _containers(self, expected: Any, actual: Any, path: str) -> str | None:
         """Compare sets, whose items are compared exactly, or dicts, whose keys are."""
@@ -256,13 +268,13 @@ def _ending_difference(expected: Any, actual: Any) -> str:
     return ""
 
 
-def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str) -> str | None:
+def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str, comparison: Comparison) -> str | None:
     if equal.all():
         return None
     place = tuple(int(i) for i in np.unravel_index(int(equal.argmin()), equal.shape))
     where = f"{path}{list(place)}" if place else path
     count = f", {equal.size - int(np.count_nonzero(equal))} of {equal.size} values differ" if equal.size > 1 else ""
-    return f"{where}: got {_show(got[place].item())}, expected {_show(want[place].item())}{count}"
+    return f"{where}: {comparison.describe(want[place].item(), got[place].item())}{count}"
 
 
 def _cut(text: str) -> str:
@@ -278,7 +290,8 @@ def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, 
     distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
     if distance <= comparison.atol:
         return None
-    return f"{path}: total variation {distance:.4g}, allowed {comparison.atol:g}"
+    tolerance = comparison.atol
+    return f"{path}: total variation {error_text(distance, tolerance)}, tolerance {tolerance_text(tolerance)}"
 
 
 #: The checkers for `@compare(checker=...)`; each compares two arrays of equal dtype and shape.

@@ -17,6 +17,7 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 
 from ...judge.category import Category
+from ...reports.sections import first_reason
 from ...runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder
 from ...verdict.choices import STATED, counted_choices
 from ...verdict.verdict import Status, worst
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Larger claims are left out, infinity among them.
 MAX_COST_USD = 1e6
+#: Longest text of a failing case, in characters: the leaderboard refuses texts over 1,000 bytes.
+MAX_FAILURE = 240
 #: Largest number of answers listed in a record; the rows have them all.
 MAX_LISTED = 1000
 
@@ -56,7 +59,7 @@ def published_schema() -> "pyarrow.Schema":
         **dict.fromkeys(("run_id", "instance_id", "category", "paper_title", "paper_url"), text),
         **dict.fromkeys(("model_name_or_path", "setting", "track"), text),
         "sample": number,
-        **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail"), text),
+        **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail", "first_failure"), text),
         **dict.fromkeys(("memorised", "core_memorised"), pa.bool_()),
         "cases": case_type(),
         "duration_s": pa.float64(),
@@ -76,6 +79,11 @@ def published_status(row: ResultRow, seeds: Sequence[int], *, core: bool = False
     """Return the verdict on the published seeds alone, which a submitter can know; on the core cases if `core`."""
     cases = [case for case in row["cases"] if case["seed"] in seeds and (case["core"] or not core)]
     return str(worst(Status(case["status"]) for case in cases)) if cases else row["core_status" if core else "status"]
+
+
+def _first_failure(row: ResultRow) -> str:
+    """Return the case that decided an answer's outcome, on one line; empty for a robust answer."""
+    return "" if row["status"] == Status.PASSED else " ".join(first_reason(row).split())[:MAX_FAILURE]
 
 
 def is_memorised(row: Mapping[str, Any]) -> bool:
@@ -112,7 +120,8 @@ def make_publication(
         paper = {name: instances[row["instance_id"]][name] for name in ("paper_title", "paper_url")}
         own = {name: row.get(name) for name in published_schema().names if not name.startswith("claimed_")}
         claims = {**_claims(claimed[row_key(row)]), "claimed_cost_usd": costs.get(row_key(row))}
-        rows.append({**own, **paper, **shared, **claims, **_choices(row)})
+        failure = {"first_failure": _first_failure(row)}
+        rows.append({**own, **paper, **shared, **claims, **failure, **_choices(row)})
     predictions = (run / PREDICTIONS).read_bytes()
     parquet = parquet_bytes(rows, published_schema())
     names = ("instance_id", "model_name_or_path", "setting", "track", "sample")
