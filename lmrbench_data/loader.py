@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tarfile
 import zlib
@@ -57,6 +58,8 @@ _FORMS = {
 _QUALIFIED_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 #: Invisible characters that Unicode calls printable.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+#: Seconds within which the Hub has to answer a first question.
+HUB_TIMEOUT_S = 2.5
 #: Columns that row_sha256 leaves out: itself and the recorded outputs.
 _NOT_IN_IDENTITY = frozenset({"row_sha256", "expected", "recording"})
 
@@ -299,30 +302,68 @@ def _locate(spec: str, config: str) -> tuple[Path, Path, str]:
     raise LoadError(f"dataset {spec!r}: no such folder; give a folder, org/name[@revision] or 'embedded'")
 
 
+def reach_hub() -> None:
+    """Ask the Hub for anything, once and briefly; HF_HUB_ETAG_TIMEOUT sets the seconds.
+
+    The client itself tries a download for half a minute, and may wait for a silent server forever.
+
+    Raises:
+        Exception: the error of the client's HTTP library, or OSError: the Hub does not answer.
+    """
+    from huggingface_hub import constants, get_session
+
+    seconds = constants.HF_HUB_ETAG_TIMEOUT if "HF_HUB_ETAG_TIMEOUT" in os.environ else HUB_TIMEOUT_S
+    get_session().head(constants.ENDPOINT, timeout=seconds).close()
+
+
+def _is_answer(error: Exception) -> bool:
+    """Whether the Hub has answered, if only that the dataset is not there."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status is not None and status != 429 and status < 500
+
+
 def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
-    from huggingface_hub import HfApi, constants, errors, hf_hub_download
+    from huggingface_hub import HfApi, constants, errors, hf_hub_download, try_to_load_from_cache
 
     where = f"{name}@{revision}" if revision else name
     # A dropped connection raises the HTTP library's own error.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
+    is_pinned = re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision)
+    silent: Exception | None = None
     try:
-        if not re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision):
-            # Resolve a branch first, so that card and rows come from the same, newest commit.
-            revision = HfApi().dataset_info(name, revision=revision or None).sha or "main"
-        card = Path(hf_hub_download(name, "README.md", repo_type="dataset", revision=revision))
+        try:
+            reach_hub()
+            commit = HfApi().dataset_info(name, revision=revision or None).sha or "main"
+        except (http_error, OSError) as lost:
+            if not is_pinned or _is_answer(lost):
+                raise
+            silent, commit = lost, revision
+        # A branch is resolved, so that card and rows come from the same, newest commit.
+        revision = revision if is_pinned else commit
+
+        def fetch(file: str) -> Path:
+            if silent is None:
+                return Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
+            # Not `hf_hub_download` with `local_files_only`, which asks the Hub for other things.
+            cached = try_to_load_from_cache(name, file, repo_type="dataset", revision=revision)
+            if not isinstance(cached, str):
+                raise silent
+            return Path(cached)
+
+        card = fetch("README.md")
         read_card_stamp(card, where, config)  # names a configuration that the dataset lacks
-        data = Path(hf_hub_download(name, data_file(config), repo_type="dataset", revision=revision))
+        data = fetch(data_file(config))
     except LoadError:
         raise
-    except (http_error, OSError, ValueError) as error:
-        reason = f"not a folder here, and cannot be downloaded ({_reason(error)})"
-        status = getattr(getattr(error, "response", None), "status_code", None)
-        unreached = isinstance(error, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
+    except (http_error, OSError, ValueError) as cause:
+        reason = f"not a folder here, and cannot be downloaded ({_reason(cause)})"
+        status = getattr(getattr(cause, "response", None), "status_code", None)
+        unreached = isinstance(cause, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
         if constants.HF_HUB_OFFLINE:
-            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from error
+            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from cause
         if unreached and (status is None or status == 429 or status >= 500):
-            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from error
-        raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from error
+            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from cause
+        raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from cause
     version = read_card_stamp(card, where, config)["version"]
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{version}":
         raise LoadError(f"{where}: the card says version {version}; the tag was moved")

@@ -17,6 +17,7 @@ from lmrbench_evaluate.predictions.prediction import check_track
 from .api import Score, Scorer
 from .base.errors import InfraError, InputError, LMRBenchError
 from .base.extras import need
+from .base.near import did_you_mean
 from .base.version import __version__
 from .dataset.load import load_rows
 from .dataset.rows import check_contracts, choose_rows
@@ -92,7 +93,8 @@ class LMRBenchEnvironment(Environment[LMRBenchAction, LMRBenchObservation, LMRBe
         """
         chosen = instance_id or random.Random(seed).choice(list(self._prompts))
         if chosen not in self._prompts:
-            raise InputError(f"instance_id: {chosen!r} is unknown; one of: {', '.join(self._prompts)}")
+            near = did_you_mean(chosen, self._prompts, within=True)
+            raise InputError(f"instance_id: {chosen!r} is unknown{near}; one of: {', '.join(self._prompts)}")
         self._state = LMRBenchState(episode_id=episode_id or str(uuid.uuid4()), instance_id=chosen)
         return LMRBenchObservation(instance_id=chosen, messages=self._prompts[chosen])
 

@@ -1,20 +1,18 @@
-"""Write to the Hub: one-line errors, and commits, tags and repositories made exactly once.
+"""Write to the Hub: commits, tags and repositories made exactly once.
 
 The Hub's client retries uploads but not commits, tags or new repositories. After a lost response to one of those, this
 module checks whether the write arrived before it tries again, so a retry never duplicates it.
 """
 
-import contextlib
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from .errors import InfraError, InputError
-from .retry_after import retry_after_s
-from .text import error_line
+from .errors import InputError
+from .hub_session import LostAnswerError, hub_errors
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
@@ -29,16 +27,6 @@ MAX_WAIT_S = 60.0
 LOOK_BACK = 50
 
 
-class ConflictError(InputError):
-    """Somebody else changed the repository after it was read."""
-
-
-class LostAnswerError(InfraError):
-    """The connection broke or the server failed, and the write may have arrived."""
-
-    retry_after_s: float | None = None
-
-
 @dataclass(frozen=True)
 class Committed:
     """A commit or pull request on the Hub."""
@@ -48,69 +36,6 @@ class Committed:
     pull_request: int | None = None
     existed: bool = False
     """Whether an earlier attempt made it."""
-
-
-def open_hub(token: str | None = None) -> "HfApi":
-    """Return the Hub's client, configured by the user's environment (HF_ENDPOINT, HF_TOKEN, `hf auth login`)."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.utils.tqdm import disable_progress_bars
-
-    disable_progress_bars()
-    return HfApi(token=token, library_name="lmrbench")
-
-
-@contextlib.contextmanager
-def hub_errors(what: str) -> Iterator[None]:
-    """Turn the client's exceptions into one-line errors that start with `what`.
-
-    Raises:
-        ConflictError: 409 or 412, somebody else was faster.
-        LostAnswerError: network failure, server error or rate limit.
-        InputError: token, rights or names are wrong.
-    """
-    from huggingface_hub import errors
-
-    # A dropped connection raises the HTTP library's own error.
-    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
-    try:
-        yield
-    except errors.HfHubHTTPError as error:
-        raise _explain(what, error) from error
-    except errors.LocalTokenNotFoundError as error:
-        raise InputError(f"{what}: no token; run `hf auth login` or set HF_TOKEN") from error
-    except errors.OfflineModeIsEnabled as error:
-        raise InputError(f"{what}: HF_HUB_OFFLINE is set; unset it") from error
-    except errors.HFValidationError as error:
-        raise InputError(f"{what}: {error_line(error)}") from error
-    except (http_error, OSError) as error:
-        reason = f"{type(error).__name__}: {error_line(error)}"
-        raise LostAnswerError(f"{what}: the Hub does not answer ({reason})") from error
-
-
-def _explain(what: str, error: Any) -> Exception:
-    from huggingface_hub import errors
-
-    status = error.response.status_code if error.response is not None else 0
-    said = error.server_message or error_line(error)
-    if status == 401:
-        # The Hub also answers 401 for a missing repository, unless the token may see it.
-        return InputError(f"{what}: no such repository, or the token is missing or expired; run `hf auth login`")
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return InputError(f"{what}: no such repository, or this token may not see it")
-    if isinstance(error, errors.RevisionNotFoundError):
-        return InputError(f"{what}: no such revision")
-    if isinstance(error, errors.EntryNotFoundError):
-        return InputError(f"{what}: no such file")
-    if status == 403:
-        return InputError(f"{what}: not allowed; the token needs the `write` role for this repository ({said})")
-    if status in (409, 412):
-        return ConflictError(f"{what}: the repository has changed in the meantime ({said}); try again")
-    if status == 429 or status >= 500:
-        reason = "too many requests" if status == 429 else f"the Hub failed with {status}"
-        lost = LostAnswerError(f"{what}: {reason}; try again later")
-        lost.retry_after_s = retry_after_s(error.response.headers.get("Retry-After", ""))
-        return lost
-    return InputError(f"{what}: refused with {status} ({said})")
 
 
 def write_once(act: Callable[[], T], happened: Callable[[], T | None]) -> T:

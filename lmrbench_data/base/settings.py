@@ -11,7 +11,6 @@ shows their flags instead.
 """
 
 import dataclasses
-import difflib
 import functools
 import inspect
 import os
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .errors import ArgumentError
+from .near import did_you_mean
 
 _KEY, _NESTED = "setting", "nested"
 _WIDTH = 116
@@ -269,8 +269,7 @@ def _bound(function: str, signature: inspect.Signature, args: Any, keywords: dic
     """
     for name in keywords:
         if name not in signature.parameters:
-            near = difflib.get_close_matches(name, signature.parameters, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, signature.parameters)
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
     try:
         return dict(signature.bind(*args, **keywords).arguments)

@@ -7,7 +7,8 @@ import typer
 
 from ..generation.settings import AgentSettings
 from .options import BuildNetwork, DatasetSpec, Track, chosen_row, options
-from .output import Json, interruptible, print_json, progress_bar, put, say
+from .output import Json, interruptible, print_json, put, say
+from .progress import progress_bar
 from .show_work import answers_dict, exit_status, print_answers
 
 app = typer.Typer(help="Run agents, write workspaces and collect patches.", no_args_is_help=True)

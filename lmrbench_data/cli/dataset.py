@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from .options import BenchmarkFolder, Config, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
-from .output import Json, print_json, print_table, progress_bar, put, say
+from .output import Json, print_json, print_table, put, say
+from .progress import progress_bar
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
 
@@ -263,7 +264,7 @@ def push(
     """
     from lmrbench_evaluate.checks.proved import proved_contents
 
-    from ..base.hub_client import open_hub
+    from ..base.hub_session import open_hub
     from ..base.text import counted
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out

@@ -9,10 +9,11 @@ from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.runs.settings import RunSettings
 
 from ..chat.endpoint import Endpoint
-from .options import Sandbox, option_of, options
-from .output import Json, interruptible, print_json, progress_bar
+from .options import Notes, Sandbox, option_of, options
+from .output import Json, interruptible, print_json
+from .progress import progress_bar
 from .show_judging import judging_dict, judging_status, print_judging
-from .show_report import print_files, print_report, run_status
+from .show_report import print_details, print_files, print_scores, run_status
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.judge.summary import JudgeSummary
@@ -39,6 +40,7 @@ def evaluate(
         str | None, typer.Option("--judge", help="Also judge the answers with this model; see `lmrbench judge`.")
     ] = None,
     judge_base_url: Annotated[str | None, option_of(Endpoint, "base_url", flags=("--judge-base-url",))] = None,
+    notes: Notes = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate predictions: run their tests and write a report.
@@ -71,10 +73,11 @@ def evaluate(
     if as_json:
         print_json({**report.to_dict(), **({"judge": judging_dict(run.path, judged)} if judged else {})})
     else:
-        print_report(report)
+        print_details(report, notes=notes)
         if judged:
             print_judging(run.path, judged)
-        print_files(run.summary)
+        print_scores(report, notes=notes)
+        print_files(run.path)
     status = run_status(run.summary)
     judge_status = judging_status(judged) if judged else 0
     if status or judge_status:

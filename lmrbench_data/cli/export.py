@@ -4,7 +4,8 @@ import typer
 
 from ..export.settings import ExportSettings, HarborSettings
 from .options import options
-from .output import Json, interruptible, print_json, progress_bar, put
+from .output import Json, interruptible, print_json, put
+from .progress import progress_bar
 
 app = typer.Typer(help="Export tasks for Harbor, Inspect and SWE-bench agents.", no_args_is_help=True)
 

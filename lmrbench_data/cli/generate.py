@@ -11,8 +11,9 @@ from lmrbench_evaluate.runs.settings import RunSettings
 
 from ..base.settings import setting
 from ..generation.settings import PromptSettings, SamplingSettings
-from .options import Sandbox, chosen_row, option_of, options
-from .output import Json, interruptible, print_json, progress_bar, put, say
+from .options import Notes, Sandbox, chosen_row, option_of, options
+from .output import Json, interruptible, print_json, put, say
+from .progress import progress_bar
 from .show_report import print_files, print_report, run_status
 from .show_work import answers_dict, exit_status, print_answers
 
@@ -90,6 +91,7 @@ def run(
     ] = None,
     sandbox_workers: Annotated[int, option_of(RunSettings, "workers", flags=("--sandbox-workers",))] = 2,
     sandbox: Sandbox = "auto",
+    notes: Notes = False,
     as_json: Json = False,
 ) -> None:
     """Sample answers from a model, test them and print a report.
@@ -123,8 +125,8 @@ def run(
     if as_json:
         print_json(run.report().to_dict())
     else:
-        print_report(run.report())
-        print_files(run.summary)
+        print_report(run.report(), notes=notes)
+        print_files(run.path)
     if status := run_status(run.summary):
         raise typer.Exit(status)
 

@@ -7,7 +7,8 @@ import typer
 
 from ..base.problems import problem_lines
 from ..base.text import counted
-from .output import Json, print_json, print_table, progress_bar, put
+from .output import Json, print_json, print_table, put
+from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..original.importer import ImportSummary

@@ -5,7 +5,8 @@ import typer
 from lmrbench_evaluate.judge.settings import JudgeSettings
 
 from .options import options
-from .output import Json, interruptible, print_json, progress_bar
+from .output import Json, interruptible, print_json
+from .progress import progress_bar
 from .show_judging import judging_dict, judging_status, print_judging
 
 

@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from .output import Json, print_json, put, say
-from .show_report import print_report
+from .options import Notes
+from .output import Json, print_json, say
+from .show_report import print_files, print_report
 
 
 def merge(
     runs: Annotated[list[Path], typer.Argument(help="Run folders, each on instances of its own.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the merged run.")],
+    notes: Notes = False,
     as_json: Json = False,
 ) -> None:
     """Merge runs on different instances into one run.
@@ -31,8 +33,8 @@ def merge(
     if as_json:
         print_json(report.to_dict())
     else:
-        print_report(report)
-        put(f"results: {out}/results.jsonl   report: {out}/report.md")
+        print_report(report, notes=notes)
+        print_files(out)
     if not run.complete:
         say("incomplete: evaluate the same predictions into the merged folder to complete it")
         raise typer.Exit(3)

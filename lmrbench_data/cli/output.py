@@ -1,4 +1,4 @@
-"""Output of commands: tables and JSON on stdout, messages on stderr, progress bars in a terminal."""
+"""Output of commands: text, tables and JSON on stdout, messages on stderr."""
 
 import contextlib
 import io
@@ -8,22 +8,20 @@ import os
 import shutil
 import signal
 import sys
-import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..base.progress import Progress
 from ..base.text import one_line, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 #: Width of a table in a file or a pipe.
 PIPE_WIDTH = 240
 #: Least width of a cut column; a narrower one is left out.
 LEAST = 20
-#: Seconds between two lines about a long job without a terminal.
-LOG_EVERY_S = 30.0
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 
@@ -67,17 +65,50 @@ def say_what_is_logged() -> None:
 
 def put(text: str) -> None:
     """Print text on stdout."""
-    _write(visible(text) + "\n")
+    write(visible(text) + "\n")
 
 
-def put_coloured(line: str, colour: str) -> None:
-    """Print a line on stdout in a colour, given as an escape sequence."""
-    _write(f"{colour}{visible(line)}\x1b[0m\n" if colour else visible(line) + "\n")
+def put_styled(*parts: str | tuple[str, str], hang: int = 2) -> None:
+    """Print a line of parts, each a text or a text with its style; in a terminal, coloured and wrapped to its width.
+
+    Args:
+        hang: columns by which the lines after the first are indented further than the first.
+    """
+    from rich.containers import Lines
+    from rich.text import Text
+
+    line = Text.assemble(*(visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts))
+    line.expand_tabs(4)
+    if not sys.stdout.isatty():
+        write(f"{line.plain}\n")
+        return
+    terminal = console()
+    lead = len(line.plain) - len(line.plain.lstrip())
+    # Half of the width holds text, however deep a line is indented.
+    indent = min(lead + hang, terminal.width // 2)
+    if line.cell_len <= terminal.width or lead > indent:
+        lines = line.wrap(terminal, terminal.width)
+    else:
+        first, *rest = line[lead:].wrap(terminal, terminal.width - indent)
+        lines = Lines([Text.assemble(line[:lead], first), *(Text.assemble(" " * indent, text) for text in rest)])
+    with terminal.capture() as capture:
+        for text in lines:
+            terminal.print(text, soft_wrap=True)
+    write(capture.get())
+
+
+def console() -> "Console":
+    """Return a console of the width of stdout; without colours and styles in a pipe and where NO_COLOR is set."""
+    from rich.console import Console
+
+    # rich itself keeps bold and italics where NO_COLOR is set.
+    plain = bool(os.environ.get("NO_COLOR")) or not sys.stdout.isatty()
+    return Console(width=output_width(), color_system=None if plain else "auto", highlight=False)
 
 
 def print_json(value: Any) -> None:
     """Print JSON on stdout."""
-    _write(json.dumps(value, indent=2, default=str) + "\n")
+    write(json.dumps(value, indent=2, default=str) + "\n")
 
 
 def output_width() -> int:
@@ -100,13 +131,12 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
     Columns that do not fit follow below in another table, which repeats the first column.
     """
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    width = output_width()
-    console = Console(width=width)
-    with console.capture() as capture:
+    terminal = console()
+    width = terminal.width
+    with terminal.capture() as capture:
         for numbers in _blocks(header, rows, width):
             table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
             for number in numbers:
@@ -121,9 +151,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: 
                 )
             for row in rows:
                 table.add_row(*(Text(visible(row[number])) for number in numbers))
-            console.print(table)
+            terminal.print(table)
             title = ""
-    _write(capture.get())
+    write(capture.get())
 
 
 def _least(header: Sequence[str], rows: Sequence[Sequence[str]], number: int) -> int:
@@ -174,11 +204,10 @@ _STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
 
 def print_finding(status: str, name: str, text: str, fix: str) -> None:
     """Print the result of a check on stdout: status, name and text side by side, the fix below, wrapped."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(width=output_width())
+    terminal = console()
     table = Table.grid(padding=(0, 2, 0, 0))
     for width in (7, 10):
         table.add_column(width=width)
@@ -186,12 +215,13 @@ def print_finding(status: str, name: str, text: str, fix: str) -> None:
     table.add_row(Text(status, _STYLES.get(status, "")), Text(visible(name)), Text(visible(text)))
     if fix:
         table.add_row("", "", Text(f"\N{RIGHTWARDS ARROW} {visible(fix)}", "" if status != "ok" else "dim"))
-    with console.capture() as capture:
-        console.print(table)
-    _write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    with terminal.capture() as capture:
+        terminal.print(table)
+    write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
+    """Write text on stdout as it stands."""
     with _to_stdout():
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -233,68 +263,3 @@ def interruptible(kept: str) -> Iterator[None]:
     except KeyboardInterrupt:
         say(f"stopped; {kept}; re-run the command to resume")
         sys.exit(130)
-
-
-@contextlib.contextmanager
-def progress_bar(description: str, *, shown: bool = True) -> Iterator[Progress]:
-    """Show progress on stderr: a bar with counts by label in a terminal, a line from time to time elsewhere."""
-    if not (shown and sys.stderr.isatty()):
-        yield _Lines(description)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    counts = TextColumn("{task.fields[counts]}", markup=False)
-    with RichProgress(*columns, counts, console=Console(stderr=True)) as bars:
-        yield _Bar(bars, bars.add_task(description, total=None, counts=""))
-
-
-class _Bar(Progress):
-    """One bar of the terminal."""
-
-    def __init__(self, bars: Any, task: Any) -> None:
-        self._bars, self._task = bars, task
-        self._labels: Counter[str] = Counter()
-
-    def start(self, total: int) -> None:
-        self._bars.update(self._task, total=total)
-
-    def step(self, label: str = "") -> None:
-        self._labels[label] += 1
-        self._bars.update(self._task, advance=1, counts=_counts(self._labels))
-
-
-class _Lines(Progress):
-    """A line every `LOG_EVERY_S` seconds with the progress and an estimate of the rest."""
-
-    def __init__(self, description: str) -> None:
-        self._description = description
-        self._labels: Counter[str] = Counter()
-        self._total = 0
-        self._started = self._said = time.monotonic()
-
-    def start(self, total: int) -> None:
-        self._total = total
-        self._started = self._said = time.monotonic()
-
-    def step(self, label: str = "") -> None:
-        self._labels[label] += 1
-        now, done = time.monotonic(), self._labels.total()
-        if now - self._said < LOG_EVERY_S or done >= self._total:
-            return
-        self._said = now
-        left = (now - self._started) / done * (self._total - done)
-        counts = _counts(self._labels)
-        say(f"{self._description}: {done} of {self._total}{counts and f' ({counts})'}, about {_minutes(left)} left")
-
-
-def _counts(labels: Counter[str]) -> str:
-    """Count the labels in words; empty if there are many, such as names of instances."""
-    counts = {label: count for label, count in labels.items() if label}
-    return " ".join(f"{label} {count}" for label, count in counts.items()) if len(counts) <= 8 else ""
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -9,7 +9,8 @@ import typer
 from ..base.text import counted
 from ..generation.settings import PromptSettings
 from .options import DatasetSpec, option_of, positional
-from .output import Json, print_json, print_table, progress_bar, put, say
+from .output import Json, print_json, print_table, put, say
+from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..dataset.rows import DatasetRow

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from .options import BenchmarkFolder, Sandbox, TaskNames, tasks_and_drafts
-from .output import Json, print_json, progress_bar, put
+from .output import Json, print_json, put
+from .progress import progress_bar
 
 PrivateFolder = Annotated[Path, typer.Argument(help="Folder to write.")]
 PrivateSeed = Annotated[int, typer.Option("--seed", help="Seed of the draw; keep it secret.", min=0)]

@@ -9,7 +9,7 @@ import typer
 
 from ..base.extras import need
 from ..base.files import write_atomically
-from .options import JudgeModel, Labels
+from .options import JudgeModel, Labels, Notes
 from .output import Json, print_json, put, say
 from .show_report import print_report
 
@@ -41,11 +41,12 @@ def report(
     form: Annotated[Format, typer.Option("--format", help="Format of standard output.")] = Format.TEXT,
     labels: Labels = None,
     judge_model: JudgeModel = None,
+    notes: Notes = False,
     as_json: Json = False,
 ) -> None:
     """Compare runs by model, category and instance.
 
-    Recomputes the shares of reproduced and robust answers from the result rows.
+    Recomputes the shares of reproduced and robust answers from the result rows. The scores come last.
 
     McNemar's test compares each pair of models, within a run or across runs. --labels adds the agreement between the
     judge and human labels.
@@ -65,7 +66,7 @@ def report(
         form = Format.JSON
     match form:
         case Format.TEXT:
-            print_report(made)
+            print_report(made, notes=notes)
         case Format.JSON:
             print_json(made.to_dict())
         case _:

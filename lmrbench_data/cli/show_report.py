@@ -1,9 +1,10 @@
 """Print a report and the outcome of an evaluation."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.text import counted
-from .output import output_width, print_table, put, say, table_width
+from .output import output_width, print_table, put, put_styled, say, table_width
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.reports.report import Report
@@ -12,24 +13,81 @@ if TYPE_CHECKING:
     from ..base.text_table import Table
 
 
-def print_report(report: "Report") -> None:
-    """Print the tables of a report on stdout."""
-    from lmrbench_evaluate.reports.score_tables import column
-    from lmrbench_evaluate.reports.sections import notes, tables
+def print_report(report: "Report", *, notes: bool = False) -> None:
+    """Print a report on stdout; it ends with the scores.
+
+    Args:
+        notes: also print how to read the numbers.
+    """
+    print_details(report, notes=notes)
+    print_scores(report, notes=notes)
+
+
+def print_details(report: "Report", *, notes: bool = False) -> None:
+    """Print all tables but that of the scores, and the notes if they are wanted."""
+    from lmrbench_evaluate.reports.sections import explanations, tables
+
+    if not report.scores:
+        return
+    names = _numbers(report)
+    for title, table in tables(report)[1:]:
+        print_table(*_short(table, names), title=title)
+    for note in explanations(report) if notes else ():
+        put_styled(f"- {note}")
+
+
+def print_scores(report: "Report", *, notes: bool = False) -> None:
+    """Print warnings and the scores of all models: the result, so it comes last.
+
+    Args:
+        notes: whether `print_details` has printed the notes.
+    """
+    from lmrbench_evaluate.reports.sections import explanations, tables, warnings
 
     if not report.scores:
         put("no results yet")
         return
-    (title, summary), *others = tables(report)
-    names = {column(score, report.scores): f"#{number}" for number, score in enumerate(report.scores, start=1)}
-    short = [(name, _short(table, names)) for name, table in others]
-    if any(table is not wide for (_, table), (_, wide) in zip(short, others, strict=True)):
-        header, rows = summary
-        summary = ["", *header], [[number, *row] for number, row in zip(names.values(), rows, strict=True)]
-    for name, (header, rows) in ((title, summary), *short):
-        print_table(header, rows, title=name)
-    for note in notes(report):
-        put(note)
+    (title, (header, rows)), *others = tables(report)
+    names = _numbers(report)
+    for warning in warnings(report):
+        put_styled((f"warning: {warning}", "yellow"))
+    if any(_short(table, names) is not table for _, table in others):
+        header, rows = ["", *header], [[number, *row] for number, row in zip(names.values(), rows, strict=True)]
+    if table_width(header, rows) <= output_width():
+        print_table(header, rows, title=title)
+    else:
+        _print_below(report, title, names)
+        put("")
+    if not notes:
+        put(f"{counted(len(explanations(report)), 'note')} on how to read these numbers: add --notes")
+
+
+def _print_below(report: "Report", title: str, names: dict[str, str]) -> None:
+    """Print the scores of each model below its name, where their table is too wide."""
+    from lmrbench_evaluate.reports.score_tables import levels
+
+    several = len({score.run for score in report.scores}) > 1
+    width = max(map(len, levels(report.scores)))
+    put_styled((title, "italic"))
+    for number, score in zip(names.values(), report.scores, strict=True):
+        run = f"{score.run}: " if several else ""
+        incomplete = "" if score.complete else " [incomplete]"
+        name = (f"{run}{score.name}{incomplete}", "bold")
+        put_styled(f"{number} ", name, f", {score.track} track", hang=len(number) + 1)
+        for level in levels(report.scores):
+            share = score.overall.share(level)
+            shown = f"{share.fraction}, 95 % {share.bounds}" if score.overall.graded else "nothing graded"
+            # The level that ranks the track stands out.
+            put_styled(
+                " " * (len(number) + 1), (f"{level:{width}}  {shown}", "bold" if level is score.headline else "")
+            )
+
+
+def _numbers(report: "Report") -> dict[str, str]:
+    """Return column heading → number of each model, which stands for it in tables that are too wide."""
+    from lmrbench_evaluate.reports.score_tables import column
+
+    return {column(score, report.scores): f"#{number}" for number, score in enumerate(report.scores, start=1)}
 
 
 def _short(table: "Table", names: dict[str, str]) -> "Table":
@@ -40,9 +98,10 @@ def _short(table: "Table", names: dict[str, str]) -> "Table":
     return [names.get(cell, cell) for cell in header], [[names.get(cell, cell) for cell in row] for row in rows]
 
 
-def print_files(summary: "RunSummary") -> None:
+def print_files(folder: Path) -> None:
     """Print the paths of the results and the report of a run."""
-    put(f"results: {summary.path}/results.jsonl   report: {summary.path}/report.md")
+    # A path stays on one line, so that it can be copied.
+    put(f"results: {folder}/results.jsonl\nreport:  {folder}/report.md")
 
 
 def run_status(summary: "RunSummary") -> int:
@@ -57,6 +116,4 @@ def run_status(summary: "RunSummary") -> int:
     if summary.bad_rows:
         bad = counted(len(summary.bad_rows), "prediction row")
         say(f"{bad} could not be evaluated; all are listed in {summary.path}/run.json")
-        if not summary.rows and any("missing key" in row.reason for row in summary.bad_rows):
-            say("rename columns with --map THEIRS=OURS, such as --map completion=function")
     return 1 if summary.bad_rows else 0

@@ -8,7 +8,8 @@ import typer
 
 from ..base.text import counted
 from .options import Workers, Yes
-from .output import Json, print_json, print_table, progress_bar, put, say
+from .output import Json, print_json, print_table, put, say
+from .progress import progress_bar
 
 DATASET = "lmr-bench/lmr-bench"
 
@@ -47,7 +48,7 @@ def submit(
     from lmrbench_evaluate.reports.report import make_report
     from lmrbench_evaluate.reports.sections import tables
 
-    from ..base.hub_client import open_hub
+    from ..base.hub_session import open_hub
 
     if not (to or model_repo):
         raise typer.BadParameter("give --to org/results; after verification, add --model-repo org/model")
@@ -117,7 +118,8 @@ def verify(
     from lmrbench_evaluate.hub.maintainer.verify import count_memorised, differences, repeat, run_folder
     from lmrbench_evaluate.hub.records import name_warnings, read_records
 
-    from ..base.hub_client import check_rights, open_hub
+    from ..base.hub_client import check_rights
+    from ..base.hub_session import open_hub
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:

@@ -7,6 +7,7 @@ import typer
 
 from .options import BaseUrl, BenchmarkFolder, Config, TaskNames, Track, tasks_and_drafts
 from .output import Json, print_json, print_lines, put
+from .show_task import print_instances
 
 app = typer.Typer(help="List, show, draft and lint tasks.", no_args_is_help=True)
 
@@ -62,7 +63,8 @@ def show(
 ) -> None:
     """Show an instance as a model sees it.
 
-    Prints the instruction, the paper and the masked files, and in the contract track also prints the contract.
+    Prints the instruction, the paper and the masked files, and in the contract track also prints the contract. In a
+    terminal it renders Markdown, and shows what is longer than the screen through $PAGER.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
@@ -74,16 +76,8 @@ def show(
     shown = view_instances(instance, track, benchmark)
     if as_json:
         print_json(shown)
-        return
-    for item in shown:
-        put(f"{item['instance_id']}  ({item['category']})\n{item['paper']['title']}\n")
-        put(f"INSTRUCTION\n{item['instruction']}\n")
-        if "contract" in item:
-            put(f"CONTRACT\n{item['contract']}\n")
-        put(f"PAPER\n{item['paper_text']}")
-        put("REPOSITORY\n" + "\n".join(f"  {name}" for name in item["repository"]))
-        for name, text in item["masked_files"].items():
-            put(f"\n{name} (masked: {', '.join(item['goals'][name])})\n{text}")
+    else:
+        print_instances(shown)
 
 
 @app.command()

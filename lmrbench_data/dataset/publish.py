@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
-from ..base.hub_client import check_rights, commit_once, ensure_repo, hub_errors, tag_once, tags
+from ..base.hub_client import check_rights, commit_once, ensure_repo, tag_once, tags
+from ..base.hub_session import hub_errors
 from ..loader import DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
 from ..tasks.task import CONFIGS
@@ -115,7 +116,7 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
 
     Raises:
         ConflictError: main has changed since the plan.
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     if plan.done:
         return tags(api, plan.repo_id)[plan.tag]

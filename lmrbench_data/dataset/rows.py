@@ -1,9 +1,10 @@
 """Types of rows: of the dataset, of predictions, of results."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 from ..base.errors import ArgumentError
+from ..base.near import did_you_mean
 from ..base.ranking import RANKED_BY
 from ..loader import FUNCTION
 from ..tasks.task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
@@ -290,7 +291,7 @@ def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> li
     return [known[name] for name in instances or sorted(known)]
 
 
-def check_instances(instances: Iterable[str], known: Container[str], command: str = "tasks list") -> None:
+def check_instances(instances: Iterable[str], known: Collection[str], command: str = "tasks list") -> None:
     """Check that instances are known.
 
     Args:
@@ -301,4 +302,5 @@ def check_instances(instances: Iterable[str], known: Container[str], command: st
     """
     for name in instances:
         if name not in known:
-            raise ArgumentError("instances", f"{name!r} is unknown; see `lmrbench {command}`")
+            near = did_you_mean(name, known, within=True)
+            raise ArgumentError("instances", f"{name!r} is unknown{near}; see `lmrbench {command}`")

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..base.archive import read_tree
 from ..base.errors import ArgumentError, InputError
+from ..base.near import did_you_mean
 from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
@@ -106,8 +107,10 @@ def _texts(folder: Path) -> str:
 
 def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
     """Return the error on names that no task of a benchmark has."""
+    known = {name for folder in task_folders(benchmark) for name in (folder.name, *stated_ids(folder))}
+    named = ", ".join(f"{name}{did_you_mean(name, known, within=True)}" for name in sorted(names))
     listed = f"see `lmrbench tasks list{benchmark_option(benchmark)}`"
-    return InputError(f"unknown task or instance: {', '.join(sorted(names))} (not in {benchmark}); {listed}")
+    return InputError(f"unknown task or instance: {named} (not in {benchmark}); {listed}")
 
 
 def stated_ids(folder: Path) -> set[str]:

@@ -60,6 +60,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], loc
     write_dataset([toy_row], folder / "toy", load_benchmark())
     (folder / "empty").mkdir()
     (folder / "file").write_text("text\n")
+    (folder / "theirs.csv").write_text("task,answer\n1,x\n")
     (folder / "name\n\x1b[2Jwith escapes.txt").write_text("")
     recorded_rows(write_toy_benchmark(folder / "benchmark"), local_sandbox)
     done = lmrbench("evaluate", "gold", "--dataset", "toy", "--sandbox", "local", "--out", "run", cwd=folder)
@@ -152,13 +153,23 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     ([*TOY, "--out", "x" * 300], 1, "cannot be written", {}),
     ([*TOY, "--instance", "absent"], 1, "--instance: 'absent' is unknown", {}),
     ([*TOY, "--category", "absent"], 1, "--category: 'absent' is unknown; one of: Evaluation Metrics", {}),
-    (["evaluate", "name\n\x1b[2Jwith escapes.txt", "--dataset", "toy", *LOCAL], 1, "txt.: no rows", {}),
+    (
+        ["evaluate", "name\n\x1b[2Jwith escapes.txt", "--dataset", "toy", *LOCAL],
+        1,
+        "no rows; a row needs instance_id",
+        {},
+    ),
     (["report", "absent"], 1, r"absent: no run\.json", {}),
     (["report", "run", "empty"], 1, r"empty: no run\.json", {}),
     (["report", "file"], 1, r"file: no run\.json", {}),
     (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null", {}),
     (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in", {}),
     (["tasks", "show", "absent"], 1, "unknown task or instance: absent", {}),
+    (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)", {}),
+    ([*TOY, "--instance", "toy-scal"], 1, r"--instance: 'toy-scal' is unknown \(did you mean 'toy-scale'\?\)", {}),
+    (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; give a folder", {}),
+    (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; give a folder", {}),
+    (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "is CSV with the columns task, answer; save it", {}),
     (["dataset", "build", "--benchmark", "empty"], 1, "no task folders", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: contains other files", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "/dev/null/x"], 1, "/dev/null", {}),
@@ -354,17 +365,17 @@ def test_every_command_shows_a_call_that_it_understands() -> None:
 
 def test_a_long_job_says_now_and_then_where_it_is(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Off a terminal; a short one says nothing."""
-    from lmrbench_data.cli import output
+    from lmrbench_data.cli import progress as bars
 
     def work() -> str:
-        with output.progress_bar("evaluating") as progress:
+        with bars.progress_bar("evaluating") as progress:
             progress.start(4)
             for label in ("passed", "failed", "passed", "passed"):
                 progress.step(label)
         return str(capsys.readouterr().err)
 
     assert work() == ""
-    monkeypatch.setattr(output, "LOG_EVERY_S", 0.0)
+    monkeypatch.setattr(bars, "LOG_EVERY_S", 0.0)
     lines = work().splitlines()
     assert [line.partition(", about")[0] for line in lines] == [
         "evaluating: 1 of 4 (passed 1)",

@@ -635,7 +635,7 @@ def test_judges_do_not_mix(judging: Judging, server: Server) -> None:
     assert [judge.model for judge in judges(judging.run)] == ["judge-1", "judge-2"]
     assert {found.category for found in read_judgements(judging.run).values()} == {"LC"}
     assert {found.category for found in read_judgements(judging.run, "judge-1").values()} == {"CC", "LI"}
-    with pytest.raises(InputError, match="not judged by judge-3; judged by judge-1"):
+    with pytest.raises(InputError, match=r"not judged by judge-3 .did you mean 'judge-[12]'..; judged by judge-1"):
         read_judgements(judging.run, "judge-3")
 
     older = judging.file.read_text().replace(prompt_version(), "v0").replace('"judge-2"', '"judge-1"')

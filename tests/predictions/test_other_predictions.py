@@ -166,7 +166,9 @@ def test_a_file_of_other_columns_is_told_how_it_is_read(tmp_path: Path) -> None:
     line = [LMRBENCH, "evaluate", "theirs.jsonl", "--sandbox", "local"]
     done = warm_cli.run(line, cwd=tmp_path, text=True)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("rename columns with --map THEIRS=OURS")
+    told = said(done)
+    for needed in ("has the columns ", "completion", "a prediction needs instance_id, model_name", "--map THEIRS=OURS"):
+        assert needed in told
 
 
 @pytest.fixture(scope="module")

@@ -135,6 +135,10 @@ def test_tables_hold_the_numbers_of_the_report(report: Report, folder: Path) -> 
     assert [(row["first"], row["level"], float(row["p_holm"])) for row in pairs] == [
         (pair["first"], pair["level"], pair["p_holm"]) for pair in found["pairs"]
     ]
+    latex = (folder / "differences.tex").read_text()
+    for pair in (pair for pair in found["pairs"] if pair["level"] == "reproduced"):
+        low, high = (round(100 * end) for end in pair["interval"])
+        assert f"& ${100 * pair['difference']:+.1f}$ & [${low}$, ${high}$] & " in latex
     by_category = list(csv.DictReader((folder / "categories.csv").open(encoding="utf-8")))
     for row in by_category:
         score = next(score for score in found["scores"] if score["model_name_or_path"] == row["model"])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.archive import gzip_bytes, tar_bytes
-from lmrbench_data.base.hub_client import hub_errors
+from lmrbench_data.base.hub_session import hub_errors
 from lmrbench_data.loader import File
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def fetch(api: "HfApi", repo_id: str, name: str, sha: str) -> Path:
     """Download a file of a revision into the Hub client's cache.
 
     Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     with hub_errors(f"{repo_id}: {name}"):
         return Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=sha))

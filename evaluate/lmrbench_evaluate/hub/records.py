@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
+from lmrbench_data.base.hub_session import LostAnswerError, hub_errors
 from lmrbench_data.base.names import PLAIN, Owned, look_alikes
 from lmrbench_data.base.text import one_line
 
@@ -20,7 +20,7 @@ def read_records(api: "HfApi", repo_id: str, revision: str) -> dict[str, dict[st
     """Return run id → record at a commit of main; other files are left out.
 
     Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     with hub_errors(repo_id):
         # At one commit: for a branch that it cannot reach, the client returns an old state from its cache.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.near import did_you_mean
 
 from ..predictions.prediction import UNSTATED
 from .category import Category
@@ -122,7 +123,8 @@ def read_judgements(
     chosen = [judge for judge in known if all(want in ("", has) for want, has in zip(wanted, judge, strict=True))]
     if not chosen and any(wanted):
         names = ", ".join(" ".join(judge).strip() for judge in known) or "nobody"
-        raise InputError(f"{run_folder}: not judged by {' '.join(wanted).strip()}; judged by {names}")
+        near = did_you_mean(wanted.model, {judge.model for judge in known}, within=True)
+        raise InputError(f"{run_folder}: not judged by {' '.join(wanted).strip()}{near}; judged by {names}")
     if not chosen:
         return {}
     votes: dict[AnswerId, dict[int, dict[str, Any]]] = {}

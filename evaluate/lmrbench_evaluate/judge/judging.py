@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.rows import DatasetRow, config_of
 
@@ -82,7 +83,7 @@ def _rows_of_run(settings: JudgeSettings, rows: Sequence[DatasetRow] | None) -> 
     run.needed_predictions()
     found = run.dataset_rows(settings.dataset, rows)
     if unknown := [name for name in settings.instances if name not in scope]:
-        raise ArgumentError("instances", f"{unknown[0]!r} is not in this run")
+        raise ArgumentError("instances", f"{unknown[0]!r} is not in this run{did_you_mean(unknown[0], scope)}")
     return found
 
 

@@ -3,11 +3,11 @@
 A mapped column replaces one that has the key's name already. A mapped column that no row has is an error.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.dataset.rows import PredictionRow
 
 from .sources import WORDS, Source
@@ -46,7 +46,8 @@ def check_columns(columns: Mapping[str, str], source: Source) -> None:
     taken: dict[str, str] = {}
     for theirs, ours in columns.items():
         if ours not in KEYS:
-            problem = f"a prediction has no key {ours!r}{_near(ours, KEYS)}; its keys are {', '.join(KEYS)}"
+            near = did_you_mean(ours, KEYS, within=True)
+            problem = f"a prediction has no key {ours!r}{near}; its keys are {', '.join(KEYS)}"
             raise ArgumentError("map", problem)
         if first := taken.get(ours):
             raise ArgumentError("map", f"{first!r} and {theirs!r} are both mapped to {ours!r}; choose one")
@@ -77,9 +78,5 @@ def rename_columns(
         yield place, {**{name: value for name, value in raw.items() if name not in gone}, **found}
     if missing and seen:
         theirs = next(name for name in columns if name in missing)
-        raise ArgumentError("map", f"no row of {source} has a column {theirs!r}{_near(theirs, seen)}")
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+        near = did_you_mean(theirs, seen, within=True)
+        raise ArgumentError("map", f"no row of {source} has a column {theirs!r}{near}")

@@ -4,19 +4,19 @@ A row without a known instance or a model never stops a run: it becomes a `BadRo
 row is an answer; an unusable one is a `Prediction` with a `problem`, and malformed.
 """
 
-import difflib
 import hashlib
 import itertools
 import json
 import logging
 import reprlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
+from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_method
 from lmrbench_data.loader import read_archive
@@ -37,6 +37,8 @@ GOLD, MASKED = WORDS
 UNSTATED = "unstated"
 #: The problem of an answer without content.
 EMPTY = {form: f"{form} is empty" for form in FORMS} | {"model_patch": "the patch is empty"}
+#: End of the problem of a row that has none of the forms.
+NO_FORM = "found none"
 MAX_SAMPLE = 1_000_000
 #: Identity of a prediction row: instance, model, setting, track, sample.
 PredictionKey = tuple[str, str, str, str, int]
@@ -105,7 +107,10 @@ def check_track(track: str) -> None:
 
 
 def read_predictions(
-    source: Source, rows: Mapping[str, DatasetRow], columns: Mapping[str, str] | None = None
+    source: Source,
+    rows: Mapping[str, DatasetRow],
+    columns: Mapping[str, str] | None = None,
+    note: Callable[[object, "Prediction | BadRow"], None] | None = None,
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
@@ -116,6 +121,7 @@ def read_predictions(
             or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         columns: column of the source → key, for other column names.
+        note: told of each row, its columns renamed, and of what it became.
 
     Raises:
         InputError: the source itself cannot be read.
@@ -126,7 +132,10 @@ def read_predictions(
     check_columns(columns, source)
     if isinstance(source, str) and source in WORDS:
         for row in rows.values():
-            yield own_answer(row, source)
+            own = own_answer(row, source)
+            if note:
+                note(None, own)
+            yield own
         return
     seen: dict[PredictionKey, str] = {}
     free: Counter[tuple[str, str, str, str]] = Counter()
@@ -141,6 +150,8 @@ def read_predictions(
             first = seen.setdefault(item.key, place)
             if first != place:
                 item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
+        if note:
+            note(raw, item)
         yield item
     if numbered:
         told = f"{counted(numbered, 'row')} without `sample` taken as further samples of their instances"
@@ -179,8 +190,7 @@ def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | 
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
             return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
     if instance_id not in known:
-        near = difflib.get_close_matches(str(instance_id), known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(str(instance_id), known)
         if str(instance_id).endswith(METHOD_SUFFIX) and not any(name.endswith(METHOD_SUFFIX) for name in known):
             hint = "; for methods, choose the configuration method"
         return BadRow(place, f"unknown instance {instance_id!r}{hint}")
@@ -214,8 +224,8 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         nulls = [form for form in FORMS if form in raw]
         if not forms and len(nulls) == 1:
             return nulls[0], "", f"{nulls[0]} is null"
-        found = " and ".join(forms) if forms else "none"
-        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {found}"
+        found = f"found {' and '.join(forms)}" if forms else NO_FORM
+        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, {found}"
     [form], content = forms, raw[forms[0]]
     problem = ""
     if form in OBJECTS:

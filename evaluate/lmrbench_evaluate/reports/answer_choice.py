@@ -1,20 +1,33 @@
 """Choose one answer of a report, and its form as JSON."""
 
-import difflib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.near import did_you_mean
 
 from .answer_pages import Answer, collect
 from .report_data import ReportData
 from .scores import ModelScore
 
 
-def choose_answer(
-    report: ReportData, instance: str, sample: int | None = None, **wanted: str | None
-) -> tuple[ModelScore, Answer, list[str]]:
-    """Return the score and the details of one answer, and warnings for the reader.
+@dataclass(frozen=True)
+class Chosen:
+    """One answer of a report."""
+
+    instance_id: str
+    score: ModelScore
+    """The score of its model."""
+    answer: Answer
+    samples: list[tuple[int, str]]
+    """Number and outcome of each sample of the instance, this answer's included."""
+    warnings: list[str]
+    """For the reader."""
+
+
+def choose_answer(report: ReportData, instance: str, sample: int | None = None, **wanted: str | None) -> Chosen:
+    """Return one answer with its details.
 
     Args:
         sample: number of the sample (default: the first).
@@ -26,12 +39,19 @@ def choose_answer(
     """
     number = _score(report.scores, instance, **wanted)
     [found], warnings = collect(report, only=[instance], score=number)
-    return report.scores[number], _sample(found.answers, sample), warnings
+    samples = sorted((one, answer.outcome) for answer in found.answers for one in answer.samples)
+    return Chosen(instance, report.scores[number], _sample(found.answers, sample), samples, warnings)
 
 
-def answer_dict(score: ModelScore, instance: str, answer: Answer) -> dict[str, Any]:
+def answer_dict(chosen: Chosen) -> dict[str, Any]:
     """Return the details of an answer for JSON."""
-    names = {"instance_id": instance, "model_name_or_path": score.model, "setting": score.setting, "track": score.track}
+    score, answer = chosen.score, chosen.answer
+    names = {
+        "instance_id": chosen.instance_id,
+        "model_name_or_path": score.model,
+        "setting": score.setting,
+        "track": score.track,
+    }
     facts = {**vars(answer), "cases": [vars(case) for case in answer.cases]}
     facts["sections"] = [
         {"title": section.title, "lines": [[line.kind, line.text] for line in section.lines]}
@@ -39,15 +59,19 @@ def answer_dict(score: ModelScore, instance: str, answer: Answer) -> dict[str, A
     ]
     facts["labels"] = [vars(label) for label in answer.labels]
     del facts["score"]
+    facts["all_samples"] = [{"sample": number, "outcome": outcome} for number, outcome in chosen.samples]
     return {**names, **facts, "judgement": answer.judgement and vars(answer.judgement)}
 
 
 def _score(scores: Sequence[ModelScore], instance: str, **wanted: str | None) -> int:
     known = sorted({name for score in scores for name in score.scope})
     if instance not in known:
-        near = difflib.get_close_matches(instance, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(f"{instance!r} is not in the scope of this run{hint}")
+        raise InputError(f"{instance!r} is not in the scope of this run{did_you_mean(instance, known)}")
+    for name, want in wanted.items():
+        held = {str(getattr(score, name)) for score in scores}
+        if want is not None and want not in held:
+            near = did_you_mean(want, held, within=True)
+            raise ArgumentError(name, f"this run has no {name} {want!r}{near}; it has {', '.join(sorted(held))}")
     fits = [
         number
         for number, score in enumerate(scores)

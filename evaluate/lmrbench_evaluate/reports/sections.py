@@ -88,13 +88,22 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
 
 
 def notes(report: ReportData) -> list[str]:
-    """Return the notes that explain the tables."""
+    """Return what a reader has to know of a report: warnings, then explanations of its tables."""
+    return [*warnings(report), *explanations(report)]
+
+
+def warnings(report: ReportData) -> list[str]:
+    """Return the notes without which the numbers mislead; the terminal always shows them."""
+    lines = [*_about_others(report), *filter(None, map(overload_note, report.runs))]
+    if report.bad_annotations:
+        lines.append(f"{counted(len(report.bad_annotations), 'row')} of labels could not be read.")
+    return lines
+
+
+def explanations(report: ReportData) -> list[str]:
+    """Return the notes that say how to read the tables."""
     scores, others = report.scores, list(_about_others(report))
-    lines = [
-        *others,
-        *filter(None, map(overload_note, report.runs)),
-        *(ABOUT_METHODS if on_methods(scores) else ABOUT_LEVELS),
-    ]
+    lines = [*(ABOUT_METHODS if on_methods(scores) else ABOUT_LEVELS)]
     if not others and not report.benchmark:
         lines.append(COMPARABILITY)
     if any(score.overall.outcomes[Level.REPRODUCED] for score in scores):
@@ -188,8 +197,6 @@ def _about_people(report: ReportData) -> Iterator[str]:
     if agreement and agreement.ambiguous:
         what = counted(agreement.ambiguous, "label names", "labels name")
         yield f"{what} no setting or track, and the model answered in several: left out."
-    if report.bad_annotations:
-        yield f"{counted(len(report.bad_annotations), 'row')} of labels could not be read."
 
 
 def failures(path: Path) -> Iterator[list[str]]:

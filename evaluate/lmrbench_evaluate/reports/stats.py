@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
-from lmrbench_data.base.shares import Interval
-
 
 def pass_at_k(samples: int, passed: int, k: int) -> float:
     """Return the unbiased estimate of the chance that one of `k` samples passes (Chen et al. 2021, Eq. 1).
@@ -51,7 +49,7 @@ def permutation(differences: Sequence[int]) -> float:
     return float(Fraction(sum(count for total, count in sums.items() if abs(total) >= seen), sums.total()))
 
 
-def paired_interval(differences: Sequence[float], p: float, level: float = 0.95) -> Interval:
+def paired_interval(differences: Sequence[float], p: float, level: float = 0.95) -> tuple[float, float]:
     """Return an interval of the mean of paired differences, each of which is one independent unit.
 
     It is the normal interval after half a unit was added on either side, of the root mean square of the units that

@@ -21,6 +21,7 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
+from ..predictions.foreign import Columns
 from ..predictions.prediction import Prediction, read_predictions
 from ..predictions.prediction_file import Entry
 from ..predictions.sources import BadRow, Source, source_name
@@ -89,11 +90,13 @@ def evaluate(
     with engine, RunWriter.open(out, _identity(settings, rows, scope, engine)) as writer:
         summary = RunSummary(out)
         known = {row["instance_id"]: row for row in rows}
-        items = read_predictions(predictions, known, settings.map)
+        columns = Columns()
+        items = read_predictions(predictions, known, settings.map, columns.note)
         entries = writer.take_in(_in_scope(items, scope, summary.bad_rows))
+        if problem := columns.problem(predictions):
+            raise InputError(problem)
         if not entries and not summary.bad_rows:
-            what = "none for the chosen instances" if len(scope) < len(known) else "no rows"
-            raise InputError(f"predictions {name!r}: {what}")
+            raise InputError(f"predictions {name!r}: none for the chosen instances")
         if entries and (unanswered := len(scope.keys() - {entry.instance_id for entry in entries})):
             told = "have no answer and count as not passed; choose `instances` to leave them out"
             _log.warning("%d of %d instances %s", unanswered, len(scope), told)

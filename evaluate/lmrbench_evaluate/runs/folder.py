@@ -15,12 +15,15 @@ from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 from lmrbench_data.loader import FUNCTION, dataset_sha256
 
+from ..predictions.foreign import first_columns
 from ..predictions.prediction import PredictionKey
 from ..predictions.prediction_file import PredictionFile
 from .provenance import is_imported
 from .result_log import ResultLog, row_key
 
 FACTS, PREDICTIONS, RESULTS, LOGS = "run.json", "predictions.jsonl", "results.jsonl", "logs"
+#: Largest number of names in a message.
+MAX_NAMED = 8
 #: The keys of run.json that are always there, and the type of each.
 _FACTS: dict[str, Any] = {
     "run_id": str,
@@ -64,7 +67,7 @@ class RunFolder:
             facts = json.loads(stored.read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(
-                f"{self.path}: no {FACTS} ({error.strerror}); give a folder that `lmrbench evaluate` has written"
+                f"{self.path}: {self._found()}; give a folder that `lmrbench evaluate` has written"
             ) from error
         except (ValueError, RecursionError):
             facts = None
@@ -74,6 +77,16 @@ class RunFolder:
         if wrong is not None:
             raise InputError(f"{stored}: damaged ({wrong}); move the folder away and evaluate again")
         return dict(facts)
+
+    def _found(self) -> str:
+        """Say what is there in place of a run folder."""
+        if self.path.is_file():
+            names = ", ".join(first_columns(self.path))
+            return f"no {FACTS}: it is a file" + (f" with the columns {names}" if names else "")
+        if not self.path.is_dir():
+            return f"no {FACTS}: no such folder"
+        names = ", ".join(sorted(item.name for item in self.path.iterdir())[:MAX_NAMED])
+        return f"no {FACTS}; found {names or 'nothing'}"
 
     @property
     def config(self) -> str:

@@ -17,6 +17,7 @@ from lmrbench_evaluate.verdict.levels import headline, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ...base.errors import ArgumentError
+from ...base.near import did_you_mean
 from ...base.progress import Progress
 from ...dataset.rows import DatasetRow, ResultRow
 from ...dataset.single_functions import only_functions
@@ -77,7 +78,7 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
     by_id = run.dataset_rows(settings.dataset)
     only_functions(by_id.values(), "the diagnosis of errors")
     if unknown := [name for name in settings.instances if name not in scope]:
-        raise ArgumentError("instances", f"{unknown[0]!r} is not in this run")
+        raise ArgumentError("instances", f"{unknown[0]!r} is not in this run{did_you_mean(unknown[0], scope)}")
     with DiagnosisLog.open(settings.run / FILE) as log:
         asking = _Diagnosing(settings, client, by_id, log, progress)
         asking.run()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..options import MovedDataset
-from ..output import Json, print_json, print_table, progress_bar, put, say
+from ..output import Json, print_json, print_table, put, say
+from ..progress import progress_bar
 
 if TYPE_CHECKING:
     from ...analyse.dependencies import DependencyRecall

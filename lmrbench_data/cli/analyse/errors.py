@@ -10,7 +10,8 @@ from lmrbench_evaluate.judge.settings import JudgeSettings
 
 from ...base.settings import setting
 from ..options import options
-from ..output import Json, interruptible, print_json, print_table, progress_bar, put, say
+from ..output import Json, interruptible, print_json, print_table, put, say
+from ..progress import progress_bar
 from ..show_judging import print_tokens
 from ..show_work import exit_status
 

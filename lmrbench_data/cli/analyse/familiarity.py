@@ -10,7 +10,8 @@ from ...analyse.familiarity.settings import ProbeSettings
 from ...base.settings import setting
 from ...chat.endpoint import Endpoint
 from ..options import DatasetSpec, MovedDataset, options
-from ..output import Json, interruptible, print_json, print_table, progress_bar, put, say
+from ..output import Json, interruptible, print_json, print_table, put, say
+from ..progress import progress_bar
 
 app = typer.Typer(no_args_is_help=True, help="Look for signs that a model knew the benchmark.")
 

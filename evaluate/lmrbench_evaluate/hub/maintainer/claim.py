@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.hub_client import hub_errors
+from lmrbench_data.base.hub_session import hub_errors
 from lmrbench_data.base.limited_reader import Reader, UnreadableError
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cache_folder

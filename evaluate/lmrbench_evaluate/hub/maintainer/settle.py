@@ -13,15 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.hub_client import (
-    BACKOFF_S,
-    ConflictError,
-    LostAnswerError,
-    additions,
-    commit_once,
-    hub_errors,
-    write_once,
-)
+from lmrbench_data.base.hub_client import BACKOFF_S, additions, commit_once, write_once
+from lmrbench_data.base.hub_session import ConflictError, LostAnswerError, hub_errors
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.dataset.rows import DatasetRow
 
@@ -44,7 +37,7 @@ def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
     """Return the record of an earlier verification of a pull request, whatever was pushed to it since; else None.
 
     Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     records = read_records(api, repo_id, "main").values()
     return next((record for record in records if record.get("pull_request") == number), None)
@@ -58,7 +51,7 @@ def accept(api: "HfApi", claim: Claim, run: Path, instances: Mapping[str, Datase
 
     Raises:
         ConflictError: main changes faster than it can be read.
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     with hub_errors(claim.where):
         user = api.whoami()["name"]
@@ -118,7 +111,7 @@ def close(api: "HfApi", repo_id: str, record: Record) -> str:
         The address of the commit.
 
     Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     number = record["pull_request"]
     with hub_errors(f"{repo_id} PR {number}"):
@@ -155,7 +148,7 @@ def reject(api: "HfApi", claim: Claim, found: Sequence[str]) -> None:
     """Comment on the pull request where the verdicts differ; it stays open.
 
     Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     first = f"`lmrbench verify` found differences at {claim.sha[:12]}:"
     text = "\n".join([first, "", *_block(found, len(found))])

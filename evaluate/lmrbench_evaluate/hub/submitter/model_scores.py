@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_data.base.hub_client import Committed, additions, commit_once, hub_errors
+from lmrbench_data.base.hub_client import Committed, additions, commit_once
+from lmrbench_data.base.hub_session import hub_errors
 from lmrbench_data.base.limited_reader import UnreadableError, read_parquet_rows
+from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.ranking import REPRODUCED, ROBUST, ranking_key
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import TRACKS
@@ -59,7 +61,8 @@ def model_results(
 
     models = sorted({str(row["model_name_or_path"]) for row in rows})
     if model not in models and not (model is None and len(models) == 1):
-        raise ArgumentError("model", f"one of this run's models is needed: {', '.join(map(one_line, models))}")
+        unknown = f"{model!r} is unknown{did_you_mean(model, models, within=True)}; " if model else ""
+        raise ArgumentError("model", f"{unknown}one of this run's models is needed: {', '.join(map(one_line, models))}")
     chosen = [row for row in rows if row["model_name_or_path"] == (model or models[0])]
     entries = [
         EvalResultEntry(
@@ -105,7 +108,7 @@ def verified_rows(api: "HfApi", repo_id: str, run_id: str, user: str) -> tuple[l
 
     Raises:
         InputError: the run is not verified, belongs to another submitter, or its rows do not match the record.
-        LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     with hub_errors(repo_id):
         sha = str(api.dataset_info(repo_id, revision="main").sha)
@@ -137,8 +140,8 @@ def submit_to_model(api: "HfApi", repo_id: str, content: str, benchmark: str) ->
 
     Raises:
         InputError: this user has an open pull request with other scores; or see
-            `lmrbench_data.base.hub_client.hub_errors`.
-        LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+            `lmrbench_data.base.hub_session.hub_errors`.
+        LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     # The values without their source: the results dataset gets new commits all the time.
     values = [{**entry, "source": None} for entry in yaml.safe_load(content)]

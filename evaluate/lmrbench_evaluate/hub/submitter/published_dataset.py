@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.hub_client import hub_errors, tags
+from lmrbench_data.base.hub_client import tags
+from lmrbench_data.base.hub_session import hub_errors
 from lmrbench_data.loader import LoadError, read_card_stamp
 from lmrbench_data.tasks.task import CONFIGS
 

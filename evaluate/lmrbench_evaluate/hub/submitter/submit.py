@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_data.base.hub_client import Committed, additions, check_rights, commit_once, hub_errors
+from lmrbench_data.base.hub_client import Committed, additions, check_rights, commit_once
+from lmrbench_data.base.hub_session import hub_errors
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.load import load_rows
 
@@ -93,7 +94,7 @@ def check_free(api: "HfApi", results_repo: str, run_id: str) -> dict[str, dict[s
 
     Raises:
         InputError: it has one, so `verify` would refuse the run; or the dataset does not exist.
-        LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     with hub_errors(results_repo):
         if not api.repo_exists(results_repo, repo_type="dataset"):
@@ -110,7 +111,7 @@ def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[Committed | None, Com
     """Open the pull requests of a plan: to the results dataset and to the model repository.
 
     Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     results = submit(api, plan) if plan.results_repo else None
     return results, submit_to_model(api, plan.model_repo, plan.scores, plan.benchmark) if plan.model_repo else None
@@ -120,7 +121,7 @@ def submit(api: "HfApi", plan: SubmissionPlan) -> Committed:
     """Open the pull request for a run, or return the open one.
 
     Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
     """
     submission, results_repo = plan.submission, plan.results_repo
     assert results_repo is not None

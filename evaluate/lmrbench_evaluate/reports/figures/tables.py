@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from lmrbench_data.base.shares import Share
 from lmrbench_data.base.text_table import csv_cell
 
-from ..paired import Pair
+from ..paired import ALPHA, Pair
 from ..report_data import ReportData
 from ..score_tables import column, levels
 from ..scores import ModelScore
@@ -21,7 +21,7 @@ from .latex import escape, p_value, render_tabular, signed
 _UPRIGHT = 40
 #: With more pairs than this, differences are a matrix.
 _MOST_PAIRS = 6
-_ALPHA = 0.05
+_CI = r"95\,\% CI"
 
 
 class PaperTable(NamedTuple):
@@ -36,7 +36,7 @@ def scores_table(report: ReportData) -> PaperTable | str:
     scores = report.scores
     shown = levels(scores)
     names = [_names(score, scores) for score in scores]
-    header = [*names[0], *(cell for level in shown for cell in (str(level).capitalize(), r"95\,\% CI"))]
+    header = [*names[0], *(cell for level in shown for cell in (str(level).capitalize(), _CI))]
     rows = []
     for score, named in zip(scores, names, strict=True):
         cells = list(map(escape, named.values()))
@@ -68,11 +68,12 @@ def _pair_rows(pairs: Sequence[Pair], has_levels: bool) -> tuple[list[str], list
         [
             *([str(pair.level)] if has_levels else []),
             *map(escape, (pair.first, pair.second)),
-            *(signed(100 * pair.difference), p_value(pair.p), p_value(pair.p_holm), str(pair.instances)),
+            *(signed(100 * pair.difference), "[${}$, ${}$]".format(*(round(100 * end) for end in pair.interval))),
+            *(p_value(pair.p), p_value(pair.p_holm), str(pair.instances)),
         ]
         for pair in pairs
     ]
-    header = [*(["Level"] if has_levels else []), "First", "Second", "Difference", "$p$", "$p$ (Holm)", "$n$"]
+    header = [*(["Level"] if has_levels else []), "First", "Second", "Difference", _CI, "$p$", "$p$ (Holm)", "$n$"]
     return header, rows, []
 
 
@@ -86,13 +87,14 @@ def _matrix(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]], list[str
     ]
     rows.append([f"{len(names)}~{escape(names[-1])}", *[""] * (len(names) - 1)])
     header = ["Model", *map(str, range(2, len(names) + 1))]
-    return header, rows, ["Row minus column; a star marks p (Holm) below 0.05."]
+    starred = f"p (Holm) below {ALPHA}, and an interval without 0"
+    return header, rows, [f"Row minus column. Starred: {starred}."]
 
 
 def _difference(pair: Pair | None) -> str:
     if pair is None:
         return ""
-    return signed(100 * pair.difference) + (r"\rlap{*}" if pair.p_holm < _ALPHA else "")
+    return signed(100 * pair.difference) + (r"\rlap{*}" if pair.distinguishable else "")
 
 
 def categories_table(report: ReportData) -> PaperTable | str:
