@@ -137,7 +137,7 @@ def test_tables_hold_the_numbers_of_the_report(report: Report, folder: Path) -> 
     ]
     latex = (folder / "differences.tex").read_text()
     for pair in (pair for pair in found["pairs"] if pair["level"] == "reproduced"):
-        low, high = (round(100 * end) for end in pair["interval"])
+        low, high = (round(100 * end) for end in pair["ci95"])
         assert f"& ${100 * pair['difference']:+.1f}$ & [${low}$, ${high}$] & " in latex
     by_category = list(csv.DictReader((folder / "categories.csv").open(encoding="utf-8")))
     for row in by_category:
