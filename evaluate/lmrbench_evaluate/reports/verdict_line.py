@@ -102,11 +102,8 @@ def _ahead(report: ReportData, best: ModelScore, pair: Pair, others: Sequence[Mo
     ]
     if not report.pairs:
         return ""
-    many = (
-        ("both" if len(names) == 2 else "all")
-        if len(found) == len(names)
-        else f"{len(found)} of the"
-        if found
-        else "none of the"
-    )
-    return f"{name} is distinguishable from {many} {len(names)} other models."
+    if len(found) == len(names):
+        many = "both" if len(names) == 2 else f"all {len(names)}"
+    else:
+        many = f"{len(found) or 'none'} of the {len(names)}"
+    return f"{name} is distinguishable from {many} other models."
