@@ -175,7 +175,7 @@ def test_methods_and_their_choices_get_the_verdict_of_a_container(
 
 
 def test_a_module_that_a_case_changed_is_fresh_for_the_next_one(attempt: Callable[..., Verdict]) -> None:
-    """An answer whose module counts its calls: the same count at the start of every case."""
+    """An answer whose module counts its calls: each case, on each seed, makes the first one."""
     counting = """
 import json, os
 CALLS = []
@@ -188,7 +188,7 @@ def scale(values, factor):
 """
     verdict = attempt(counting)
     assert verdict.status is Status.PASSED
-    assert {line for line in verdict.log.splitlines() if line.startswith("CALL 1")} == {"CALL 1 None /work/job/repo"}
+    assert {line for line in verdict.log.splitlines() if line.startswith("CALL")} == {"CALL 1 None /work/job/repo"}
 
 
 def test_a_prediction_of_another_instance_cannot_be_read_from_memory(toy_row: dict[str, Any]) -> None:

@@ -1,8 +1,9 @@
 """A job of a warm container: unpack the workspace of one answer and act as the runner for it.
 
 The runner forks a child for each case. A job runs its cases in one child, because forks cost more than cases. Modules
-of the repository are loaded afresh for every case and seed, because cases and answers change their settings; a child that
-dies is replaced for the cases that remain. Tested code therefore knows all cases and seeds of its own job; it still cannot know outputs for fresh seeds.
+of the repository are loaded afresh for every case and seed, because cases and answers change their settings. A child that
+dies is replaced for the cases that remain. Tested code therefore knows all cases and seeds of its own job; it still cannot
+know outputs for fresh seeds.
 """
 
 import contextlib
