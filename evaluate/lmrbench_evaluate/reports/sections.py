@@ -97,6 +97,9 @@ def warnings(report: ReportData) -> list[str]:
     lines = [*_about_others(report), *filter(None, map(overload_note, report.runs))]
     if report.bad_annotations:
         lines.append(f"{counted(len(report.bad_annotations), 'row')} of labels could not be read.")
+    if lost := sum(score.overall.votes_lost for score in report.scores):
+        what = "category rests" if lost == 1 else "categories rest"
+        lines.append(f"{lost} {what} on fewer votes than the judge was asked for: the other requests failed.")
     return lines
 
 
@@ -135,9 +138,6 @@ def explanations(report: ReportData) -> list[str]:
             "answers, including missing, malformed and too long ones, without judge errors and answers that the judge "
             "was not asked about."
         )
-    if lost := sum(score.overall.votes_lost for score in scores):
-        what = "category rests" if lost == 1 else "categories rest"
-        lines.append(f"{lost} {what} on fewer votes than the judge was asked for: the other requests failed.")
     if report.calibrations:
         lines.append(
             "Calibration: this judge on answers with a known category, from people's labels or variants of the "

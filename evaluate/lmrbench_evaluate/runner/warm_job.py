@@ -1,9 +1,9 @@
 """A job of a warm container: unpack the workspace of one answer and act as the runner for it.
 
 The runner forks a child for each case. A job runs its cases in one child, because forks cost more than cases. Modules
-of the repository are loaded afresh for every case and seed, because cases and answers change their settings. A child that
-dies is replaced for the cases that remain. Tested code therefore knows all cases and seeds of its own job; it still cannot
-know outputs for fresh seeds.
+of the repository are loaded afresh for every case and seed, because cases and answers change their settings. A child
+that dies is replaced for the cases that remain. Tested code therefore knows all cases and seeds of its own job; it
+still cannot know outputs for fresh seeds.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ PR_SET_CHILD_SUBREAPER = 36
 #: Between two results of a child: it has begun the next case.
 NEXT = b"next\n"
 OURS = ("runner", "warm_job", "warm_zygote", "warm_cleaning", "warm_supervisor")
-#: Code that the zygote has compiled: (path in the job's folder, source) → code.
+#: Code that the zygote, or this process, has compiled: (path in the job's folder, source) → code.
 COMPILED: dict[tuple[str, bytes], CodeType] = {}
 
 
@@ -85,10 +85,11 @@ def unpack(content: bytes) -> None:
 
 
 def compiled(_loader: Any, data: Any, path: str, **options: Any) -> CodeType:
-    """Return the code of a module, from the zygote's store if it is there."""
-    if code := COMPILED.get((path, bytes(data))):
-        return code
-    return compile(data, path, "exec", dont_inherit=True)
+    """Return the code of a module, which the zygote or an earlier case of this job has compiled."""
+    key = path, bytes(data)
+    if key not in COMPILED:
+        COMPILED[key] = compile(data, path, "exec", dont_inherit=True)
+    return COMPILED[key]
 
 
 @functools.cache
