@@ -51,6 +51,7 @@ def load_rows(spec: str | Path = EMBEDDED, config: str = FUNCTION, instances: Co
         return cast(list[DatasetRow], loader.load_rows(spec, config))
     from .build import build_table
 
-    with contextlib.suppress(InputError):  # unknown: the caller says so, and has the names of all rows for it
-        return cast(list[DatasetRow], build_table(config=config, instances=instances).to_pylist())
+    if instances:
+        with contextlib.suppress(InputError):  # unknown: the caller says so, and has the names of all rows for it
+            return cast(list[DatasetRow], build_table(config=config, instances=instances).to_pylist())
     return cast(list[DatasetRow], build_table(config=config).to_pylist())
