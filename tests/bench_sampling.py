@@ -1,4 +1,4 @@
-"""What asking for answers costs beside the waiting: the sampling part of `make bench`.
+"""Measure the cost of asking for answers beside the waiting: the sampling part of `make bench`.
 
 A server in a process of its own answers each request after 50 ms, from one thread. Its floor is what a client takes
 that does nothing but send the same bytes over as many connections. Both sides alternate, so that a busy machine slows

@@ -1,4 +1,4 @@
-"""What an answer costs in a warm container beside one of its own: the scorer part of `make bench`.
+"""Measure the cost of an answer in a warm container beside one of its own: the scorer part of `make bench`.
 
 Both sides score distinct answers to one cheap instance with two workers. They alternate, so that a busy machine slows
 both, and the first round warms up and does not count.

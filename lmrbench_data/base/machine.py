@@ -1,4 +1,4 @@
-"""What this process may use of the machine: cores, memory, disk."""
+"""The share of the machine that this process may use: cores, memory, disk."""
 
 import contextlib
 import os

@@ -96,7 +96,7 @@ def read_repository(folder: Path) -> SourceRepository:
 
 
 def _reason_against(path: Path, relative: str) -> str:
-    """Why a file is left out; empty if it is not."""
+    """Return the reason why a file is left out; empty if it is not."""
     facts = path.lstat()
     if path.suffix == ".pyc" or path.name in IGNORED_PARTS:
         return "cache"

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Exported(NamedTuple):
-    """What was exported."""
+    """The result of an export."""
 
     instances: list[str]
     written: int

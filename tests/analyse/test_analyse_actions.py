@@ -1,4 +1,4 @@
-"""What agents do is counted from their records: the original's counts, real sessions of runs, any shell command."""
+"""Agents' actions are counted from their records: the original's counts, real sessions of runs, any shell command."""
 
 import json
 from collections import Counter
@@ -157,7 +157,7 @@ def test_any_text_is_of_some_kind(text: str) -> None:
 
 
 def kept_by_mini(*commands: str) -> dict[str, Any]:
-    """What mini-swe-agent keeps of a session."""
+    """Return a session as mini-swe-agent keeps it."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "```bash\nls\n```"}]
     for text in commands:
         messages += [{"role": "assistant", "content": "", "extra": {"actions": [{"command": text}] if text else []}}]
@@ -245,7 +245,7 @@ def test_what_nobody_knows_is_no_session(tmp_path: Path) -> None:
 
 @pytest.fixture
 def agent_folder(tmp_path: Path) -> Path:
-    """What `lmrbench agent run` leaves: four samples, the last without a trajectory, the third one's in no format."""
+    """A folder of `lmrbench agent run`: four samples, the third in no format, the last without a trajectory."""
     folder = tmp_path / "agent"
     names = {"model_name_or_path": "m", "setting": "agent:mini-swe-agent", "track": "paper", "instance_id": "toy-scale"}
     answers = [TOY_ANSWER, WRONG, TOY_ANSWER, TOY_ANSWER]

@@ -71,7 +71,7 @@ def _dedent(text: str) -> str:
 
 
 def names(body: str, above: str = "", **more: str) -> set[str]:
-    """What the goal function uses with this body."""
+    """Return the names that the goal function uses with this body."""
     lines = "\n".join(f"                {line}" for line in body.splitlines())
     main = (
         GIVEN["main.py"]

@@ -236,7 +236,7 @@ def test_a_hostile_archive_is_refused_and_nothing_is_written(name: str, tmp_path
 
 
 def test_git_finds_nothing_to_obey_in_an_unpacked_repository(tmp_path: Path) -> None:
-    """What may stay: files that git reads as data, and names that only look alike."""
+    """Files that git reads as data, and names that only look alike, may stay."""
     files = {
         name: File(b"x\n") for name in (".gitignore", ".gitattributes", ".github/a.yml", "git~12/a", "a.git/config")
     }

@@ -46,7 +46,7 @@ def test_task_is_sound(task: Task, docker_sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("instance", INSTANCES)
 @pytest.mark.sampled(7)
 def test_a_reference_is_robust(instance: str, tmp_path: Path) -> None:
-    """Of tasks that have not changed, too, on the path that a user's answers take."""
+    """This holds for unchanged tasks, too, on the path that a user's answers take."""
     run = lmr.evaluate("gold", tmp_path / "gold", sandbox="docker", instances=[instance])
     assert {row["instance_id"]: row["status"] for row in run.results()} == {instance: "passed"}
 
@@ -70,7 +70,7 @@ def test_options_differ_and_choices_are_independent(task: Task) -> None:
 
 
 def test_published_options_are_not_the_better_guess() -> None:
-    """Of the true options of open choices, between a third and two thirds were published."""
+    """Between a third and two thirds of the true options of open choices were published."""
     opened = [(item, name) for task in TASKS for item in task.underspecified for name in item.open]
     published = sum(name not in item.chosen for item, name in opened)
     assert len(opened) / 3 <= published <= 2 * len(opened) / 3

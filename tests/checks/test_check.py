@@ -72,7 +72,7 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
 
 
 def test_a_wrong_variant_is_told_by_the_core_case_that_it_fails(toy_benchmark: Path) -> None:
-    """What it does to the contract, worse as it may be, proves nothing."""
+    """Failing the contract, however badly, proves nothing."""
     code = "# Doubles.\ndef scale(v, f):\n    return [2 * f * x for x in v] if v else v[0]\n"
     (toy_benchmark / WRONG / "doubles.py").write_text(code)
     [line] = [line for line in command(toy_benchmark, "--verbose").stdout.splitlines() if "doubles.py" in line]
@@ -402,7 +402,7 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
 
 @pytest.mark.slow
 def test_a_stopped_check_goes_on_where_it_was(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    """What is done is recorded at once, and stands until the content of the row or a variant changes."""
+    """A finished check is recorded at once, and stands until the content of the row or a variant changes."""
     (toy_benchmark / TASK / "paper.md").write_text("# A Toy\n\nEach number is multiplied, and a check is stopped.\n")
     shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-other")
     for path in (toy_benchmark / "91-other" / "variants").glob("toy-scale"):

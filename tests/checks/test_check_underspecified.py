@@ -93,7 +93,7 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_table_that_prints_other_digits_is_recorded_again(benchmark: Path, local_sandbox: Sandbox) -> None:
-    """What the check calls outdated, recording does not keep."""
+    """Recording does not keep a table that the check calls outdated."""
     built(benchmark, local_sandbox)
     edited("mean(values)}", "mean(values) + 0.0005}")(benchmark / "90-toy")
     assert errors(benchmark, local_sandbox) == {}

@@ -179,7 +179,7 @@ def test_a_broken_task_does_not_hide_another(benchmark: Path) -> None:
 
 
 def test_words_that_are_missing_do_not_hide_the_rest(benchmark: Path) -> None:
-    """Of a task whose category and year are open, repository, texts and variants are looked at all the same."""
+    """Lint examines repository, texts and variants although category and year are still open."""
     edit("task.yaml", "category: Decoding & Search Strategies", "category: TODO")(benchmark / TASK)
     edit("task.yaml", "year: 2020", "year: TODO")(benchmark / TASK)
     append("repo/model.py", "import yaml\n")(benchmark / TASK)

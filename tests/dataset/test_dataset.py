@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 
 def python(code: str, *arguments: object, **options: Any) -> str:
-    """What a fresh Python process prints."""
+    """Return the output of a fresh Python process."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
     done: subprocess.CompletedProcess[str] = warm_cli.run(command, text=True, timeout=120, **options)
     assert done.returncode == 0, done.stderr

@@ -37,7 +37,7 @@ NEUTRAL = {"HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "
 
 
 class Examined:
-    """What the doctor said, by check."""
+    """The doctor's findings by check."""
 
     def __init__(self, done: Any) -> None:
         assert done.returncode in (0, 1), done.stderr

@@ -327,7 +327,7 @@ OPENHANDS_DONE = ("finish", {"message": "It is written."})
 
 
 def observed(folder: Path) -> list[str]:
-    """What OpenHands' tools gave back, from the events of a trajectory."""
+    """Return the output of OpenHands' tools from the events of a trajectory."""
     events = [json.loads(line) for line in (folder / "trajectory.jsonl").read_text().splitlines()]
     found = [event["observation"] for event in events if event["kind"] == "ObservationEvent"]
     return ["".join(part.get("text", "") for part in item["content"]) for item in found]

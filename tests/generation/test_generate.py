@@ -59,7 +59,7 @@ def shown(row: DatasetRow, **options: Any) -> str:
 
 
 def test_each_setting_shows_what_its_name_says(toy_row: DatasetRow) -> None:
-    """Of the paper's table: Section 4.1 and the ablations of Section 5.2."""
+    """The settings are those of the paper: Section 4.1 and the ablations of Section 5.2."""
     masked = read_archive(toy_row["repo_archive"])["scale.py"].data.decode()
     helper, readme = "OFFSET = 0.0", "Run `python scale.py`"
     seen = {

@@ -290,7 +290,7 @@ def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> N
 
 
 def change_pull_request(hub: Hub, **files: bytes | None) -> None:
-    """What a submitter might commit to the pull request."""
+    """Commit to the pull request as a submitter might."""
     now = {name: data for name, data in hub.files(RESULTS, "refs/pr/1").items() if files.get(name, b"") is not None}
     hub.commit(RESULTS, {**now, **{name: data for name, data in files.items() if data is not None}}, "refs/pr/1")
 

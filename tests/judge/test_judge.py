@@ -171,7 +171,7 @@ def test_an_answer_that_cannot_be_read_is_shown_to_its_author(judging: Judging, 
     "refuses", [("response_format",), ("temperature",), ("response_format", "temperature"), ("max_completion_tokens",)]
 )
 def test_a_server_is_asked_in_its_own_dialect(refuses: tuple[str, ...], judging: Judging, server: Server) -> None:
-    """What is refused once is left out from then on."""
+    """An option that is refused once is left out from then on."""
     judging.evaluate(TOY_ANSWER, WRONG, SUBTLE)
     server.refuses = refuses
     server.judge = lambda request: f"Here it is:\n```json\n{verdict(request)}\n```"

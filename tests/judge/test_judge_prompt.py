@@ -1,4 +1,4 @@
-"""What a judge is shown: the whole function, bounded context, and no way for a candidate to speak to it.
+"""A judge is shown the whole function and bounded context, and no candidate can speak to it.
 
 The injections are answered by the most gullible judge there is: it takes any line like our end marker for one, honours
 control tokens, reads comments and invisible letters, and obeys whatever tells it `VERDICT: CC`.

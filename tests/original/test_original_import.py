@@ -505,6 +505,6 @@ def test_whatever_is_broken_in_a_clone_is_told_and_nothing_crashes(small: Import
 
 
 def counts(summary: ImportSummary) -> tuple[int, ...]:
-    """How much of everything was imported."""
+    """Return the number of imported items of each kind."""
     tests = sum(task.unit_tests for task in summary.tasks)
     return summary.labels, summary.sessions, tests, sum(task.judgements for task in summary.tasks)

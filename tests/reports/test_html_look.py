@@ -1,4 +1,4 @@
-"""How the HTML report looks, in a real browser: width, colours, print, size; ten models beside each other."""
+"""The look of the HTML report in a real browser: width, colours, print, size; ten models beside each other."""
 
 import base64
 import re

@@ -73,7 +73,7 @@ def test_the_interval_is_that_of_agresti_and_min() -> None:
 
 @pytest.mark.parametrize(("samples", "covered"), [(1, 0.93), (4, 0.93)])
 def test_the_interval_covers(samples: int, covered: float) -> None:
-    """Of 600 simulated benchmarks of 28 instances of unequal difficulty, about 95 % hold the true difference."""
+    """About 95 % of 600 simulated benchmarks of 28 instances of unequal difficulty hold the true difference."""
     random_ = random.Random(3)
     hits = 0
     for _ in range(600):

@@ -1,4 +1,4 @@
-"""What tested code sees of its sandbox."""
+"""The sandbox as tested code sees it."""
 
 import json
 from collections.abc import Callable

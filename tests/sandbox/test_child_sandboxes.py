@@ -44,7 +44,7 @@ def _output(outcome: Outcome) -> Any:
 
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where work folders are made; each test leaves it empty."""
+    """The parent of work folders; each test leaves it empty."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield tmp_path
     assert list(tmp_path.iterdir()) == []

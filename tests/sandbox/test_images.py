@@ -81,7 +81,7 @@ def test_round_trip_through_a_registry(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """What was pushed is pulled on first use, under its plain tag, and is the same image."""
+    """A pushed image is pulled on first use, under its plain tag, and is the same image."""
     monkeypatch.setenv("LMRBENCH_REGISTRY", f"{registry}/org/")
     caplog.set_level(logging.INFO)
     built = build_image(api, tiny)

@@ -21,7 +21,7 @@ PROGRAM = (sys.executable, "-c", "from lmrbench_data.cli import main; main()")
 
 @dataclass
 class Done:
-    """How a command ended."""
+    """The result of a command."""
 
     returncode: int
     stdout: str

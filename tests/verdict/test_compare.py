@@ -58,7 +58,7 @@ TORCH_DTYPES = [*REAL, *COMPLEX, "bfloat16"]
 
 @st.composite
 def arrays(draw: st.DrawFn, dtypes: list[str] = NUMPY_DTYPES) -> np.ndarray:
-    """Of all dtypes and layouts: 0-d, empty, transposed, strided, read backwards."""
+    """Arrays of all dtypes and layouts: 0-d, empty, transposed, strided, read backwards."""
     dtype = np.dtype(draw(st.sampled_from(dtypes)))
     shape = draw(st.sampled_from([(), (0,), (1,), (4,), (2, 3), (3, 0, 2), (2, 1, 2)]))
     no_nul_at_the_end = st.binary(max_size=3).map(lambda text: text.rstrip(b"\0"))  # NumPy drops it
@@ -573,7 +573,7 @@ def test_a_small_stream_cannot_take_much_memory() -> None:
     ],
 )
 def test_another_ending_is_told_in_words(expected: Any, actual: Any, words: str) -> None:
-    """What `lmrbench_cases.outcome` returns: how a call ended, and with what."""
+    """`lmrbench_cases.outcome` returns how a call ended, and with what."""
     assert first_difference(through(expected), through(actual), DEFAULT) == words
 
 

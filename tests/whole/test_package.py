@@ -46,7 +46,7 @@ def bare_environment(*path: Path) -> dict[str, str]:
 
 
 def without_links(target: Path) -> Path:
-    """What git has, as a clone on a file system without symbolic links holds it: a link is a file with its target."""
+    """Clone as onto a file system without symbolic links: a link becomes a file with its target."""
     done = run("git", "clone", "-q", "--no-hardlinks", "-c", "core.symlinks=false", ROOT, target)
     assert done.returncode == 0, done.stderr
     changed = run("git", "ls-files", "-m", "-o", "--exclude-standard", "-z", cwd=ROOT).stdout.split("\0")

@@ -36,7 +36,7 @@ class Check:
     if_late: Status = Status.PROBLEM
     """The status if the check takes too long."""
     fix: str = ""
-    """What to do then."""
+    """Advice for that case."""
 
 
 def examine(check: Check) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""What is elsewhere: the Hub and its cache, and the servers of model and judge."""
+"""Checks of services: the Hub and its cache, and the servers of model and judge."""
 
 import asyncio
 import contextlib

@@ -11,7 +11,7 @@ from ..runs.settings import WORKERS, RunSettings
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorSettings(Settings):
-    """What to examine beyond the machine itself."""
+    """Services to examine beyond the machine itself."""
 
     model: str | None = copied(Endpoint, "model", default=None, help="Model to ask for one token.")
     base_url: str | None = copied(Endpoint, "base_url")

@@ -62,7 +62,7 @@ class Prediction:
     """One of `TRACKS`, or `unstated`."""
     metadata: Mapping[str, Any] | None = None
     problem: str = ""
-    """Why the answer cannot be used; then `content` is empty, and the verdict is malformed."""
+    """The reason why the answer cannot be used; then `content` is empty, and the verdict is malformed."""
 
     @property
     def sha256(self) -> str:

@@ -73,7 +73,7 @@ class Answer:
     choices: list[ChoiceRow] = field(default_factory=list)
     """The choices that an altered paper decides otherwise or leaves open."""
     raw: str = ""
-    """What the model wrote, before anything was taken out of it."""
+    """The model's whole text, before the answer was extracted."""
     labels: list[Annotation] = field(default_factory=list)
     """People's labels of any of its samples."""
 

@@ -14,11 +14,11 @@ from .scores import ModelScore
 
 
 class VerdictLine(NamedTuple):
-    """What a reader wants to know first."""
+    """The comparison that a reader looks for first."""
 
     text: str
     about: str
-    """What was compared, and how."""
+    """The compared scores and the method."""
 
 
 def verdict_lines(report: ReportData) -> list[VerdictLine]:

@@ -1,4 +1,4 @@
-"""Where the answers of a run are evaluated: the interface of all engines, and the default, threads of this process."""
+"""Engines evaluate the answers of a run: their interface, and the default one, threads of this process."""
 
 import concurrent.futures
 import os

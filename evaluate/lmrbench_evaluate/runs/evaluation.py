@@ -53,7 +53,7 @@ class RunSummary:
     jobs: int = 0
     """Distinct answers evaluated in this call."""
     stopped: str = ""
-    """Why the run ended early, if it did."""
+    """The reason why the run ended early, if it did."""
     infra_errors: int = 0
 
 

@@ -26,7 +26,7 @@ from .job import Conditions, expected_outputs, failure, fresh_outputs, job_verdi
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a node needs to know about a run."""
+    """The facts of a run that a node needs."""
 
     sandbox: str
     """Kind of the sandbox, as `open_sandbox` takes it."""

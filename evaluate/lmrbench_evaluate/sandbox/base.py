@@ -21,7 +21,7 @@ START_S = 600.0
 
 
 class Ended(StrEnum):
-    """How a run in a sandbox ended, as seen from outside."""
+    """The end of a run in a sandbox, as seen from outside."""
 
     EXITED = "exited"
     TIME_LIMIT = "time_limit"

@@ -39,7 +39,7 @@ class GoneError(InfraError):
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the jobs of an instance share; from trusted texts only."""
+    """The part that all jobs of an instance share; made of trusted texts only."""
 
     instance: str
     modules: tuple[str, ...] = ()

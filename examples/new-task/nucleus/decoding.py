@@ -1,4 +1,4 @@
-"""How the next token is chosen from a model's logits."""
+"""Choose the next token from a model's logits."""
 
 import torch
 from torch import Tensor

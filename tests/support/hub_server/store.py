@@ -30,7 +30,7 @@ class User:
 
     name: str
     role: str = "write"
-    """Of the token: read or write."""
+    """The role of the token: read or write."""
     orgs: tuple[str, ...] = ()
     """Organisations whose repositories this user may write."""
     expired: bool = False

@@ -32,7 +32,7 @@ class Chart(NamedTuple):
 
     figure: Figure | None
     missing: str = ""
-    """Why there is no figure, or which models it leaves out and why."""
+    """The reason why there is no figure, or the models that it leaves out and why."""
 
 
 def draw_scores(scores: Sequence[ModelScore], names: Sequence[str]) -> Chart:

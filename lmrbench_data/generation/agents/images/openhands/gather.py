@@ -38,7 +38,7 @@ def main(home: Path, tools: list[str]) -> None:
 
 
 def which(name: str) -> Path:
-    """Where a program is."""
+    """Return the path of a program."""
     path = shutil.which(name)
     if path is None:
         sys.exit(f"{name}: no such program")
