@@ -30,12 +30,15 @@ def report(
         typer.Option("--out", "-o", help="Output file; the extension selects the format: .md, .json, .csv or .html."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="Also write a self-contained HTML page with all answers.")
+        Path | None,
+        typer.Option("--html", dir_okay=False, help="Also write a self-contained HTML page with all answers."),
     ] = None,
     figures: Annotated[
         Path | None,
         typer.Option(
-            "--figures", help="Also write figures (SVG, PDF) and tables (LaTeX, CSV) for a paper to a folder."
+            "--figures",
+            file_okay=False,
+            help="Also write figures (SVG, PDF) and tables (LaTeX, CSV) for a paper to a folder.",
         ),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="Format of standard output.")] = Format.TEXT,

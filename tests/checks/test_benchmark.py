@@ -31,6 +31,12 @@ TO_PROVE = [task for task in TASKS if IN_DEPTH or task.name == "08-step-length" 
 Done = subprocess.CompletedProcess[str]
 
 
+@pytest.fixture(scope="module")
+def references() -> ReferenceLines:
+    """The lines of all references."""
+    return ReferenceLines.of(benchmark_folder())
+
+
 @pytest.mark.docker
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("task", TO_PROVE, ids=lambda task: task.name)
@@ -52,9 +58,8 @@ def test_a_reference_is_robust(instance: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_nothing_leaks(task: Task) -> None:
+def test_nothing_leaks(task: Task, references: ReferenceLines) -> None:
     """Models see no line of any goal function, and there is no other static problem, in any configuration."""
-    references = ReferenceLines.of(benchmark_folder())
     assert [found for item in task.every_instance for found in static_problems(task, item, references)] == []
     assert list(option_problems(task)) == []
 

@@ -211,3 +211,6 @@ def test_tracks_and_settings_have_figures_of_their_own(tmp_path: Path) -> None:
     assert "skipped: pass-at-k-paper-agent: one sample per instance\n" in done.stderr
     assert "skipped: readings-paper-agent: no answer to a paper with altered choices" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run"]
+    done = in_process("report", str(run), "--figures", str(tmp_path / "out" / "scores.tex"))
+    assert done.returncode == 2
+    assert "scores.tex' is a file" in done.stderr
