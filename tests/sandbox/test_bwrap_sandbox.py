@@ -18,6 +18,7 @@ import lmrbench_evaluate
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.loader import File
+from lmrbench_data.tasks.environments import known_environments
 from lmrbench_evaluate.rebuild.workspace import workspace_tar
 from lmrbench_evaluate.sandbox import bwrap_view
 from lmrbench_evaluate.sandbox.base import Limits, Sandbox
@@ -153,6 +154,14 @@ def test_a_package_that_cannot_be_imported_inside_is_not_the_answers_fault(
     monkeypatch.setattr(bwrap_view, "_closure", lambda requirements: [metadata.distribution("numpy")])
     with BwrapSandbox() as sandbox, pytest.raises(InfraError, match=r"cannot import numpy, .*ModuleNotFoundError"):
         sandbox.prepare(toy_row["docker_image"])
+
+
+@pytest.mark.usefixtures("bwrap_sandbox")
+def test_an_environment_may_have_no_packages(toy_benchmark: Path) -> None:
+    (toy_benchmark / "environments" / "torch-cpu" / "requirements.txt").write_text("# What tasks may import\n")
+    [environment, *_] = known_environments(toy_benchmark)
+    with BwrapSandbox(toy_benchmark) as sandbox:
+        assert _output(sandbox, sandbox.prepare(environment.tag), "return 1 + 1") == 2
 
 
 ORDINARY = """

@@ -83,7 +83,8 @@ class BwrapSandbox(ChildSandbox):
                 mounts = package_mounts(requirements)
                 # Otherwise an answer would be blamed for a library that it cannot see.
                 names = ", ".join(import_names(requirements))
-                self._try(f"import {names}", mounts, f"cannot import {names} in bubblewrap")
+                if names:
+                    self._try(f"import {names}", mounts, f"cannot import {names} in bubblewrap")
                 self._packages[identity] = mounts
         return identity
 
