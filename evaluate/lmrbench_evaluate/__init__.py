@@ -1,6 +1,6 @@
 """The evaluation side of LMR-Bench: prediction rows in, verdicts out.
 
-Data flows one way, one room per arrow: `predictions` (read and check rows) → `rebuild` (answer and masked repository to
-a workspace) → `sandbox` (run it; `runner` is the program inside) → `verdict` (decode, compare, decide). Around this
+Data flows one way, one package per step: `predictions` (read and check rows) → `rebuild` (answer and masked repository
+to a workspace) → `sandbox` (run it; `runner` is the program inside) → `verdict` (decode, compare, decide). Around this
 core: `runs` (many predictions, one folder), `checks` (record and prove tasks), `judge`, `reports`, `hub`.
 """

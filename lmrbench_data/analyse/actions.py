@@ -30,7 +30,7 @@ _OUTCOMES = {PASSED: True, NOT_PASSED: False}
 
 @dataclass(frozen=True)
 class Difference:
-    """The share of one kind in sessions that passed, less that in those that did not."""
+    """The share of one kind in sessions that passed, minus the share in those that did not."""
 
     kind: str
     value: float
@@ -176,7 +176,7 @@ def _differences(passed: Sequence[Session], others: Sequence[Session]) -> list[D
 
 
 def _matrix(rows: Sequence[Session]) -> "NDArray[np.float64]":
-    """Sessions by kinds."""
+    """Return the counts of actions, sessions by kinds."""
     import numpy as np
 
     return np.array([[row.actions[kind] for kind in KINDS] for row in rows], dtype=float)
@@ -189,7 +189,7 @@ def _shares_of(sums: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 
 def _drawn(rows: Sequence[Session], seed: int = 0) -> "NDArray[np.float64] | None":
-    """Shares (draws, kinds) of as many sessions, drawn with replacement; None of too few."""
+    """Return shares (draws, kinds) of as many sessions, drawn with replacement; None for too few."""
     import numpy as np
 
     if len(rows) < MIN_CLUSTERS:
@@ -220,5 +220,5 @@ def _points(interval: tuple[float, float] | None) -> str:
 
 
 def _signed(share: float) -> str:
-    """Percentage points with their sign; zero has none of its own."""
+    """Print percentage points with their sign; negative zero becomes positive."""
     return f"{round(100 * share, 1) + 0.0:+.1f}"

@@ -1,7 +1,7 @@
-"""Dependency recall: of the names that a reference takes from elsewhere, the share that an answer uses, too.
+"""Dependency recall: of the names that a reference takes from elsewhere, the share that an answer also uses.
 
-SciReplicate-Bench reports this measure, for names of the same file, of other files and of libraries. It says whether
-an answer found what was there, not whether it is right: another right answer may do without some of these names.
+SciReplicate-Bench reports this measure, for names of the same file, of other files and of libraries. It shows whether
+an answer used the existing code, not whether it is right: another right answer may do without some of these names.
 """
 
 from collections import Counter
@@ -44,7 +44,7 @@ class Recalled(NamedTuple):
     used: frozenset[Name]
     """Names among them that the answer uses."""
     error: str = ""
-    """`RETRIEVAL` or `OTHER`; empty if it is not known why it fails, or it does not."""
+    """`RETRIEVAL` or `OTHER`; empty if the reason is unknown or the answer passed."""
 
     @property
     def instance(self) -> str:
@@ -73,7 +73,7 @@ class DependencyRecall:
 
     answers: list[Recalled] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    """Answers that have none, by reason."""
+    """Answers without a recall, by reason."""
 
     def mean(self, answers: Iterable[Recalled], kind: Kind | None = None) -> Mean:
         """The mean over answers, with the percentile bootstrap over instances."""
@@ -90,7 +90,7 @@ class DependencyRecall:
         return dict(sorted(found.items()))
 
     def missed(self) -> list[tuple[str, Name, int, int]]:
-        """(instance, name, answers that do not use it, answers), the most missed first."""
+        """Return (instance, name, answers that do not use it, answers), the most missed first."""
         found = []
         for instance, answers in self.by("instance").items():
             for name in sorted(answers[0].names):
@@ -184,7 +184,7 @@ def _of_reference(row: DatasetRow, known: dict[tuple[str, str], frozenset[Name] 
 def _of_answer(
     row: DatasetRow, prediction: Prediction, known: dict[tuple[str, str], frozenset[Name] | str]
 ) -> frozenset[Name] | str:
-    """The names of an answer, or why it has none; equal answers are looked at once."""
+    """Return the names of an answer, or why it has none; equal answers are parsed once."""
     key = row["instance_id"], prediction.sha256
     if key not in known:
         try:
@@ -208,7 +208,7 @@ def _key(row: ResultRow) -> PredictionKey:
 
 
 def tables(found: DependencyRecall) -> list[tuple[str, tuple[list[str], list[list[str]]]]]:
-    """Titles and tables, those with nothing to say left out."""
+    """Return the titles and tables that are not empty."""
     titles = {
         "outcome": "Dependency recall by outcome",
         "model": "By model",

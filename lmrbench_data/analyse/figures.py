@@ -1,4 +1,4 @@
-"""The figures of analyses: dark text on white, readable at the width of a page, no colour alone that matters."""
+"""The figures of analyses: dark text on white, readable at the width of a page, nothing shown by colour alone."""
 
 import io
 import warnings

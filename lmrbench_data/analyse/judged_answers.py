@@ -101,7 +101,7 @@ def original_answers(folder: Path | None = None) -> Answers:
 
 
 def source_of(what: str, name: str, folder: Path | None) -> str:
-    """A name for the original's data: the facts in the package, or those of an import."""
+    """Return a name for the original's data: the facts in the package, or those of an import."""
     return f"{what} ({folder / name if folder else name})"
 
 
@@ -114,7 +114,7 @@ def run_answers(
     """The answers of run folders; an instance without an answer counts as one that passed nothing.
 
     Args:
-        judge_model: whose judgements count, if a run was judged by several; the last one by default.
+        judge_model: the judge whose judgements count (default: the last one).
         annotations: people's labels.
         bad: rows of their file that could not be read.
 

@@ -40,7 +40,7 @@ class Term:
     """95 % interval of the coefficient."""
     p: float
     vif: float | None
-    """Variance inflation factor; None of the intercept."""
+    """Variance inflation factor; None for the intercept."""
 
     @property
     def odds_ratio(self) -> tuple[float, float, float]:
@@ -94,7 +94,7 @@ def fit_logit(columns: Mapping[str, Sequence[float]], solved: Sequence[bool], cl
 
     Args:
         columns: name → value of each answer.
-        clusters: where each answer belongs.
+        clusters: the cluster of each answer.
 
     Raises:
         InputError: the extra `report` is not installed.

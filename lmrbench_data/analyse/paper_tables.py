@@ -1,9 +1,9 @@
 """The LMR-BENCH paper's Table 2, and the agreement of judge, people and tests: for its data, or for any runs.
 
 Table 2: unit-test accuracy and the shares of CC, LC, LI by the judge and by people, by model and setting. Agreement:
-both gave the same category. Conflict: one says CC and the other LI, whichever is which; this definition gives the
-paper's 9.5 %. CC against the rest is our own collapse of the three categories. The paper's Table 6 is something else:
-it has a judge that was asked for a binary verdict, and those verdicts are not published.
+both gave the same category. Conflict: one says CC and the other LI, in either order; this definition gives the
+paper's 9.5 %. CC against the rest is our own collapse of the three categories. The paper's Table 6 differs: its judge
+was asked for binary verdicts, which are not published.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ BOTH = "judge and people"
 
 @dataclass(frozen=True)
 class Measured:
-    """One cell: which share of a group's answers a rater gave a label."""
+    """One cell: the share of a group's answers to which a rater gave a label."""
 
     group: str
     rater: str

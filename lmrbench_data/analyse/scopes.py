@@ -1,4 +1,4 @@
-"""The names that a piece of code reads from elsewhere, told from those that it binds itself: arguments, variables."""
+"""The names that a piece of code reads from elsewhere, as opposed to those that it binds: arguments, variables."""
 
 import ast
 from collections.abc import Sequence
@@ -73,12 +73,12 @@ class _Scopes(ast.NodeVisitor):
         self._bound: list[dict[str, Local]] = []
 
     def outside(self, node: FunctionNode | ast.Lambda) -> None:
-        """Take in what runs when a function is defined: decorators and defaults. Annotations do not count."""
+        """Take in the code that runs when a function is defined: decorators and defaults. Annotations do not count."""
         for part in (*getattr(node, "decorator_list", ()), *node.args.defaults, *filter(None, node.args.kw_defaults)):
             self.visit(part)
 
     def inside(self, node: FunctionNode | ast.Lambda, *, is_method: bool = False) -> None:
-        """Take in what runs when a function is called."""
+        """Take in the code that runs when a function is called."""
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         names = [item.arg for item in (*arguments, node.args.vararg, node.args.kwarg) if item]
         bound = dict.fromkeys(names, Local())

@@ -80,9 +80,9 @@ def run_sessions(
     """The sessions of agents that some folders hold or were evaluated from.
 
     Args:
-        paths: run folders of `lmrbench evaluate`, or what `lmrbench agent run` has written (then without outcomes).
+        paths: run folders of `lmrbench evaluate`, or folders of `lmrbench agent run` (then without outcomes).
         trajectories: where the sessions of run folders are, if the agents' folders have moved.
-        level: which level a session has to reach to have passed.
+        level: the level that a session must reach to pass.
 
     Raises:
         InputError: a folder is neither, or no session is found.
@@ -147,7 +147,7 @@ def _keys(folder: Path) -> Iterator[PredictionKey]:
 
 def _session(folders: Sequence[Path], key: PredictionKey, passed: bool | None, left: Counter[str]) -> Iterator[Session]:
     instance, model, setting, _, sample = key
-    # Names of folders are those of instances that a dataset has; a stranger's run may say anything.
+    # Folders are named after instances of a dataset; a stranger's run may contain any name.
     name = f"{instance}-{sample}"
     places = [folder / TRAJECTORIES / name for folder in folders] if "/" not in name and name[:1] != "." else []
     place = next((place for place in places if place.is_dir()), None)

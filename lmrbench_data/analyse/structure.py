@@ -29,7 +29,7 @@ MEASURES: dict[str, Callable[[MeasuredRepository], float | None]] = {
     "directory imbalance": lambda item: item.tree.directory_imbalance,
     "goal length": lambda item: item.goal_length,
 }
-#: Who says whether an answer is solved, beside the measures of the tests: those whose CC it is.
+#: Raters who decide whether an answer is solved, besides the measures of the tests: solved is then CC.
 RATERS = ("judge", "people")
 
 
@@ -46,10 +46,10 @@ class Structure(Analysis):
     """The model that the dummies compare with."""
     remarks: Sequence[str]
     """Missing data, and answers that are left out."""
-    title: str = "MeasuredRepository structure and success"
+    title: str = "Repository structure and success"
 
     def tables(self) -> list[tuple[str, Table]]:
-        """The coefficients, and what a standard deviation is."""
+        """Return the coefficients, and the means and standard deviations of the measures."""
         header = ["term", "coefficient", "std. error", "odds ratio", "95 %", "p", "VIF"]
         rows = [_row(term) for term in self.fit.terms]
         sizes = [[name, f"{mean:.2f}", f"{deviation:.2f}"] for name, (mean, deviation) in self.measures.items()]
@@ -182,7 +182,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
 def _with_both(
     used: list[tuple[RatedAnswer, MeasuredRepository, bool]], remarks: list[str]
 ) -> list[tuple[RatedAnswer, MeasuredRepository, bool]]:
-    """The answers of groups that solved some and not others: a dummy explains all others by itself, without limit."""
+    """Return the answers of groups that solved some and not others; a dummy would explain any other group by itself."""
     results: dict[str, set[bool]] = {}
     for row, _, result in used:
         results.setdefault(row.group, set()).add(result)

@@ -1,4 +1,4 @@
-"""Count the actions of an agent's session from the records that it kept: mini-swe-agent's, OpenHands' (old and SDK).
+"""Count the actions of an agent's session from its records: mini-swe-agent's, OpenHands' (old and SDK).
 
 The five kinds are those of the LMR-BENCH paper's Figure 5, mapped as in its Appendix F: edit; finish; message
 (messages and thoughts); read; run (shell and IPython). Browsing and the like, which it excludes, is counted apart.
@@ -32,7 +32,7 @@ OLD_ACTIONS = {
     "browse": EXCLUDED,
     "browse_interactive": EXCLUDED,
 }
-#: Words in the names of tools and actions of OpenHands' SDK, in order; of an editor the command decides.
+#: Words in the names of tools and actions of OpenHands' SDK, in order; for an editor the command decides.
 _TOOL_WORDS = {
     "finish": "finish",
     "think": "message",

@@ -6,7 +6,7 @@ They are found by syntax alone; no code runs. docs/error-analysis.md has the rul
   `F.softplus` is `torch.nn.functional.softplus` however it was imported, inside the function or above it;
 - `self.x`, `cls.x` and `super().x`, brought to the class that has it, or to the first base from a library;
 - `anything.method`, if exactly one class of the repository has a method of that name, and no type of Python or NumPy;
-- what the answer itself adds (helpers, imports, methods, files) is part of the answer: what that uses counts;
+- additions of the answer (helpers, imports, methods, files) are part of it: the names that they use count;
 - local variables, builtins, annotations, and the signature and decorators, which are given, do not count.
 """
 
@@ -35,7 +35,7 @@ class Name(NamedTuple):
 
     kind: Kind
     name: str
-    """`path.py::function`, `path.py::Class.member`, or dotted, of a library."""
+    """`path.py::function`, `path.py::Class.member`, or the dotted name of a library."""
 
 
 def used_names(

@@ -178,7 +178,7 @@ def frame(data: bytes) -> bytes:
 
 
 def take_stdout() -> BinaryIO:
-    """Return a private stream to the parent; whatever else is printed goes to stderr."""
+    """Return a private stream to the parent; all other output goes to stderr."""
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return stream

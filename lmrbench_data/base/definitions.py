@@ -74,7 +74,7 @@ class Module:
         return found if isinstance(found, ast.stmt) else None
 
     def functions(self) -> Iterator[tuple[str, FunctionNode]]:
-        """(`name` or `Class.name`, statement) of each function and method."""
+        """Yield (`name` or `Class.name`, statement) of each function and method."""
         for name, node in self.defined.items():
             if isinstance(node, FunctionNode):
                 yield name, node

@@ -8,7 +8,7 @@ from typing import Any
 from .child import frame, limit_cpu, limit_resources, receive_frame, take_stdout
 from .limited_reader import MEMORY_BYTES, MIB, OTHER, UnreadableError
 
-#: CPU time for a file, and again for every further 100 MB of it.
+#: CPU time for a file, and for every further 100 MB of it.
 CPU_S = 60.0
 
 

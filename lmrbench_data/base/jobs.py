@@ -1,4 +1,4 @@
-"""Run jobs in parallel, and decide when to give up: the rule holds for all work that a server or engine can fail."""
+"""Run jobs in parallel, and decide when to give up: one rule for all work that depends on a server or engine."""
 
 import concurrent.futures
 from collections.abc import Callable, Generator, Iterable

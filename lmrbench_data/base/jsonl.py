@@ -1,4 +1,4 @@
-"""Read and write JSON-lines files that a run appends to: a kill may cut the last row short, a hand may damage any."""
+"""Read and write JSON-lines files that a run appends to: a kill may cut the last row short, an edit may damage any."""
 
 import json
 import logging
@@ -59,8 +59,8 @@ def cut_tail(path: Path, end: int) -> None:
 class Ledger:
     """An append-only JSON-lines file that one process writes: locked, resumable, every row counted.
 
-    Opening it counts the rows that are there and removes a last row that a kill cut short. A subclass says what a row
-    is (`KEYS`, or `parse`) and takes note of each one (`count`).
+    Opening it counts the rows that are there and removes a last row that a kill cut short. A subclass defines a row
+    (`KEYS`, or `parse`) and takes note of each one (`count`).
     """
 
     #: The keys of a row, and the type of each.
@@ -71,7 +71,7 @@ class Ledger:
     def __init__(self) -> None:
         self.path = Path()
         self.lock = threading.RLock()
-        """Hold it for a change that several threads may make."""
+        """Lock to hold during a change that several threads may make."""
         self._file: IO[bytes] | None = None
 
     @classmethod
@@ -139,7 +139,7 @@ class Ledger:
             self.count(row)
 
     def rewrite(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Put other rows in the place of all that are there, or fail and change nothing; then the ledger is closed."""
+        """Replace all rows, or fail and change nothing; the ledger is closed afterwards."""
         with self.lock:
             write_atomically(self.path, map(_line, rows))
             self._file = None

@@ -50,7 +50,7 @@ def _system_memory() -> list[int]:
 
 
 def _cgroup_memory() -> list[int]:
-    """Return what is left in each control group above this process that limits memory (versions 1 and 2)."""
+    """Return the memory left in each control group above this process that limits it (versions 1 and 2)."""
     left = []
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():

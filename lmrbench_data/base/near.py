@@ -30,7 +30,7 @@ def did_you_mean(name: str, known: Iterable[str], *, within: bool = False) -> st
     """Return "; did you mean 'NAME'?" for a message about an unknown name; empty if none resembles it.
 
     Args:
-        within: the sentence goes on: the question is in brackets.
+        within: whether the sentence continues; the question is then in brackets.
     """
     near = nearest(name, known)
     if near is None:

@@ -1,7 +1,7 @@
 """The rule of ranking: which level ranks each track, and the order of scores.
 
 The paper track hides the contract from the model, so it is ranked by the share of instances reproduced; the contract
-track shows it and is ranked by the share that is robust, the stricter level. So is a track that nobody stated.
+track shows it and is ranked by the share that is robust, the stricter level. An unstated track is ranked likewise.
 The module imports nothing: the leaderboard Space gets a copy of it (`cards/space`).
 """
 

@@ -43,13 +43,13 @@ class Option:
     default: Any = REQUIRED
     help: str
     flags: tuple[str, ...]
-    """Flags of the command line; none for an argument with a place of its own."""
+    """Flags of the command line; none for a positional argument."""
     min: float | None = None
     max: float | None = None
     choices: tuple[str, ...] = ()
     metavar: str | None = None
     argument: bool = False
-    """Whether the command line takes it by its place instead of by a flag."""
+    """Whether the command line takes it by position instead of by a flag."""
 
     @property
     def flag(self) -> str:
@@ -70,7 +70,7 @@ class Option:
         return f"{self.help[:-1]}: {', '.join(self.choices)}." if missing else self.help
 
     def accept(self, value: Any) -> Any:
-        """A value converted to the type of the setting.
+        """Return a value converted to the type of the setting.
 
         Raises:
             ArgumentError: it is not one of the choices or is out of range.
@@ -113,7 +113,7 @@ def nested(**defaults: Any) -> Any:
 
 
 def copied(settings: "type[Settings]", name: str, **facts: Any) -> Any:
-    """The field of other settings once more, with the facts that differ."""
+    """Copy a field of other settings, with the facts that differ."""
     found = next(field for field in dataclasses.fields(settings) if field.name == name)
     return _field(facts.pop("default", _default(found)), {**found.metadata[_KEY], **facts})
 
@@ -172,7 +172,7 @@ def options_of(settings: type[Settings], changes: Mapping[str, Any] | None = Non
 
 
 def _depth(settings: type[Settings], name: str) -> int:
-    """The distance of the class that defines a field: what is special about settings comes before what is general."""
+    """Return the distance of the class that defines a field: specific settings come before general ones."""
     return next(
         number for number, owner in enumerate(settings.__mro__) if name in vars(owner).get("__annotations__", ())
     )
@@ -215,8 +215,8 @@ def accepts(
 
     Args:
         settings: class of the function's first parameter.
-        positional: names of arguments that may be given by place, in this order.
-        changes: as of `options_of`.
+        positional: names of arguments that may be given by position, in this order.
+        changes: see `options_of`.
     """
 
     def decorate(function: Callable[Concatenate[S, P], R]) -> Callable[..., R]:

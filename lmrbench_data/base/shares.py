@@ -39,7 +39,7 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """The share, from 0 to 1; None of an empty whole."""
+        """The share, from 0 to 1; None for an empty whole."""
         return self.part / self.whole if self.whole else None
 
     @property

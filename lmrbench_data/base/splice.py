@@ -21,7 +21,7 @@ from .source import (
     split_lines,
 )
 
-#: Name of a class around members that had none.
+#: Name of a class put around members without one.
 WRAPPER = "_class_of_the_answer"
 
 
@@ -117,7 +117,7 @@ def _definition(tree: ast.Module, name: str, goals: Sequence[str]) -> tuple[ast.
 
 
 def _split(code: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each function with its part of the code; the first part has what belongs to none of them.
+    """Yield each function with its part of the code; the first part also has the shared statements.
 
     Raises:
         MalformedAnswerError: the code does not define one of them.
@@ -205,7 +205,7 @@ def _texts(lines: list[str], nodes: Iterable[ast.stmt]) -> list[str]:
 
 
 def _is_prose(node: ast.stmt) -> bool:
-    """Return whether a statement is no part of a solution: a docstring, or a demo under `if __name__ == "__main__"`."""
+    """Return whether a statement is outside a solution: a docstring, or a demo under `if __name__ == "__main__"`."""
     if isinstance(node, ast.If):
         return any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test))
     return isinstance(node, ast.Expr | ast.Pass)

@@ -1,1 +1,1 @@
-"""Talk to language models behind OpenAI-compatible servers: addresses, prices, requests that end well or are told."""
+"""Talk to models on OpenAI-compatible servers: addresses, prices, requests that succeed or raise one clear error."""

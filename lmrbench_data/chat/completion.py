@@ -1,4 +1,4 @@
-"""Read a server's reply as a chat completion, whatever its form."""
+"""Read a server's reply of any form as a chat completion."""
 
 from dataclasses import dataclass
 from typing import Any

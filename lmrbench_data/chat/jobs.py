@@ -1,4 +1,4 @@
-"""Work through jobs that ask a model: one queue, several workers, one rule when to give up, one limit of costs.
+"""Work through jobs that ask a model: one queue, several workers, one rule for giving up, one cost limit.
 
 Results are written one by one, so a stopped pass loses nothing: the next one does only the jobs that are missing.
 """

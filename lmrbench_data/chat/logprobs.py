@@ -46,7 +46,7 @@ class Scored(NamedTuple):
 
 
 class Unsupported(Exception):
-    """The server does not offer this; the message says what it answered."""
+    """The server does not offer this; the message gives its answer."""
 
 
 class LogprobClient(ChatClient):

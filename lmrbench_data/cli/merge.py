@@ -1,4 +1,4 @@
-"""`lmrbench merge`: make one run folder of the shares of an evaluation."""
+"""`lmrbench merge`: combine the shares of an evaluation in one run folder."""
 
 from pathlib import Path
 from typing import Annotated

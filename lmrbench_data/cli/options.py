@@ -141,7 +141,7 @@ def tasks_and_drafts(
 
 
 def chosen_row(instance: str, dataset: str) -> "DatasetRow":
-    """Load the row of an instance, whichever configuration has it.
+    """Load the row of an instance from any configuration.
 
     Raises:
         InputError: the dataset has no such instance.

@@ -221,7 +221,7 @@ def print_finding(status: str, name: str, text: str, fix: str) -> None:
 
 
 def write(text: str) -> None:
-    """Write text on stdout as it stands."""
+    """Write text on stdout unchanged."""
     with _to_stdout():
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -117,7 +117,7 @@ def _difference(part: "DiffSection") -> None:
     _title(part.title + (", from the reference to the answer" if part.before else ""))
     for line in part.lines:
         sign = _SIGNS.get(line.kind, " ")
-        # A wrapped line of code goes on right of where the code begins, never below the signs.
+        # A wrapped line of code continues to the right of the code's start, never below the signs.
         code = 2 + len(line.text) - len(line.text.lstrip()) if sign != " " else 0
         put_styled((f"{sign} {line.text}", _LINES.get(line.kind, "")), hang=code + 4)
 

@@ -105,7 +105,7 @@ def print_files(folder: Path) -> None:
 
 
 def run_status(summary: "RunSummary") -> int:
-    """Print what is missing in a run; return the exit status."""
+    """Print the missing parts of a run; return the exit status."""
     if summary.stopped:
         say(f"incomplete: stopped after repeated infrastructure failures ({summary.stopped})")
     if summary.infra_errors:

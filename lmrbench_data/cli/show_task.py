@@ -1,4 +1,4 @@
-"""Print an instance as a model sees it: rendered and paged in a terminal, elsewhere as it stands."""
+"""Print an instance as a model sees it: rendered and paged in a terminal, unchanged elsewhere."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ _INLINE = re.compile(r"(?<![\\$`\w])\$([^$`\n]+)\$(?![\w$])")
 
 
 def print_instances(shown: Sequence[dict[str, Any]]) -> None:
-    """Print what `view_instances` returns."""
+    """Print the result of `view_instances`."""
     if not sys.stdout.isatty():
         for item in shown:
             _print_plain(item)

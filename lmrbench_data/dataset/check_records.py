@@ -17,9 +17,9 @@ from .rows import DatasetRow, is_altered
 
 
 def content_sha256(row: DatasetRow) -> str:
-    """Hash a row and its recorded outputs, without what no trial depends on: the benchmark's version, and the paper.
+    """Hash a row and its recorded outputs, without the benchmark's version and a published paper's text.
 
-    Checks of altered papers depend on their texts.
+    No trial depends on these; checks of altered papers depend on their texts.
     """
     paper = row["paper_text"] if is_altered(row) else ""
     content = row_sha256({**row, "benchmark_version": "", "paper_text": paper})

@@ -148,7 +148,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def _clean_rows(folder: Path, benchmark: Benchmark) -> dict[str, list[DatasetRow]]:
-    """Load the rows of a folder that equals, byte for byte, what this version of the package writes for them."""
+    """Load the rows of a folder that is, byte for byte, the one that this version of the package writes for them."""
     build = f"run `lmrbench dataset build{_option(benchmark)}`"
     try:
         present = [config for config in CONFIGS if config == FUNCTION or (folder / data_file(config)).is_file()]

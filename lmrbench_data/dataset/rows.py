@@ -176,9 +176,9 @@ class ChoiceRow(TypedDict):
     option: str
     """Empty if its outputs are those of no option."""
     reading: str
-    """`stated` in the row's paper or shown by its tables, `published` and neither, `other`, or `none`."""
+    """`stated` in the row's paper or shown by its tables; else `published`, `other`, or `none`."""
     options: int
-    """The number of options: chance is one in so many."""
+    """The number of options: chance is one in this number."""
     altered: bool
     """Whether the paper states an option that was not published; only then does `stated` mean that it was read."""
     open: bool

@@ -1,4 +1,4 @@
-"""Refuse methods, for tools that work on one goal function an instance."""
+"""Refuse methods, for tools that work on one goal function per instance."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ def only_functions(rows: Iterable[DatasetRow], tool: str) -> None:
     """Check that rows have one goal function each.
 
     Args:
-        tool: what needs it, as the subject of the message.
+        tool: the tool that needs it, as the subject of the message.
 
     Raises:
         InputError: a row is a method.

@@ -1,1 +1,1 @@
-"""Draft what a new task or a new benchmark begins with; what only a person can say is marked TODO, never made up."""
+"""Draft the files of a new task or a new benchmark; facts that only a person knows are marked TODO, never invented."""

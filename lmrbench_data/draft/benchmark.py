@@ -1,4 +1,4 @@
-"""Begin a benchmark of one's own: a folder with benchmark.yaml and a copy of the installed environments."""
+"""Start a benchmark of one's own: a folder with benchmark.yaml and a copy of the installed environments."""
 
 import json
 import re
@@ -15,15 +15,15 @@ from ..base.paths import benchmark_folder
 def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
     """Write `benchmark.yaml` and `environments/` into a folder that has neither; return the folder.
 
-    The environments are copies, so that their images are those that are here already.
+    The environments are copies, so the images that exist already are used.
 
     Args:
-        title: as a reader knows the benchmark; its card has it on top.
-        name: of the dataset folder that is built; by default that of the folder.
+        title: the benchmark's title for readers, at the top of its card.
+        name: name of the dataset folder to build (default: that of the folder).
 
     Raises:
-        InputError: it is a benchmark already.
-        ArgumentError: the name cannot be one.
+        InputError: the folder is already a benchmark.
+        ArgumentError: the name is not valid.
     """
     if (folder / "benchmark.yaml").exists() or (folder / "environments").exists():
         raise InputError(f"{folder}: is a benchmark already; nothing is overwritten")

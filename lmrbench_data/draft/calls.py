@@ -21,9 +21,9 @@ class Call(NamedTuple):
 
 
 def calls_of(index: CodeIndex, goal_file: str, goal_function: str) -> Sequence[Call]:
-    """The calls of a function by its name, tests last; its own recursion is left out.
+    """Return the calls of a function by its name, tests last, without its own recursion.
 
-    Of a class's `forward` or `__call__`, the calls of its objects count.
+    For a class's `forward` or `__call__`, calls of its objects count.
 
     Raises:
         SourceError: there is no such function, or more than one.

@@ -1,4 +1,4 @@
-"""The texts of a drafted task: task.yaml, paper.md and cases.py, with TODO for what its author has to write."""
+"""The texts of a drafted task: task.yaml, paper.md and cases.py, with TODO for the parts that its author writes."""
 
 import json
 import textwrap
@@ -30,7 +30,7 @@ class GoalFunction(NamedTuple):
 
 
 def _context(goal: GoalFunction, calls: Sequence[Call]) -> tuple[list[str], list[str]]:
-    """(files that the goal function uses, those and the files that show how it is used)."""
+    """Return (files that the goal function uses, those and the files that show how it is used)."""
     others = CodeIndex(goal.files, without=[goal.path])
     found = used_definitions(others, [SourceFunction(goal.path, goal.name, goal.source)], budget=100_000)
     used = list(dict.fromkeys(definition.path for definition in found))

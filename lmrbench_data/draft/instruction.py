@@ -10,7 +10,7 @@ from ..chat.client import ChatClient, Message, RequestFailed
 from ..chat.endpoint import Endpoint
 from ..chat.loop import run_to_end
 
-#: Attempts until a model's draft has the right form.
+#: Maximum number of attempts at a draft of the right form.
 TRIES = 3
 _ASK = """\
 You write the instruction of a task of a benchmark. A colleague will get the paper, its repository with one function
@@ -40,7 +40,7 @@ The paper, as far as its text could be read:
 def draft_instruction(
     endpoint: Endpoint, *, goal_file: str, goal_function: str, masked: str, paper: str
 ) -> tuple[str, list[str]]:
-    """(the draft, problems of its form after all attempts).
+    """Return (the draft, problems of its form after all attempts).
 
     Args:
         masked: the goal file with the function masked.

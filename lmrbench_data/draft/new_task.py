@@ -64,12 +64,12 @@ def new_task(
         repo: a folder with the repository; nothing in it is run or changed.
         goal: `FILE::FUNCTION`, FUNCTION may be `Class.method`.
         benchmark: a folder with benchmark.yaml; by default that of this checkout.
-        slug: of the folder's name; the repository's name by default.
-        model, base_url: who drafts the instruction, and where; without a model it is a template.
+        slug: end of the folder's name; the repository's name by default.
+        model, base_url: the model that drafts the instruction, and its server; without a model it is a template.
 
     Raises:
         ArgumentError, InputError: an argument is wrong, or the PDF cannot be read; nothing was written.
-        InfraError: nothing answers where the model should be.
+        InfraError: nothing answers at the model's address.
     """
     folder = _benchmark(benchmark)
     repository = read_repository(repo)
@@ -146,7 +146,7 @@ def _next_number(folder: Path) -> int:
 
 
 def _instruction(goal: GoalFunction, facts: PaperFacts, model: str, base_url: str | None) -> tuple[str, str]:
-    """(text for task.yaml, a note on where it comes from)."""
+    """Return (text for task.yaml, a note on its origin)."""
     template = (
         f"TODO: one to four sentences, about 50 words. Implement `{goal.name}` in `{goal.path}`: the ... of Section "
         "... (Eq. ...). ... is out of scope."

@@ -81,8 +81,7 @@ def _venue(front: str) -> tuple[str, int | None]:
 
 
 def _title(lines: Sequence[dict[str, Any]], stated: str) -> tuple[str, int]:
-    """(title, number of the line behind it): the largest letters of the first page, spelled as the PDF's metadata
-    does if that says the same."""
+    """Return (title, number of the line after it): the first page's largest text, in the spelling of equal metadata."""
     candidates = [line for line in lines if not _ARXIV.search(line["text"]) and len(line["text"]) > 2]
     if not candidates:
         return "", 0
@@ -101,7 +100,7 @@ def _letters(text: str) -> str:
 
 
 def _authors(lines: Sequence[dict[str, Any]]) -> str:
-    """The first author, if the lines behind the title begin with a name."""
+    """Return the first author, if the lines after the title begin with a name."""
     before = list(itertools.takewhile(lambda line: not re.match(r"\W*abstract\b", line["text"], re.I), lines))[:12]
     if not before or len(before) == len(lines):
         return ""

@@ -19,11 +19,11 @@ from ..loader import File, check_path
 
 #: Largest file that is copied; text for a model is smaller.
 MAX_FILE_BYTES = 200_000
-#: Most files of a repository; a larger folder is probably a home directory.
+#: Maximum number of files of a repository; a larger folder is probably a home directory.
 MAX_FILES = 5_000
 _LEFT_OUT = IGNORED_PARTS | {".venv", "venv", "env", "node_modules", ".ipynb_checkpoints", ".idea", ".vscode", "wandb"}
 _BINARY = {".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".h5", ".npz", ".npy", ".pkl", ".onnx", ".zip", ".gz", ".so"}
-#: Names of files in which keys and passwords lie.
+#: Names of files that hold keys and passwords.
 _SECRET = re.compile(r"\.env(?:\..*)?|\.netrc|\.npmrc|\.pypirc|id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:pem|key|p12)")
 _LICENCES = (
     ("mit", "Permission is hereby granted, free of charge"),
@@ -63,7 +63,7 @@ class SourceRepository:
 
 
 def read_repository(folder: Path) -> SourceRepository:
-    """The files of a folder that belong in a task.
+    """Return the files of a folder that belong in a task.
 
     Raises:
         ArgumentError: no folder, no Python in it, or far too many files for a repository.

@@ -19,7 +19,7 @@ _MAX_MARKER_BYTES = 2**20
 
 
 def write_folder(folder: Path, files: Mapping[str, File]) -> bool:
-    """Write a folder with these files in place of an earlier export; return whether anything had to be written.
+    """Write a folder with these files in place of an earlier export; return whether anything was written.
 
     Raises:
         InputError: the folder exists, and is not an earlier export or contains other files.

@@ -4,7 +4,7 @@
 DIR/<instance>/
   task.toml            resources, limits, metadata
   instruction.md       TASK.md
-  environment/         Dockerfile, and workspace/ with TASK.md, paper.md and repo/: what an agent sees
+  environment/         Dockerfile, and workspace/ for the agent: TASK.md, paper.md and repo/
   tests/               Dockerfile, test.sh, harness.zip (our modules), row.json.gz (cases and expected outputs)
   solution/            solve.sh, and the reference's files
 ```

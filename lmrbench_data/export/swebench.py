@@ -46,7 +46,7 @@ class SweBenchRow(TypedDict):
     patch: str
     """The reference, as a patch against `base_commit`."""
     test_patch: str
-    """Always empty: the hidden cases are no files of the repository."""
+    """Always empty: the hidden cases are not files of the repository."""
     FAIL_TO_PASS: str
     """The core cases with their seeds, as a JSON list."""
     PASS_TO_PASS: str
@@ -119,7 +119,7 @@ def swebench_row(row: DatasetRow, *, track: str = "paper") -> tuple[SweBenchRow,
 
 
 def _statement(row: DatasetRow) -> str:
-    """Return all that the model is told; it finds the rest in the repository."""
+    """Return the whole text for the model; it finds the rest in the repository."""
     parts = [row["instruction"].strip(), masked_functions(row), _TO_DO, f"# The paper\n\n{row['paper_text'].strip()}"]
     return "\n\n".join(parts) + "\n"
 

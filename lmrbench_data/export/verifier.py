@@ -5,7 +5,7 @@
 TESTS is the exported folder `tests/`, REPO the repository that an agent has changed, LOGS the folder for `reward.json`
 and `verdict.json`. The path to the verdict is that of `lmrbench evaluate`; only the sandbox differs. If this process is
 root, tested code runs as a user of its own, which can read neither TESTS nor this process and cannot write to LOGS. It
-shares the container all the same.
+still shares the container.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ from ..loader import FUNCTION, read_archive
 from .row_file import read_row
 
 ROW, REWARDS, VERDICT = "row.json.gz", "reward.json", "verdict.json"
-#: `nobody`, as which nothing else runs in a container.
+#: `nobody`: nothing else in a container runs as this user.
 _NOBODY = 65534
 #: Exit status of a failure of the machinery; no reward is written then.
 _INFRA = 3
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
-    """Return the verdict on a repository on disk. Whatever an agent has left there is its answer.
+    """Return the verdict on a repository on disk. All that an agent has left there is its answer.
 
     Raises:
         StreamError, LoadError: the row is damaged.
@@ -84,7 +84,7 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
 
     `reward` is 1 if the method is reproduced, else 0. `core_cases` is the share of core cases that passed. `robust`
     exists for single functions. `stated` and `published` are shares of the choices that say something: those that
-    implement what the paper of the row states or shows, and those that implement what was published instead.
+    implement the option that the row's paper states or shows, and those that implement the published one instead.
     """
     core = [case.status is Status.PASSED for case in verdict.cases if case.core]
     found = {"reward": float(is_reproduced(verdict)), "core_cases": sum(core) / len(core) if core else 0.0}
@@ -120,7 +120,7 @@ def verdict_facts(row: DatasetRow, verdict: Verdict) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _closed(folder: Path) -> Iterator[None]:
-    """Keep other users out of a folder for a while; a folder that belongs to somebody else stays as it is."""
+    """Keep other users out of a folder for a while; a folder that belongs to somebody else stays unchanged."""
     mode = folder.stat().st_mode & 0o7777
     with contextlib.suppress(PermissionError):
         folder.chmod(0o700)

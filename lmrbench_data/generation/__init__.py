@@ -1,1 +1,1 @@
-"""Answers: prompts for models, workspaces for agents, and the prediction rows that come of them."""
+"""Answers: prompts for models, workspaces for agents, and the prediction rows that result from them."""

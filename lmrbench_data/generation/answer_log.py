@@ -24,7 +24,7 @@ class AnswerSummary(JobSummary):
     input_tokens: int = 0
     output_tokens: int = 0
     unknown_costs: int = 0
-    """Rows of the file whose cost nobody knows."""
+    """Rows of the file whose cost is unknown."""
 
     def close(self, budget: Budget) -> None:
         """Note the amount spent as well."""
@@ -86,7 +86,7 @@ class AnswerLog(Ledger):
         return spent
 
     def unknown(self, name: str, price: Price | None) -> int:
-        """Return the number of rows whose costs nobody knows.
+        """Return the number of rows whose costs are unknown.
 
         Args:
             name, price: of the model whose rows that price holds for.
@@ -109,6 +109,6 @@ class AnswerLog(Ledger):
 
 
 def row_key(row: Mapping[str, Any]) -> PredictionKey:
-    """Identity of a row as it stands in a file."""
+    """Identity of a row of a file."""
     names = row["instance_id"], row["model_name_or_path"], row.get("setting") or "", row.get("track") or UNSTATED
     return (*names, row.get("sample") or 0)

@@ -26,7 +26,7 @@ def read_folder(folder: Path, changes: Changes) -> None:
 
 
 def _read_open(folder: int, prefix: str, changes: Changes) -> None:
-    """Add what lies in an open folder: by descriptors, so that no link can take its place on the way."""
+    """Add the content of an open folder by descriptors, so that no link can take its place on the way."""
     for part in sorted(os.listdir(folder)):
         name = prefix + part
         try:

@@ -1,8 +1,8 @@
 """Compare two sets of files and write a patch of the changes; nothing that an agent left is run.
 
-Only regular files with text in them can be an answer. Anything else is left out by name, and what stands in its place
-in the masked repository stays. A patch made here applies with `lmrbench_evaluate/rebuild/patch.py`
-and gives the files that were added.
+Only regular files with text in them can be an answer. Anything else is left out and named; the masked repository's file
+at that path stays. A patch made here applies with `lmrbench_evaluate/rebuild/patch.py` and gives the files that were
+added.
 """
 
 import re
@@ -17,18 +17,18 @@ from ..base.git import GitLimitError, empty_git_directory, run_git
 from ..base.text import one_line
 from ..loader import File, check_path, write_files
 
-#: Of all files that changed. A patch is smaller (`MAX_PATCH_BYTES`), but only when all is read does .gitignore say what
-#: of it belongs to the patch.
+#: Limit of all changed files together. A patch is smaller (`MAX_PATCH_BYTES`), but .gitignore decides what belongs to
+#: it only after all files have been read.
 MAX_CHANGED_BYTES = 32 * 2**20
-#: Files and folders that are looked at; the box of an agent holds no more.
+#: Limit of files and folders to read; the box of an agent holds no more.
 MAX_ENTRIES = 20_000
-#: Names that are told of what was left out.
+#: Number of left-out files that are named.
 MAX_TOLD = 20
 _GIT, _ATTRIBUTES, _IGNORE = ".git", ".gitattributes", ".gitignore"
-#: What git writes behind a hunk's numbers: a part of some line, cut to 80 bytes wherever that may be.
+#: Git's text after a hunk's numbers: part of some line, cut to 80 bytes, even within a character.
 _HEADING = re.compile(rb"^(@@ -[\d,]+ \+[\d,]+ @@).*$", re.MULTILINE)
 _PLAIN = re.compile(r"[\w./+-]*", re.ASCII)
-#: Stand for themselves between quotes.
+#: Characters that need no escape between quotes.
 _SAFE = frozenset(map(chr, range(32, 127))) - {'"', "\\"}
 
 
@@ -40,7 +40,7 @@ class Changes:
     """The differences from a masked repository, gathered file by file."""
 
     def __init__(self, before: Mapping[str, File]) -> None:
-        """Start with no file at all: what is not added counts as deleted."""
+        """Start without files: any file that is not added counts as deleted."""
         self._before = before
         self._after: dict[str, File] = {}
         self._seen: set[str] = set()
@@ -54,7 +54,7 @@ class Changes:
         return [*told[:MAX_TOLD], f"and {len(told) - MAX_TOLD} more"] if len(told) > MAX_TOLD else told
 
     def count(self) -> None:
-        """Count something that was found, whatever it is.
+        """Count an entry of any kind.
 
         Raises:
             TooMuchError: there are too many.
@@ -69,13 +69,13 @@ class Changes:
         return not self._is_passed_over(name)
 
     def add_other(self, name: str, why: str) -> None:
-        """Leave out what is not a regular file, or cannot be read."""
+        """Leave out an entry that is not a regular file, or cannot be read."""
         self.count()
         if not self._is_passed_over(name):
             self._left_out[name] = why
 
     def content(self, name: str) -> bytes | None:
-        """The content of a file that was added; None if it was left out or is not there."""
+        """Return the content of a file that was added; None if it was left out or does not exist."""
         file = self._after.get(name) or (self._before.get(name) if name in self._seen else None)
         return file.data if file else None
 
@@ -199,7 +199,7 @@ def is_text(data: bytes) -> bool:
 
 
 def _section(name: str, old: File | None, new: File | None) -> str:
-    """All about one file: header, and hunks if its content differs."""
+    """Return the section on one file: header, and hunks if its content differs."""
     left, right = _quoted(f"a/{name}"), _quoted(f"b/{name}")
     head = f"diff --git {left} {right}\n"
     if old is None and new is not None:
@@ -222,7 +222,7 @@ def _section(name: str, old: File | None, new: File | None) -> str:
 
 
 def _hunks(before: bytes, after: bytes) -> bytes:
-    """Return the difference of two contents; one side may be empty."""
+    """Return the difference between two contents; one side may be empty."""
     if before and after and b"\0" not in before + after:
         with tempfile.TemporaryDirectory(prefix="lmrbench-collect-") as place:
             folder = Path(place)

@@ -1,4 +1,4 @@
-"""Workspaces on the user's disk → rows of predictions: what agents changed, and the file that keeps it."""
+"""Turn workspaces on the user's disk into rows of predictions, and add these to a file."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,16 +19,16 @@ from .workspace import REPO, read_marker
 def collect_rows(
     folders: Sequence[Path], rows: Mapping[str, DatasetRow], *, model: str, setting: str, sample: int = 0
 ) -> list[dict[str, Any]]:
-    """Turn what agents changed in their workspaces into rows of predictions, one a workspace.
+    """Turn the changes of agents in their workspaces into rows of predictions, one per workspace.
 
-    What an agent may have left behind never raises: it is named in the row's `metadata`, as `left_out` or `problem`.
+    Files that an agent left behind never raise an error: the row's `metadata` names them, as `left_out` or `problem`.
 
     Args:
         rows: the dataset's rows by instance id.
         sample: number of the first row of each instance and track; the others follow.
 
     Raises:
-        ArgumentError: the model's name cannot be one.
+        ArgumentError: the model's name is not valid.
         InputError: a folder is not a workspace, or is of an instance that the dataset does not have.
         InfraError: git is missing.
     """
@@ -69,10 +69,10 @@ def collect_rows(
 
 
 def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = False) -> int:
-    """Add rows to a file of predictions, all or none; return how many of those that were there were replaced.
+    """Add rows to a file of predictions, all or none; return the number of earlier rows that were replaced.
 
     Args:
-        replace: put a row in the place of one of the same instance, model, setting, track and sample.
+        replace: whether a row replaces one of the same instance, model, setting, track and sample.
 
     Raises:
         ArgumentError: the file has such a row and `replace` is false, or it cannot be written.

@@ -1,4 +1,4 @@
-"""The paper in the form that a prompt or a workspace carries: our summary, or what is made of the authors' PDF."""
+"""The paper as text for a prompt or a workspace: our summary, or the text of the authors' PDF."""
 
 import hashlib
 
@@ -15,16 +15,16 @@ FORMS = ("text", "pdf-json", "pdf-markdown", "none")
 
 
 def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
-    """The paper as text; empty for `none`.
+    """Return the paper as text; empty for `none`.
 
-    What is made of a PDF is kept, so that a second prompt costs nothing.
+    The text of a PDF is cached, so that a second prompt costs nothing.
 
     Args:
         pages: of the PDF, such as `1-9`; all by default.
 
     Raises:
-        ArgumentError: no such form, or pages of what has none.
-        InputError: the PDF is not there, or cannot be read.
+        ArgumentError: no such form, or pages of a form that has none.
+        InputError: the PDF is missing, or cannot be read.
     """
     if form.startswith("pdf-") and config_of(row) in (COUNTERFACTUAL, UNDERSPECIFIED):
         raise ArgumentError(

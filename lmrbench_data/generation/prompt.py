@@ -3,8 +3,8 @@
 Order and content follow the LMR-Bench paper (Section 4.1, Appendix D): the goal file, the paper, the instruction, and
 related code with its paths. The ablations of Section 5.2 leave parts out. The words are ours.
 
-What does not fit into a model's context is cut by one rule: related code goes first, its last file first; then the
-paper loses its end, a tenth at a time. The request, the contract and the goal file are never cut.
+A prompt that does not fit into a model's context is cut by one rule: related code goes first, its last file first; then
+the paper loses its end, a tenth at a time. The request, the contract and the goal file are never cut.
 """
 
 import functools
@@ -32,7 +32,7 @@ SETTINGS: dict[str, tuple[bool, str]] = {
     "full-repo": (True, "all"),
 }
 HEADINGS = {"related": "Related code of the repository", "all": "The rest of the repository", "": ""}
-#: Characters of a token, for an estimate that no tokenizer has to be there for; code has shorter ones than prose.
+#: Characters per token, for an estimate without a tokenizer; tokens of code are shorter than those of prose.
 CHARACTERS_PER_TOKEN = 3.5
 _PAPER_STEPS = 10
 
@@ -58,7 +58,7 @@ class Prompt:
 
     @functools.cached_property
     def sha256(self) -> str:
-        """Identity of what is asked."""
+        """Identity of the prompt."""
         return hashlib.sha256(json.dumps(self.messages).encode("ascii")).hexdigest()
 
     @property
@@ -88,7 +88,7 @@ def build_prompt(
         setting: one of `SETTINGS`.
         track: with `contract`, the contract is shown as well.
         paper: the paper as text; empty for none.
-        max_tokens: of the prompt, by estimate; what is longer is cut by the rule of this module.
+        max_tokens: limit of the prompt, by estimate; a longer one is cut by the rule of this module.
 
     Raises:
         ArgumentError: no such setting.
@@ -105,7 +105,7 @@ def build_prompt(
 
 
 def shorter(row: DatasetRow, *, setting: str, track: str, paper: str, than: Prompt) -> Prompt | None:
-    """The next shorter prompt, for a server that found one too long; None if nothing can be left out any more."""
+    """Return the next shorter prompt, for a server that found one too long; None if nothing more can be left out."""
     for parts in _ever_shorter(_parts(row, setting, paper)):
         prompt = _render(row, setting, track, parts)
         if len(parts.cut) > len(than.cut):
@@ -126,7 +126,7 @@ def _parts(row: DatasetRow, setting: str, paper: str) -> Parts:
 
 
 def _readable(files: Mapping[str, File], names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(path, content) of those files that are text."""
+    """Yield (path, content) of the files that are text."""
     for name in names:
         if (text := _text(files[name])) is not None:
             yield name, text
@@ -140,7 +140,7 @@ def _text(file: File) -> str | None:
 
 
 def _ever_shorter(parts: Parts) -> Iterator[Parts]:
-    """The parts, and then with ever more of them cut."""
+    """Yield the parts, then shorter and shorter versions of them."""
     yield parts
     while parts.code:
         name = parts.code[-1][0]
@@ -174,7 +174,7 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
 
 
 def _fenced(text: str, name: str) -> str:
-    """A file in a fence that nothing in it closes."""
+    """Return a file in a fence that its content cannot close."""
     longest = max((len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)), default=2)
     fence = "`" * max(3, longest + 1)
     language = "python" if name.endswith(".py") else ""

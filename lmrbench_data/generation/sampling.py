@@ -42,7 +42,7 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
 
     Args:
         rows: the rows of the dataset.
-        progress: told of each answer; the label is `answered`, `unusable` or `error`.
+        progress: receives each answer; the label is `answered`, `unusable` or `error`.
 
     Raises:
         InputError: a choice that does not exist, a damaged file, a key or model that the server does not know.
@@ -52,7 +52,7 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
     price = settings.price()
     chosen = choose_rows(rows, settings.instances)
     check_contracts(chosen, settings.track)
-    # Read now: what is missing is said before anything is asked, and no paper is read twice.
+    # Read now, so that missing papers are reported before any request, and no paper is read twice.
     papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
     with AnswerLog.open(settings.out) as log:
         sampling = _Sampling(settings, price, chosen, papers, log, progress)
@@ -100,7 +100,7 @@ class _Sampling(JobPass[_Job]):
         self.name = model_name(settings.name, settings.endpoint.model)
         self._prompts: dict[str, Prompt] = {}
         self._asking = asyncio.Semaphore(settings.workers)
-        #: No more at a time than there are processes kept for it.
+        #: At most as many at a time as processes are kept for them.
         self._checking = asyncio.Semaphore(MAX_IDLE)
         client.budget = log.budget(settings.max_cost, price, self.name)
 
@@ -124,7 +124,7 @@ class _Sampling(JobPass[_Job]):
         """Ask for one answer.
 
         Raises:
-            RequestFailed: the server has none.
+            RequestFailed: the server gave none.
         """
         started = time.monotonic()
         prompt = self._prompt(job.row)  # takes a millisecond, once for an instance: a thread would take longer

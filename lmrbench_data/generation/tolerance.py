@@ -22,7 +22,7 @@ def missing_functions(answer: str, goals: Mapping[str, Sequence[str]]) -> list[s
 def tolerated(answer: str, goal_function: str) -> list[str]:
     """Return the parts of an answer that nobody asked for: `thoughts`, `fences`, `prose`, `more than the function`.
 
-    Read by the extractor of evaluation; for `call_on_answer`, because models write what they like.
+    Read by the extractor of evaluation; for `call_on_answer`, because models may write anything.
 
     Raises:
         SourceError: the answer cannot be used at all.

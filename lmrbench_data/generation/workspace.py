@@ -1,8 +1,8 @@
-"""A folder for an agent: what its track may see, one instance to a folder.
+"""A folder for an agent: the files that its track may see, one instance per folder.
 
 ```
 DIR/
-  TASK.md      what is asked, and how this folder is laid out
+  TASK.md      the task, and the layout of this folder
   paper.md     the paper (or paper.pdf, paper.json)
   repo/        the masked repository; on the user's disk also a git repository with one commit
   .lmrbench.json   which instance and track this is, for `collect`; on the user's disk only
@@ -44,7 +44,7 @@ _STATE = {True: ", committed or not.", False: ". There is no git here, and nothi
 
 
 def with_cpu_budget(row: DatasetRow, cpu_s: int) -> DatasetRow:
-    """Return a row whose instruction tells the CPU seconds that an agent has, in place of the row's own budget."""
+    """Return a row whose instruction states the agent's CPU seconds in place of the row's own budget."""
     told, sentence = row["instruction"], "may take {} seconds of CPU time."
     own = sentence.format(row.get("cpu_budget_s"))
     if own in told:
@@ -60,12 +60,12 @@ def workspace_files(
     has_git: bool = False,
     has_network: bool = False,
 ) -> dict[str, File]:
-    """Return what an agent may see of an instance, by path: TASK.md, the paper, and the masked repository.
+    """Return the files of an instance that an agent may see, by path: TASK.md, the paper, and the masked repository.
 
     Args:
         track: `paper`, or `contract`: then TASK.md states the contract as well.
         papers: the files of the paper by name; by default paper.md, our summary.
-        has_git: whether the repository becomes one of git where the agent works; TASK.md says which.
+        has_git: whether the repository becomes a git repository where the agent works; TASK.md says which.
         has_network: whether the agent can reach a network; TASK.md then asks not to use it.
     """
     papers = {"paper.md": row["paper_text"].encode()} if papers is None else papers
@@ -111,7 +111,7 @@ def commit_masked(repo: Path, row: DatasetRow) -> None:
 
 
 def task_text(row: DatasetRow, track: str, papers: list[str], *, has_git: bool, has_network: bool = False) -> str:
-    """TASK.md."""
+    """Return the text of TASK.md."""
     parts = [
         f"# Task\n\n{row['instruction'].strip()}",
         f"## What is here\n\n- `repo/`: the repository that belongs to the paper *{row['paper_title']}*"
@@ -141,7 +141,7 @@ def masked_functions(row: DatasetRow, folder: str = "") -> str:
 
 
 def read_marker(folder: Path) -> tuple[str, str]:
-    """(instance id, track) of a workspace.
+    """Return (instance id, track) of a workspace.
 
     Raises:
         InputError: the folder is not a workspace.

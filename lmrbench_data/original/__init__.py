@@ -1,1 +1,1 @@
-"""The original benchmark, LMR-BENCH: what it published, as facts kept here and as a clone to import from."""
+"""The original benchmark, LMR-BENCH: its published results, as facts kept here and as a clone to import from."""

@@ -36,7 +36,7 @@ def write_answers(
     interfaces: Sequence[Interface],
     judgeable: Mapping[str, Mapping[Key, Prediction]],
 ) -> int:
-    """Write how each answer was rebuilt, and what our tests can evaluate; return how many answers that is.
+    """Write how each answer was rebuilt, and what our tests can evaluate; return the number of those answers.
 
     Args:
         judgeable: see `judgeable_answers`.

@@ -38,7 +38,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Info:
-    """An info.json that can be read: the paper's facts and its implementations, as they are."""
+    """An info.json that can be read: the paper's facts and its implementations, unchanged."""
 
     folder: Path
     paper: int
@@ -126,7 +126,7 @@ def _folder_names() -> dict[int, str]:
 
 
 def _instance_id(paper: int, name: str, index: int) -> str:
-    """A plain name for a function that is none of the 28."""
+    """Return a plain name for a function that is not one of the 28."""
     return f"{paper:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-') or 'paper'}-{index + 1}"
 
 

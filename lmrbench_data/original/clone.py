@@ -102,7 +102,7 @@ def open_clone(root: Path) -> Clone:
     """Look for results and tasks below `root`.
 
     Raises:
-        InputError: neither is there, or `results` is a link that leads out of the clone.
+        InputError: neither exists, or `results` is a link that leads out of the clone.
     """
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; give a clone of the original repository")
@@ -116,7 +116,7 @@ def open_clone(root: Path) -> Clone:
 
 
 def number_of(name: str) -> tuple[int, str] | None:
-    """(paper, name) of a folder: `01-DPO` in the tree and `1-DPO` in the results are the same; None for any other."""
+    """Return (paper, name) of a folder, equal for `01-DPO` (tree) and `1-DPO` (results); None for any other."""
     found = _NUMBERED.fullmatch(name)
     return (int(found[1]), found[2]) if found else None
 
@@ -132,7 +132,7 @@ def _task_folders(root: Path) -> Iterator[Path]:
         depth = len(path.relative_to(root).parts)
         if "info.json" in files and number_of(path.name):
             yield path
-            below.clear()  # what lies inside a task is the task's
+            below.clear()  # folders inside a task belong to it
         elif depth >= _DEPTH:
             below.clear()
         elif depth == 0:

@@ -60,7 +60,7 @@ _Made = TypeVar("_Made")
 
 
 def labels(folder: str | Path | None = None) -> tuple[Label, ...]:
-    """The 168 answers that unit tests, a judge and a person looked at: 28 tasks, 3 models, 2 settings.
+    """Return the 168 answers that unit tests, a judge and a person rated: 28 tasks, 3 models, 2 settings.
 
     Args:
         folder: of an import, to read its labels instead.

@@ -1,4 +1,4 @@
-"""Read the original's human labels: one list a person, and people whose scale starts at 0 among those of 1 to 3."""
+"""Read the original's human labels: one list per person; scales may start at 0 instead of 1."""
 
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ def read_human_labels(value: Any) -> HumanLabels:
     """The labels of one file.
 
     The scale is 1 incorrect logic, 2 logic correct, 3 completely correct. A file whose smallest label is 0 counts from
-    0 and is shifted by one; no other is, so that a corrected file is not shifted twice.
+    0 and is shifted by one; other files are not, so a corrected file is not shifted twice.
 
     Raises:
         UnreadableFile: not a list of records, or a file whose labels run from 0 to 3: no scale has four steps.

@@ -28,11 +28,11 @@ class ImportFolder:
         self.path = path
         self.written: set[str] = set()
         self._earlier = _files_of(path)
-        if not (path / RECORD).is_file():  # should this import be stopped, the next one knows the folder
+        if not (path / RECORD).is_file():  # if this import is stopped, the next one knows the folder
             write_atomically(path / RECORD, json.dumps({"format": _FORMAT, "files": []}) + "\n")
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file; what is there already with this content stays untouched."""
+        """Write a file; an existing file with this content stays untouched."""
         path = self.path / name
         self.written.add(name)
         if not path.is_file() or path.read_bytes() != content:
@@ -43,9 +43,9 @@ class ImportFolder:
         self.written.add(name)
 
     def close(self, record: dict[str, Any]) -> None:
-        """Write the record of what was imported, and remove what only an earlier import had."""
+        """Write the record of what was imported, and remove the files that only an earlier import wrote."""
         record = {"format": _FORMAT, **record, "files": sorted(self.written)}
-        # Named first, removed afterwards: an import that is stopped between leaves nothing that nobody knows of.
+        # Recorded first, removed afterwards: an import that is stopped in between leaves no unknown files.
         write_atomically(self.path / RECORD, json.dumps(record, indent=2) + "\n")
         for name in self._earlier - self.written:
             path = self.path / name
@@ -71,7 +71,7 @@ def _files_of(path: Path) -> set[str]:
     except (OSError, ValueError, LookupError, TypeError):
         problem = f"{path}: not empty, and no earlier import (no {RECORD}); give a new folder"
         raise ArgumentError("out", problem) from None
-    # The record may have been edited: nothing outside the folder is removed for it.
+    # The record may have been edited: nothing outside the folder is removed because of it.
     return {name for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts}
 
 

@@ -1,4 +1,4 @@
-"""Import a clone of the original repository: results, labels, sessions and answers, and what is wrong with them."""
+"""Import a clone of the original repository: results, labels, sessions and answers, and their problems."""
 
 import json
 import re
@@ -175,7 +175,7 @@ def _read_sessions(clone: Clone, catalogue: Catalogue, problems: list[Problem], 
 
 
 def _write_sessions(folder: ImportFolder, clone: Clone, trajectories: Sequence[Trajectory]) -> None:
-    """The events of each session, an index of them, and the actions of those that count."""
+    """Write the events of each session, an index of them, and the actions of those that count."""
     index = []
     for trajectory in trajectories:
         name = f"trajectories/{trajectory.model}/{trajectory.session}.jsonl"
@@ -205,7 +205,7 @@ def _write_sessions(folder: ImportFolder, clone: Clone, trajectories: Sequence[T
 
 
 def _write_rows(folder: ImportFolder, rows: Sequence[DatasetRow], version: str) -> dict[str, str]:
-    """Write the dataset for judging; return what run.json says of it."""
+    """Write the dataset for judging; return its facts for run.json."""
     if not rows:
         return {}
     place = folder.path / "dataset"

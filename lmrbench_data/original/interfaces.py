@@ -72,7 +72,7 @@ def signature(source: str, name: str) -> str:
 
 
 def as_function(text: str, start: str, name: str, row: DatasetRow) -> str:
-    """A function of a file as an answer to our instance: with what the file gained beside it, and imports it needs.
+    """Return a function as an answer to our instance, with the file's other additions and the imports it needs.
 
     Args:
         start: the file before it was edited.

@@ -31,12 +31,12 @@ class PublishedJudgement(NamedTuple):
 
     category: Category
     rationale: tuple[str, ...]
-    """Plain lines; of prose its paragraphs."""
+    """Plain lines; for prose, its paragraphs."""
     dialect: Dialect
 
 
 def read_judgement(text: str) -> PublishedJudgement:
-    """The judgement in a file of the original's judge.
+    """Return the judgement in a file of the original's judge.
 
     Raises:
         UnreadableFile: there is none, or more than one.

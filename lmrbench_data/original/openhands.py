@@ -16,7 +16,7 @@ from .catalogue import Info, text_of
 from .clone import Clone, UnreadableFile, clone_error, clone_warning, number_of
 from .facts import ACTIONS
 
-#: Stands before the task in a session's first event.
+#: The text before the task in a session's first event.
 _TASK = "The user's tasks include the following:"
 _EVENT = re.compile(r"(\d{1,9})\.json")
 #: Not models: other copies of the same sessions.
@@ -24,7 +24,7 @@ MIRRORS = ("outputs", "outputs_renamed")
 
 
 class Trajectory(NamedTuple):
-    """One session: where its events are, what it was about and what the agent did."""
+    """One session: the place of its events, its subject and the agent's actions."""
 
     model: str
     session: str
@@ -40,7 +40,7 @@ class Trajectory(NamedTuple):
 
 
 def session_folders(clone: Clone) -> list[tuple[str, Path]]:
-    """(model, folder) of each session."""
+    """Return (model, folder) of each session."""
     found = []
     if clone.results is not None:
         for path in sorted(clone.results.glob("logs/OpenHands/*/file_store/sessions/*")):
@@ -91,7 +91,7 @@ def read_events(clone: Clone, trajectory: Trajectory) -> Iterator[dict[str, Any]
 
 
 def identify(task: str, named: Mapping[str, int], infos: Sequence[Info]) -> int | None:
-    """The paper of a session by the task that it was given; None if no paper, or more than one, can be meant.
+    """The paper of a session by the task that it was given; None if no paper, or more than one, matches.
 
     Args:
         task: see `read_session`.

@@ -24,7 +24,7 @@ class Evaluation:
     model: str
     tests: dict[Key, UnitTest] = field(default_factory=dict)
     judged: dict[Key, PublishedJudgement | str] = field(default_factory=dict)
-    """A text says why a file of the judge holds no judgement."""
+    """A text gives the reason why a file of the judge has no judgement."""
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ def read_results(clone: Clone, catalogue: Catalogue, problems: list[Problem]) ->
 
 
 def _folders(clone: Clone, kind: str, problems: list[Problem]) -> Iterator[tuple[str, str, Path]]:
-    """(setting, model, folder) of one kind of results."""
+    """Yield (setting, model, folder) of one kind of results."""
     assert clone.results is not None
     for folder in sorted((clone.results / kind).glob("*/*")):
         if not folder.is_dir() or folder.name.startswith("."):

@@ -1,8 +1,8 @@
-"""Rebuild a file that an agent edited: replay the edit events of its session, and check what the agent was shown.
+"""Rebuild a file that an agent edited: replay the edit events of its session, and check the listings in it.
 
 The tool edits by strings (`str_replace`, `insert`, `create`, `undo_edit`) and replies with a numbered listing, as for a
 view of the file. Each line of each listing is compared with the rebuilt file. A view of the whole file that
-differs replaces it: something else than the tool, such as a shell command, changed the file.
+differs replaces it: something other than the tool, such as a shell command, changed the file.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 A run says that it is imported and never official. Its dataset has an identity of its own, so that no table holds it
 beside a run on our tasks. A run whose answers were rebuilt has them, for judges and analyses. The original has one
-level: what passes is both reproduced and robust.
+level: an answer that passes is both reproduced and robust.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from .unit_tests import RULE, UnitTest
 
 #: Name of the imported runs' dataset and of the source of their verdicts.
 SOURCE = "lmr-bench-original"
-#: The judge of imported runs. The files do not say which model it was, nor is the wording of its prompt at hand.
+#: The judge of imported runs. The files do not name the model, and the wording of its prompt is not available.
 JUDGE = Judge(f"{SOURCE}-judge", "original")
 _NO_TEST = UnitTest(Status.INFRA_ERROR, "the original published no unit-test result of this answer")
 
@@ -47,7 +47,7 @@ def run_files(
     """The files of a run folder by name.
 
     Args:
-        functions: all that the import has results of, or should have; the same for all of its runs.
+        functions: all for which the import has or should have results; the same for all of its runs.
         answers: those that were rebuilt and can be judged.
         dataset: `dataset`, `dataset_sha256` and `recordings_sha256` of the rows that they answer; empty if there are
             none.
@@ -82,7 +82,7 @@ def with_other_judges(path: Path, own: bytes) -> bytes:
     """The original's judgements and, after them, those that others have made of the run since it was imported.
 
     Args:
-        path: the file of judgements that is there, if any.
+        path: the existing file of judgements, if any.
     """
     if not path.is_file():
         return own
@@ -114,7 +114,7 @@ def annotation_lines(labels: Sequence[tuple[HumanLabel, Function]]) -> bytes:
 
 
 def _identity(functions: Iterable[Function]) -> str:
-    """Identity of the original's tasks: their names. Other than any hash of rows, which are ours."""
+    """Return the identity of the original's tasks: a hash of their names, unlike any hash of our own rows."""
     names = sorted(function.instance_id for function in functions)
     return hashlib.sha256("\n".join([SOURCE, *names]).encode()).hexdigest()
 

@@ -1,7 +1,7 @@
 """Rows of the original's tasks for judging: the files and instruction a model was given, and the published reference.
 
-They have no cases, so that tests cannot run on them. The clone has no text of the papers: theirs are those of
-our own instances, which are about the same papers.
+They have no cases, so that tests cannot run on them. The clone has no text of the papers: the rows have the texts of
+our own instances on the same papers.
 """
 
 import functools
@@ -21,7 +21,7 @@ from .goals import Goal, shown_files
 
 @functools.cache
 def own_rows() -> tuple[DatasetRow, ...]:
-    """The rows of our own dataset, as it is installed."""
+    """Return the rows of our own dataset, as installed."""
     return tuple(load_rows("embedded"))
 
 

@@ -1,6 +1,6 @@
-"""Read the original's `results.txt`, one line a log, in all dialects that it was written in.
+"""Read the original's `results.txt`, one line per log, in all of its dialects.
 
-The footer, and lines that do not name one function for certain, decide nothing: they are compared and reported.
+The footer, and lines that do not clearly name one function, decide nothing: they are compared and reported.
 """
 
 import re
@@ -43,7 +43,7 @@ def read_unit_tests(text: str, catalogue: Catalogue) -> UnitTests:
     """The verdicts of a results.txt.
 
     Args:
-        catalogue: which functions a log of a paper may be about.
+        catalogue: the functions that a log of a paper may be about.
     """
     problems: list[tuple[str, str]] = []
     footer: dict[str, float] = {}
@@ -87,7 +87,7 @@ def read_unit_tests(text: str, catalogue: Catalogue) -> UnitTests:
 
 
 def _parse(line: str) -> tuple[UnitTest | None, str, str]:
-    """(verdict, task folder, log) of a line; no log if the original found no folder of logs."""
+    """Return (verdict, task folder, log) of a line; no log if the original found no folder of logs."""
     if nothing := _NO_FOLDER.fullmatch(line):
         parts = nothing[1].split("/")
         folder = parts[-4] if len(parts) > 4 else ""

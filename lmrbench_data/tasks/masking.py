@@ -29,7 +29,7 @@ _REST_OF_LINE = re.compile(r"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
 _TO_COLON = re.compile(r"(?:[^:#]|#[^\r\n]*+)*+:")
 
 
-#: Instances of a task mask the same functions, and to parse a file takes milliseconds.
+#: Instances of a task mask the same functions, and parsing a file takes milliseconds.
 _memory = functools.lru_cache(maxsize=1024)
 
 

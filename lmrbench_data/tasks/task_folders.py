@@ -67,7 +67,8 @@ def read_tasks(benchmark: Path, wanted: Set[str] = frozenset()) -> tuple[dict[st
     """Return the readable tasks and the errors of the others, both by folder name.
 
     Args:
-        wanted: if all are instance ids, tasks that name none of them are left out; to read a task takes a while.
+        wanted: if all are instance ids, tasks that name none of them are left out, because reading a task takes a
+            while.
 
     Raises:
         InputError: there is no task folder.

@@ -1,1 +1,1 @@
-"""The benchmark's own tasks, run: record the references, check that a task is sound, note what was proved."""
+"""Run the benchmark's own tasks: record the references, check that tasks are sound, keep the proofs."""

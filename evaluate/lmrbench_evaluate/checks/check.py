@@ -1,7 +1,7 @@
 """Prove that tasks are sound: golden passes and is deterministic, masked fails, and each variant gets its verdict.
 
 Valid variants pass every case. Plain ones, written without the contract, pass every core case. Careless ones break only
-the contract. Wrong ones, which misread the method, fail a core case. `static.py` finds what needs no run.
+the contract. Wrong ones, which misread the method, fail a core case. `static.py` finds the problems that need no run.
 
 Golden and masked run exactly as a user's prediction does. Variants share sandboxes, which saves most of the time; a
 variant with an unexpected verdict runs again alone, and that verdict counts. The demo and the smoke tests of each
@@ -67,8 +67,8 @@ def check_tasks(
     Args:
         mutants: also try every mutant of the reference (`mutants.py`); the cases must notice those that the task does
             not list as equivalent, and only those.
-        quick: run golden, masked and the first variant of each kind, and prove nothing. A note on each instance says
-            what was skipped: repetitions of the reference, demo and smoke tests.
+        quick: run golden, masked and the first variant of each kind, and prove nothing. A note on each instance lists
+            the skipped parts: repetitions of the reference, demo and smoke tests.
         resume: skip instances that were checked before in this sandbox and have not changed.
         finished: receives each finished instance and a line on its result.
 

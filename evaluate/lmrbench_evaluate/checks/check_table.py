@@ -27,7 +27,7 @@ def check_table(findings: Sequence[Finding], mutants: bool) -> Table:
 
 
 def untried(findings: Sequence[Finding]) -> str:
-    """Name what a quick check skipped; empty if it skipped nothing."""
+    """Name the parts that a quick check skipped; empty if it skipped none."""
     skipped = [finding for finding in findings if finding.where == UNTRIED]
     if not skipped:
         return ""

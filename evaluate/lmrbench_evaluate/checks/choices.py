@@ -16,7 +16,7 @@ from ..verdict.compare import Comparison, first_difference
 from ..verdict.decode import Frame, decode
 from ..verdict.expected import read_expected, unpack_frames
 
-#: Numbers that a formula may have without a constant in the text.
+#: Numbers that a formula may contain although no text states them.
 _PLAIN_NUMBERS = {0, 1, 2, -1, 0.5}
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d+)?")
 
@@ -97,7 +97,7 @@ def _differs(one: Frame, other: Frame, declared: Mapping[str, DeclaredCase]) -> 
 
 
 def option_problems(task: Task) -> Iterator[Problem]:
-    """Yield options with another signature than the reference's, and constants that no text states."""
+    """Yield options whose signature differs from the reference's, and constants that no text states."""
     for choice in task.choices:
         reference = task.repo[choice.file].data.decode("utf-8")
         for option, code in choice.code.items():

@@ -96,7 +96,7 @@ def _todo_problems(folder: Path) -> Iterator[Problem]:
 
 
 def _word_problems(folder: Path) -> Iterator[Problem]:
-    """Yield invalid words of task.yaml; of those that are TODO, which have a line of their own, only choices."""
+    """Yield invalid words of task.yaml; a TODO, which another check reports, only where a choice is required."""
     for found in violations(read_yaml(folder / "task.yaml"), SCHEMA):
         if "TODO" not in (found.word or "") or " is not one of: " in found.message:
             yield Problem(folder.name, "task.yaml", f"{found.place}: {found.message}")

@@ -28,14 +28,14 @@ def make_private_set(
 ) -> list[DatasetRow]:
     """Draw combinations of options that are not in the benchmark, record them, and return their rows.
 
-    Nothing is written beside the tasks. An underspecified paper leaves open what the published one of its task leaves
-    open; a combination that its tables do not single out is skipped.
+    Nothing is written beside the tasks. An underspecified paper leaves the same choices open as the published one of
+    its task; a combination that its tables do not single out is skipped.
 
     Args:
         tasks: those without instances of the configuration are left out.
         config: `counterfactual` or `underspecified`.
-        seed: of the draw, one for each paper: a paper's draw stays the same when other papers change.
-        per_paper: number of rows of each paper; fewer if there are no more combinations.
+        seed: seed of the draws; each paper has a draw of its own, which stays the same when other papers change.
+        per_paper: number of rows of each paper; fewer if the combinations run out.
 
     Raises:
         InputError: no task has such instances, a reference failed, or a recording of an option is out of date.
@@ -77,7 +77,7 @@ def _underspecified(task: Task, numbers: random.Random) -> Iterator[Altered]:
 
 
 def _row(task: Task, item: Altered, sandbox: Sandbox) -> DatasetRow | None:
-    """Record an instance and return its row; None if its tables do not decide what it leaves open.
+    """Record an instance and return its row; None if its tables do not settle its open choices.
 
     Raises:
         InputError: its reference failed, or choices are not independent.

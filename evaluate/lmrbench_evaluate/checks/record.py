@@ -1,7 +1,7 @@
 """Record references: run each in the sandbox and store the outputs of its cases beside the task.
 
-A recording whose outputs still agree within the tolerances stays, so another CPU's last bits do not rewrite files.
-A recording from the local sandbox, which proves nothing to others, is replaced by Docker's.
+A recording whose outputs still agree within the tolerances stays, so rounding differences between CPUs do not rewrite
+files. A recording from the local sandbox, which proves nothing to others, is replaced by Docker's.
 """
 
 import concurrent.futures

@@ -1,8 +1,8 @@
 """Tables of experiments: read them from a run, and prove that they single out the true options.
 
-A table that another combination of options reproduces would be a wrong statement about what its paper leaves open. So
-would one that an option that nobody listed reproduces; *outsiders* stand for those: the function of a choice with its
-result doubled, squared, negated or reversed.
+A table that another combination of options reproduces would be a wrong statement about the choices that its paper
+leaves open. The same holds for a table that an unlisted option reproduces. *Outsiders* stand for such options: the
+function of a choice with its result doubled, squared, negated or reversed.
 """
 
 import itertools
@@ -22,9 +22,9 @@ from ..sandbox.base import Limits, Sandbox
 from ..verdict.batch import in_batches, run_batch
 from ..verdict.decode import Frame, StreamError, decode, read_frames
 
-#: Largest number of combinations that are tried; of more, this many are drawn by a seed.
+#: Largest number of combinations to try; if there are more, a random sample of this size is tried.
 MAX_COMBINATIONS = 200
-#: Runs of the true options that must give the same bits.
+#: Number of runs of the true options that must agree bit for bit.
 REPEATED = 3
 #: Number of errors or notes that `table_errors` yields.
 TABLE_PROOFS = 4
@@ -123,7 +123,7 @@ class _Run:
 def table_errors(
     task: Task, instance: Underspecified, recorded: Tables, sandbox: Sandbox, image: str
 ) -> Iterator[tuple[str, str, str]]:
-    """Make the tables of all combinations and outsiders; yield (what was tried, error or "", note).
+    """Make the tables of all combinations and outsiders; yield (name of the check, error or "", note).
 
     Args:
         recorded: tables that the paper reports.

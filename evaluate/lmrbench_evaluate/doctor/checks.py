@@ -13,13 +13,13 @@ from .packages import look_at_extras, look_at_local_packages, look_at_sandbox, l
 from .services import CHECK_NETWORK, ENDPOINT_S, look_at_caches, look_at_endpoint, look_at_hub
 from .settings import DoctorSettings
 
-#: Seconds for containers to start: a busy machine takes long, and that is no fault of the engine.
+#: Seconds for containers to start: a busy machine takes long, which is not the engine's fault.
 CONTAINER_S = 60
 _RESTART = "restart the engine, and see its log"
 
 
 def checks(settings: DoctorSettings) -> Iterator[Check]:
-    """Yield the checks one by one; each may depend on what the ones before it found."""
+    """Yield the checks one by one; each may depend on the findings of earlier ones."""
     engine = Engine(settings.benchmark)
     yield Check("version", functools.partial(look_at_versions, settings.benchmark))
     yield Check("engine", engine.look, ("docker",), limit_s=ENGINE_S, fix=_RESTART)

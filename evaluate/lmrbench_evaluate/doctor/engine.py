@@ -20,9 +20,9 @@ from ..sandbox.images import image_id
 from .finding import Finding, gigabytes, note, ok, problem
 
 _SOCKET = Path("/var/run/docker.sock")
-#: Seconds for the engine's checks; the first request to Podman takes some on a busy machine.
+#: Seconds for the engine's checks; the first request to Podman takes several on a busy machine.
 ENGINE_S = 10
-#: Seconds for one request: fewer, so that a silent engine is told from a slow check.
+#: Seconds for one request: fewer, so that a silent engine can be distinguished from a slow check.
 _REQUEST_S = 8
 _LIMITS = Limits(time_s=20, memory_mb=256, processes=64)
 
@@ -34,7 +34,7 @@ class Engine:
         self.benchmark = benchmark
         self.answers = False
         self.hangs = False
-        """Whether it takes requests and does not answer them."""
+        """Whether it accepts requests but does not answer them."""
         self.info: dict[str, Any] = {}
         self.missing: list[Environment] = []
         """Environments without an image."""
@@ -138,7 +138,7 @@ def _missing(environment: Environment, benchmark: Path | None) -> tuple[str, str
 
 
 def compare_walls(seen: dict[str, Any], seconds: float) -> Finding:
-    """Compare what a container sees (`inside`) with the walls and limits that it was given."""
+    """Compare the report from a container (`inside`) with the walls and limits that it was given."""
     open_walls = [word for key, word in _WALLS.items() if not seen.get(key)]
     limits = {"memory": _LIMITS.memory_mb * 2**20, "processes": _LIMITS.processes}
     loose = [name for name, most in limits.items() if not isinstance(seen.get(name), int) or seen[name] > most]
@@ -151,7 +151,7 @@ def compare_walls(seen: dict[str, Any], seconds: float) -> Finding:
     return ok("container", f"runs in {seconds:.1f} s; isolated, limits hold")
 
 
-#: What must be true inside → what is wrong otherwise.
+#: Condition that must hold inside → the problem if it does not.
 _WALLS = {
     "unprivileged": "it runs as root",
     "read_only_root": "it can write to the image's files",

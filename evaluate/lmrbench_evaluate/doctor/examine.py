@@ -1,8 +1,8 @@
-"""Run the checks one after the other, each within its own time, and hide secrets in what they say.
+"""Run the checks one after the other, each within its own time, and hide secrets in their findings.
 
 A check runs on a thread that is left behind if it takes too long: a dead network file system or a daemon that does
 not answer cannot be interrupted. Only waiting counts, because on a busy machine computing takes a while: libraries are
-imported before the clock starts, and a check that was computing when its time is up is given more.
+imported before the clock starts, and a check that is computing when its time is up gets more time.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from .redact import redact
 
 #: Seconds for one check.
 LIMIT_S = 5
-#: A check whose thread used this share of a processor was computing; it is given its time again, at most this often.
+#: A check whose thread used this share of a processor was computing; it gets its time again, at most this many times.
 _COMPUTING, _TIMES = 0.05, 10
 
 
 @dataclass(frozen=True)
 class Check:
-    """Something to look at."""
+    """One check of the doctor."""
 
     name: str
     look: Callable[[], Iterable[Finding]]
@@ -40,7 +40,7 @@ class Check:
 
 
 def examine(check: Check) -> list[Finding]:
-    """Return what a check found; a check that fails or takes too long is a finding, too."""
+    """Return the finding of a check; to fail or to take too long is a finding, too."""
     for name in check.libraries:
         importlib.import_module(name)
     findings: list[Finding] = []

@@ -1,4 +1,4 @@
-"""The result of a check: what was found, whether that is a problem, and the fix."""
+"""The result of a check: the finding, whether it is a problem, and the fix."""
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum

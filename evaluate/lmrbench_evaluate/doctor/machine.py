@@ -18,15 +18,15 @@ from .finding import Finding, Status, gigabytes, note, ok, problem
 
 #: The memory limit of every published instance.
 MEMORY_MB = 2048
-#: What a run folder of thousands of answers, and a margin beside a new image, take.
+#: Space for a run folder of thousands of answers, and the margin beside new images.
 ROOM_BYTES = 10**9
-#: Below this nothing can be written any more.
+#: With less than this, nothing more can be written.
 FULL_BYTES = 50 * 10**6
 FULL_FILES = 1000
 
 
 def look_at_disks(engine: Engine) -> Iterator[Finding]:
-    """Compare free disk space with what images, runs and temporary files need."""
+    """Compare free disk space with the needs of images, runs and temporary files."""
     places: dict[str, tuple[Path, int]] = {}
     if engine.is_here:
         missing = sum(environment.disk_mb for environment in engine.missing) * 10**6

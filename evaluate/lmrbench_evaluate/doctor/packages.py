@@ -81,7 +81,7 @@ def look_at_sandbox(engine: Engine) -> Iterator[Finding]:
 
 @contextlib.contextmanager
 def captured_warnings() -> Iterator[list[str]]:
-    """Collect what the sandboxes log in place of showing it."""
+    """Collect the log messages of the sandboxes instead of showing them."""
     collected: list[str] = []
     logger, handler = logging.getLogger("lmrbench_evaluate.sandbox"), logging.Handler()
     handler.emit = lambda record: collected.append(record.getMessage())  # type: ignore[method-assign]

@@ -56,7 +56,7 @@ def look_at_hub() -> Iterator[Finding]:
 
 
 def look_at_caches() -> Iterator[Finding]:
-    """Check that downloads and judgements can be cached, and count the versions of the dataset that are there."""
+    """Check that downloads and judgements can be cached, and count the cached versions of the dataset."""
     from huggingface_hub import constants
 
     folders = {"HF_HOME": Path(constants.HF_HUB_CACHE), "LMRBENCH_CACHE": cache_folder()}

@@ -89,7 +89,7 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what identifies a row within its run; the number of the sample comes last."""
+    """Return the key of a row within its run; the sample number comes last."""
     return row["instance_id"], row["model_name_or_path"], row["setting"] or "", row["track"], row["sample"]
 
 

@@ -1,4 +1,4 @@
-"""Ask a model about the answers of a run, each in a question of its own: what judging and error analysis share.
+"""Ask a model about the answers of a run, each in a question of its own; shared by judging and error analysis.
 
 An answer whose question cannot be built, or whose code is the reference's, is not sent; a question that was paid for
 before is read from the cache.
@@ -96,7 +96,7 @@ class AskingPass(JobPass[_Job], Generic[_Job, _Read]):
         return opinion
 
     def run(self) -> None:
-        """Ask the questions that are missing, and sum up what all in the log took."""
+        """Ask the missing questions, and sum up the tokens and costs of all in the log."""
         super().run()
         self.summary.spent = self.log.spent[self.judge.model]
         self.summary.cost_usd = self.summary.spent.cost(self.price)

@@ -1,8 +1,8 @@
-"""Show code by what it does: printed anew from its syntax tree, without the words in it that do nothing.
+"""Print code anew from its syntax tree, without the words that have no effect.
 
-Comments and layout go with the printing. Taken out are values that nobody uses, messages of asserts, words in
-annotations, and strings assigned to names that nobody reads. None of it changes what a function returns, and all of it
-is where a candidate would talk to its judge. Strings that the code works with, messages of `raise` too, are data.
+Printing drops comments and layout. Also removed are unused values, messages of asserts, words in annotations, and
+strings assigned to names that nobody reads. None of them changes a function's result, and in all of them a candidate
+could address its judge. Strings that the code works with are data and stay, including messages of `raise`.
 """
 
 import ast
@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.source import FunctionNode, SourceError, parse
 
-#: A string annotation that is longer says more than a type.
+#: A longer string annotation states more than a type.
 _MAX_TYPE = 100
-#: Where code has one of these names, it may read any other without naming it.
+#: Code with one of these names may read any other name without mentioning it.
 _LOOKS_AT_NAMES = frozenset({"dir", "eval", "exec", "f_locals", "getattr", "globals", "locals", "vars", "__dict__"})
 _TEXT = (str, bytes)
 
@@ -25,13 +25,13 @@ class NotPlainError(LMRBenchError):
 
 
 def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
-    """Python source printed anew without the words in it that do nothing; equal results do the same.
+    """Print Python source anew without the words that have no effect; equal results behave alike.
 
     Args:
         read_elsewhere: names of this file that other files may read.
 
     Raises:
-        NotPlainError: it cannot be parsed or printed, or what was printed does not say the same.
+        NotPlainError: it cannot be parsed or printed, or the printed text has another syntax tree.
     """
     try:
         tree = parse(source)
@@ -45,7 +45,7 @@ def code_only(source: str, read_elsewhere: Collection[str] = ()) -> str:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes out of a tree what does nothing."""
+    """Removes the parts of a tree that have no effect."""
 
     def __init__(self, tree: ast.Module, read_elsewhere: Collection[str]) -> None:
         self._names = set(dir(builtins))
@@ -57,7 +57,7 @@ class _Bare(ast.NodeTransformer):
                     self._names.update((node.asname or node.name).split("."))
         self._read_in_file = _names_read(tree)
         self._read = self._read_in_file | set(read_elsewhere)
-        """Names whose values may be used, where the visitor is."""
+        """Names whose values may be used in the visitor's current scope."""
         self._scope: type[ast.AST] = ast.Module
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
@@ -80,7 +80,7 @@ class _Bare(ast.NodeTransformer):
         return node
 
     def visit_Pass(self, node: ast.Pass) -> None:
-        """Bodies that are empty without it get it back."""
+        """Remove `pass`; `generic_visit` puts it back into bodies that are then empty."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         node.kind = None  # whether a string was written with the prefix `u`
@@ -111,7 +111,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def _names_read(tree: ast.AST) -> set[str]:
-    """The names that code reads, or may mean by a string."""
+    """Return the names that code reads, or may refer to by a string."""
     read: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -125,7 +125,7 @@ def _names_read(tree: ast.AST) -> set[str]:
 
 
 class _Annotation(ast.NodeTransformer):
-    """Takes words out of an annotation; a string stays if it is made of names that the code has anyway."""
+    """Removes words from an annotation; a string stays if the code contains all of its names elsewhere."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
@@ -149,7 +149,7 @@ class _Annotation(ast.NodeTransformer):
 
 
 def _unused(node: ast.expr) -> ast.expr:
-    """An expression whose value nobody uses, without its words: it does and fails as before (a constant never)."""
+    """Return an unused expression without its words; its effects and errors stay (a constant has none)."""
     match node:
         case ast.Constant():
             return ast.Constant(...)
@@ -188,7 +188,7 @@ def _unused(node: ast.expr) -> ast.expr:
 
 
 def _added(node: ast.expr) -> ast.expr:
-    """A term of a sum that nobody uses: text stays text, because adding a number to it is an error."""
+    """Return a term of an unused sum; text stays text, because adding a number to it is an error."""
     match node:
         case ast.JoinedStr():
             left = _unused(node)
@@ -201,18 +201,18 @@ def _added(node: ast.expr) -> ast.expr:
 
 
 def _empty(node: ast.expr | None) -> ast.Constant | None:
-    """The empty text of the type that a text has."""
+    """Return the empty text of a text's type; None for anything else."""
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, _TEXT)
     return ast.Constant(type(node.value)()) if is_text else None  # type: ignore[union-attr]
 
 
 def _truth(node: ast.expr) -> ast.expr:
-    """A value of which only the truth matters, or that it can be hashed: a constant text that is true is `...`."""
+    """Return a value of which only truth and hashability matter: a constant text that is true becomes `...`."""
     return ast.Constant(...) if _empty(node) and node.value else node  # type: ignore[attr-defined]
 
 
 def _or_constant(node: ast.expr, parts: Iterable[ast.expr | None]) -> ast.expr:
-    """The node, or a constant if all its parts are constants."""
+    """Return the node, or a constant if all its parts are constants."""
     return ast.Constant(...) if all(isinstance(part, ast.Constant) for part in parts) else node
 
 

@@ -14,7 +14,7 @@ class Category(StrEnum):
 
     @property
     def full_name(self) -> str:
-        """As the paper of the benchmark calls it."""
+        """The name in the benchmark's paper."""
         return _TITLES[self]
 
 
@@ -25,7 +25,7 @@ _TITLES = {
     Category.LC: "Logic correct, subtle errors",
     Category.CC: "Completely correct",
 }
-#: Spellings of the categories in lower case; each run of other characters than letters and digits is one blank.
+#: Spellings of the categories in lower case; each run of characters other than letters and digits is one blank.
 _NAMES = {
     Category.LI: ("1", "li", "incorrect logic", "logic incorrect", "logic is incorrect"),
     Category.LC: (
@@ -46,9 +46,9 @@ _LABEL = re.compile(r"^(?:final )?(?:category|class|classification|verdict|label
 
 
 def read_category(value: Any) -> Category | None:
-    """The category that `value` names and nothing else: "CC", 3, "3", "**3: Completely correct (CC)**".
+    """Return the category that `value` names and nothing else: "CC", 3, "3", "**3: Completely correct (CC)**".
 
-    None for anything with another word in it ("not completely correct") or with names of two categories.
+    None for a text with any other word ("not completely correct") or with names of two categories.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None

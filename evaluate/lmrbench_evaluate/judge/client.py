@@ -12,11 +12,11 @@ from lmrbench_data.chat.endpoint import Endpoint
 from .parse import Unreadable, parse_reply
 from .question import SCHEMA, repair_message
 
-#: How often a model is asked until its answer can be read.
+#: Maximum number of attempts to get a readable answer from a model.
 ATTEMPTS = 3
 #: The temperature of all votes, so that their agreement means something: at 0 they would repeat the first.
 TEMPERATURE = 0.7
-#: Characters of an unreadable answer that its author is shown again.
+#: Characters of an unreadable answer that are shown to its author again.
 _MAX_ECHO = 8000
 
 
@@ -61,7 +61,7 @@ class JudgeClient(ChatClient, Generic[_Read]):
     """A connection to a model that answers in a form; use as an asynchronous context manager.
 
     Raises:
-        InputError: no key, or a malformed address, said before anything is sent.
+        InputError: no key, or a malformed address; raised before anything is sent.
     """
 
     def __init__(self, endpoint: Endpoint, form: Form[_Read], temperature: float = TEMPERATURE) -> None:
@@ -73,7 +73,7 @@ class JudgeClient(ChatClient, Generic[_Read]):
 
         Raises:
             CostLimit: the budget does not allow even a first attempt.
-            InputError: the server knows neither key nor model nor address: no further question makes sense.
+            InputError: the server does not know the key, the model or the address: no further question makes sense.
             InfraError: nothing answers at the address, or the account has no credit left.
         """
         asked = list(messages)

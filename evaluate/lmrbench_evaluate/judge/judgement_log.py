@@ -138,7 +138,7 @@ def read_judgements(
 
 
 def judges(run_folder: Path) -> list[Judge]:
-    """Return the judges of a run, the last one asked last.
+    """Return the judges of a run, in the order of their last votes.
 
     Raises:
         InputError: the file is damaged.

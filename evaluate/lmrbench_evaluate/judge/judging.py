@@ -1,6 +1,6 @@
 """Judge the answers of a run: plan the votes, ask in parallel, write each judgement at once, resume a stopped pass.
 
-Nothing but a judgement counts: an answer that could not be judged stays unjudged, is tried again by the same command,
+Only a judgement counts: an answer that could not be judged stays unjudged, is tried again by the same command,
 and is never a category.
 """
 
@@ -40,8 +40,8 @@ def judge(
     """Judge the predictions of a run folder and fill its judgements.jsonl.
 
     Args:
-        progress: told of each vote; the label is a category, `judge_error`, `not_judged` or `malformed`.
-        rows: the rows of the run's dataset, if at hand.
+        progress: receives each vote; the label is a category, `judge_error`, `not_judged` or `malformed`.
+        rows: the rows of the run's dataset, if loaded already.
 
     Raises:
         InputError: no run, another dataset, prices without the model, or a key or model that the server does not know.
@@ -169,7 +169,7 @@ class _Judging(AskingPass[_Job, Opinion]):
         return QuestionOutcome(_IDENTICAL, by=BY_COMPARISON)
 
     def is_final(self, question: Question) -> bool:
-        """Return whether it is the candidate's code that makes a question too long."""
+        """Return whether the candidate's code makes a question too long."""
         return question.is_mostly_candidate
 
     def to_cache(self, opinion: Opinion) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Make text of a candidate harmless to show: no markers, no control sequences, nothing invisible.
 
-What is shown between markers cannot hold a line that ends them: their code depends on the text itself, and whatever
-looks like one gets a backslash.
+Text between markers cannot contain a line that ends it: the code in the markers depends on the text itself, and
+anything that looks like a marker gets a backslash.
 """
 
 import hashlib
@@ -9,9 +9,9 @@ import itertools
 import re
 import unicodedata
 
-#: Where a backslash goes, in text brought to its plain form: into markers like ours, and into whatever has the form of
-#: a control sequence of a chat format, known or not, which some servers honour wherever it stands. All patterns are of
-#: width zero, so that sequences may overlap, and bounded, so that no text takes long.
+#: Places for a backslash in text brought to its plain form: in markers like ours, and in anything with the form of a
+#: chat format's control sequence, known or not, which some servers honour anywhere. All patterns have width zero, so
+#: that sequences may overlap, and are bounded, so that no text takes long.
 _BREAKS = re.compile(
     r"""(?<==)(?===[=\s]{0,40}(?i:BEGIN|END))                  # our own markers
     | (?<=<)(?=\|) | (?<=\|)(?=>)                              # <|im_start|>, <|channel|>, full width or not
@@ -24,7 +24,7 @@ _BREAKS = re.compile(
     | (?<=\])(?=~[!b])                                         # ]~b]system""",
     re.VERBOSE,
 )
-#: Where a turn would begin: `Human:` at the start of a line, also of one inside a string.
+#: The start of a turn: `Human:` at the start of a line, also of one inside a string.
 _TURN = re.compile(
     r"((?:^|\\n)[ \t>#*_\"']{0,99}[A-Z])"
     r"(?=(?i:uman|ser|ssistant|ystem|eveloper|ool|ot|odel|nstructions?|esponse|unction|I)[*_]{0,2}\s?:)",
@@ -43,23 +43,23 @@ _LIKE = str.maketrans({char: plain for plain, chars in _LOOK.items() for char in
 
 
 def enclose(name: str, text: str, code: str = "") -> str:
-    """`text`, made harmless, between a line that begins and a line that ends it.
+    """Return `text`, made harmless, between a line that begins it and a line that ends it.
 
     Args:
-        name: what it is, in capitals.
-        code: for text that nobody vouches for: what `boundary` returned.
+        name: the kind of text, in capitals.
+        code: the result of `boundary`, for untrusted text.
     """
     label = f"{name} {code}".rstrip()
     return f"===== BEGIN {label} =====\n{harmless(text)}\n===== END {label} ====="
 
 
 def boundary(*texts: str) -> str:
-    """A code for the markers around `texts`: equal ones have an equal code, and no text can hold its own."""
+    """Return a code for the markers around `texts`: equal texts have equal codes, and no text can contain its own."""
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def harmless(text: str) -> str:
-    """`text` with look-alikes of markers and control sequences broken, and invisible characters shown as escapes."""
+    """Break look-alikes of markers and control sequences in `text`, and show invisible characters as escapes."""
     text = re.sub(r"\r\n?", "\n", text)
     text = "".join(char if char.isprintable() or char in "\n\t" else _escape(char) for char in text)
     plain = text if text.isascii() else "".join(map(_plain, text)).translate(_LIKE)
@@ -69,7 +69,7 @@ def harmless(text: str) -> str:
 
 
 def _plain(char: str) -> str:
-    """The character that one stands for in another form: full width, a letter of mathematics."""
+    """Return the plain form of a character, such as a full-width or a mathematical letter."""
     form = unicodedata.normalize("NFKC", char)
     return form if len(form) == 1 else char
 

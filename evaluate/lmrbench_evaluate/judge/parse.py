@@ -13,11 +13,11 @@ from lmrbench_data.base.text import one_line
 
 from .category import Category, read_category
 
-#: Characters of an answer that are looked at, and of each text that is kept.
+#: Characters of an answer that are read, and of each text that is kept.
 MAX_REPLY = 100_000
 MAX_TEXT = 4000
 MAX_POINTS = 4
-#: How many braces are tried as the start of an object.
+#: Number of braces that are tried as the start of an object.
 _MAX_TRIES = 500
 
 _KEYS = {
@@ -50,7 +50,7 @@ class Opinion:
 
 
 def parse_reply(text: str) -> Opinion:
-    """The judgement in an answer.
+    """Return the judgement in an answer.
 
     Raises:
         Unreadable: none, two different ones, or one with less than two points in its favour.
@@ -140,7 +140,7 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _with_category(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The object itself, or the one inside it that has the category, if there is one alone at any depth."""
+    """Return the object with the category, this one or one inside it; None unless it is the only one at any depth."""
     found: list[Mapping[str, Any]] = []
     waiting: list[tuple[Any, int]] = [(value, 0)]
     nested = 0
@@ -160,7 +160,7 @@ def _opinion(item: Mapping[str, Any]) -> Opinion:
         raise Unreadable('the category is none of "LI", "LC", "CC"')
     algorithm, implementation = plain(_flat(item.get("algorithm"))), plain(_flat(item.get("implementation")))
     points = list(_points(item.get("rationale")))[:MAX_POINTS]
-    # Fewer points than asked for: what was said on logic and implementation are points too.
+    # Fewer points than requested: the remarks on logic and implementation count as points too.
     points += [text for text in (algorithm, implementation) if text][: max(0, 2 - len(points))]
     if len(points) < 2:
         raise Unreadable("the rationale has less than two points")
@@ -175,7 +175,7 @@ def _points(value: Any) -> Iterator[str]:
 
 
 def _flat(value: Any, depth: int = 3) -> str:
-    """A value as text: judges nest what was asked for as a sentence."""
+    """Return a value as text: judges may nest objects where a sentence was requested."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, bool) or depth == 0:
@@ -189,11 +189,11 @@ def _flat(value: Any, depth: int = 3) -> str:
 
 
 def plain(text: str) -> str:
-    """One line of printable characters, of bounded length."""
+    """Return one line of printable characters, of bounded length."""
     line = one_line(text[: 2 * MAX_TEXT])
     return line if len(line) <= MAX_TEXT else line[: MAX_TEXT - 1] + "…"
 
 
 def mend_escapes(text: str) -> str:
-    """JSON with LaTeX in it made JSON: the backslash of `\\sigma` escapes nothing, and is doubled."""
+    """Make JSON with LaTeX in it valid: the backslash of `\\sigma` escapes nothing, and is doubled."""
     return re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', lambda match: match[0] if match[1] else "\\\\", text)

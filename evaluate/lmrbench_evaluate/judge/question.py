@@ -1,7 +1,7 @@
 """Build the judge's question: the messages for one answer, from the template of its configuration.
 
 The template for methods adds a section to the system message for single functions. A version names the template and
-hashes all texts that a judge is told and the schema, so that no two wordings share a version.
+hashes the schema and all texts that a judge is shown, so that no two wordings share a version.
 """
 
 import functools

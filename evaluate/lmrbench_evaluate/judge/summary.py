@@ -31,7 +31,7 @@ class JudgeSummary(JobSummary):
     malformed: set[AnswerId] = field(default_factory=set)
     """Answers without a candidate function; they are not sent."""
     not_judged: dict[AnswerId, str] = field(default_factory=dict)
-    """Answers that cannot be shown to any model, and why: they count as in none of the categories."""
+    """Answers that cannot be shown to any model, and why: they count in no category."""
     spent: Spent = field(default_factory=Spent)
     """Tokens and costs of all questions of the run to this model, those of earlier calls included."""
 
@@ -82,7 +82,7 @@ class ModelSummary:
 
 
 def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -> list[ModelSummary]:
-    """Each model's judgements by the judge that has just been asked.
+    """Count each model's judgements by the judge that has just been asked.
 
     Args:
         instances: only these, if any.
@@ -113,7 +113,7 @@ def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -
 
 
 def table(models: Sequence[ModelSummary], votes: int) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: one line a model; how far votes agree, if there are several."""
+    """Return header and rows: one line per model; if there are several votes, their agreement."""
     columns = [*(str(category) for category in reversed(Category)), UNJUDGED, MALFORMED]
     reasons = sorted({reason for model in models for reason in model.not_judged})
     more = [f"not judged: {reason}" for reason in reasons]

@@ -1,7 +1,7 @@
-"""Turn the benchmark's own variants into answers to judge, whose right categories are known.
+"""Turn the benchmark's own variants, whose right categories are known, into answers to judge.
 
-`dataset check` proves by running them what the variants of a kind do, so a judge can be calibrated on them without
-anybody labelling anything.
+`dataset check` runs them to prove the behaviour of each kind, so a judge can be calibrated on them without any labels
+by people.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,9 +16,9 @@ from ..checks.static import read_variant
 from ..predictions.prediction import Prediction
 from ..runs.folder import RunFolder
 
-#: Track → kind → the categories that are right for its variants, the best first. Plain and careless ones have the
-#: method, and faults such as a logarithm of what underflows or a change in place, which is what LC is for. The contract
-#: makes a fault of each careless one; plain ones may break it or not.
+#: Track → kind → the categories that are right for its variants, the best first. Plain and careless ones implement the
+#: method, with faults such as the logarithm of an underflowing value or a change in place, for which LC exists. Each
+#: careless one breaks the contract; plain ones may or may not break it.
 EXPECTED = {
     "paper": {"valid": "CC", "plain": "CC or LC", "careless": "CC or LC", "wrong": "LC or LI"},
     "contract": {"valid": "CC", "careless": "LC or LI", "wrong": "LC or LI"},
@@ -32,13 +32,13 @@ class Variant(NamedTuple):
     prediction: Prediction
     kind: str
     expected: str
-    """The categories that a judge should give it one of, joined by "or"."""
+    """The categories, joined by "or", one of which a judge should give it."""
 
 
 def variants(
     tasks: Sequence[Task], track: str, instances: Sequence[str] = (), each: int | None = None
 ) -> list[Variant]:
-    """The variants of tasks, as answers given in a track.
+    """Return the variants of tasks, as answers given in a track.
 
     Args:
         instances: only these; all by default.
@@ -69,6 +69,6 @@ def _read(tasks: Sequence[Task], track: str, each: int | None) -> Iterator[Varia
 
 
 def write_variants(found: Sequence[Variant], folder: Path) -> None:
-    """Write them as the predictions of a folder; judgements in it stay."""
+    """Write variants as the predictions of a folder; judgements in it stay."""
     folder.mkdir(parents=True, exist_ok=True)
     RunFolder(folder).predictions.write(item.prediction for item in found)

@@ -46,7 +46,7 @@ class Columns:
 
 
 def first_columns(path: Path) -> Collection[str]:
-    """Return the columns of the first row of a file of predictions; empty if it is none."""
+    """Return the columns of the first row of a file of predictions; empty if it is not one."""
     from lmrbench_data.base.errors import InputError
 
     from .sources import raw_rows

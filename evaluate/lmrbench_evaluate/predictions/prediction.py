@@ -121,7 +121,7 @@ def read_predictions(
             or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         columns: column of the source → key, for other column names.
-        note: told of each row, its columns renamed, and of what it became.
+        note: receives each row, with its columns renamed, and the result.
 
     Raises:
         InputError: the source itself cannot be read.
@@ -178,7 +178,7 @@ def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | 
     """Return the prediction of a row, or what is wrong with it.
 
     Args:
-        place: of the row, for messages.
+        place: place of the row, for messages.
         known: instance ids of the dataset.
     """
     if not isinstance(raw, dict):
@@ -217,7 +217,7 @@ def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | 
 def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return form, content and problem of a row with an instance and a model.
 
-    Any such row is the model's answer. Models do answer nothing: that counts, as malformed.
+    Any such row is the model's answer; an empty answer counts as malformed.
     """
     forms = [form for form in FORMS if raw.get(form) is not None]
     if len(forms) != 1:

@@ -25,16 +25,16 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str, str, int, str]:
-        """Identity of the result on it: all but the position."""
+        """Identity of its result: all fields except the position."""
         return self[:-1]
 
     @property
     def answer(self) -> tuple[str, str]:
-        """Identity of what is evaluated: instance and hash."""
+        """Identity of the evaluated answer: instance and hash."""
         return self.instance_id, self.sha256
 
     def as_row(self) -> dict[str, Any]:
-        """The part of a result row that tells the rows of one instance apart."""
+        """The part of a result row that distinguishes the rows of one instance."""
         names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
         return {**names, "sample": self.sample, "prediction_sha256": self.sha256}
 

@@ -181,7 +181,7 @@ class _Parser:
                 if error.line is None:
                     return None
                 end = min(error.line, len(lines)) - 1
-            # Never inside a statement: an indented or blank line is no place to cut.
+            # Never inside a statement: an indented or blank line is not a place to cut.
             while end > 0 and lines[end][0] in " \t\f\n":
                 end -= 1
             lines = lines[:end]

@@ -1,4 +1,4 @@
-"""Gather what the answers to an instance share in a warm container: libraries to import and sources to compile."""
+"""Gather the shared parts of an instance's answers in a warm container: libraries to import, sources to compile."""
 
 import ast
 from collections.abc import Iterator

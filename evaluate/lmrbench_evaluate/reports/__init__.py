@@ -1,1 +1,1 @@
-"""From the rows of runs to what people read: scores, statistics, agreement, tables, text and HTML."""
+"""Turn the rows of runs into reports: scores, statistics, agreement, tables, text and HTML."""

@@ -43,7 +43,7 @@ class DiffSection:
 def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
     """Return each goal function, and the rest of each goal file that differs.
 
-    An answer that cannot be applied is shown as it is.
+    An answer that cannot be applied is shown unchanged.
     """
     goals = goals_of(row)
     try:
@@ -86,7 +86,7 @@ def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str]:
 
 
 def _without_docstring(lines: list[str], node: FunctionNode) -> str:
-    """Return the lines of a function but for those of its docstring."""
+    """Return the lines of a function without those of its docstring."""
     start, end = first_line(node) - 1, block_end(lines, node)
     first, *others = node.body
     skipped: range = range(0)

@@ -15,9 +15,9 @@ from ..judge.question_log import Judge
 from .association import Gamma, Kappa, cohen, partial_gamma
 
 CC, NOT_CC, LI = str(Category.CC), "not CC", str(Category.LI)
-#: Between categories of which each is right.
+#: Separates categories if several are right.
 OR = " or "
-#: From too strict to too lenient.
+#: Order of the categories, from too strict to too lenient.
 _RANK = {str(category): rank for rank, category in enumerate(Category)}
 
 
@@ -163,7 +163,7 @@ def given(items: Sequence[Rated]) -> dict[str, Share]:
 
 
 def judge_dict(judge: Judge) -> dict[str, str]:
-    """Return what identifies a judge, for JSON."""
+    """Return the identity of a judge, for JSON."""
     return {"judge_model": judge.model, "prompt_version": judge.prompt_version, "base_url": judge.server}
 
 

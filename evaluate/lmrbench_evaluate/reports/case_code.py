@@ -1,4 +1,4 @@
-"""The source of a row's cases: what builds a case's input and calls the tested code, with the helpers that it uses."""
+"""The source of a row's cases: the code that builds a case's input and calls the tested code, with its helpers."""
 
 import ast
 from collections.abc import Iterable

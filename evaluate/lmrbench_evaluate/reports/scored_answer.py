@@ -29,7 +29,7 @@ class ScoredAnswer(NamedTuple):
     experiments: tuple[bool, ...] = ()
     """For each experiment of a method, whether it passed."""
     readings: tuple[str, ...] = ()
-    """For each altered choice of a counterfactual, what the answer implements (`verdict.choices.READINGS`)."""
+    """For each altered choice of a counterfactual, the kind of reading (`verdict.choices.READINGS`)."""
     settled: tuple[tuple[bool, int], ...] = ()
     """For each choice that an underspecified paper leaves open, whether the answer settled it, and its options."""
 
@@ -57,9 +57,9 @@ def passed_parts(row: Mapping[str, Any], key: str) -> tuple[bool, ...]:
 
 
 def altered_readings(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what an answer implements for each choice whose published option the paper does not state.
+    """Return the kind of reading for each choice whose published option the paper does not state.
 
-    Without outputs, because it could not be applied or ended early, it implements none.
+    An answer without outputs, because it could not be applied or ended early, implements no option.
     """
     return tuple(choice["reading"] for choice in row.get("choices", ()) if choice["altered"])
 

@@ -88,7 +88,7 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
 
 
 def notes(report: ReportData) -> list[str]:
-    """Return what a reader has to know of a report: warnings, then explanations of its tables."""
+    """Return the notes of a report: warnings, then explanations of its tables."""
     return [*warnings(report), *explanations(report)]
 
 
@@ -185,7 +185,7 @@ def _answered(scores: Sequence[ModelScore], instance: str) -> bool:
 
 
 def _about_people(report: ReportData) -> Iterator[str]:
-    """Yield which of people's labels were left out, and why."""
+    """Yield notes on people's labels that were left out, and why."""
     agreement = report.agreement
     if agreement and agreement.without_majority:
         yield f"People are split evenly on {counted(agreement.without_majority, 'answer')}: left out of the majority."

@@ -81,7 +81,7 @@ def _verdict(report: ReportData, scores: Sequence[ModelScore]) -> VerdictLine:
 
 
 def _first_pair(report: ReportData, best: ModelScore, other: ModelScore, level: Level) -> tuple[Pair, int]:
-    """Return the comparison of two models, and of how many it is one."""
+    """Return the comparison of two models, and the number of comparisons that were made."""
     names = [column(score, report.scores) for score in (best, other)]
     at_level = [pair for pair in report.pairs if pair.level is level]
     for pair in at_level:
@@ -92,7 +92,7 @@ def _first_pair(report: ReportData, best: ModelScore, other: ModelScore, level: 
 
 
 def _ahead(report: ReportData, best: ModelScore, pair: Pair, others: Sequence[ModelScore]) -> str:
-    """Say from how many others the best model is distinguishable."""
+    """State the number of models from which the best one is distinguishable."""
     name = column(best, report.scores)
     names = {column(score, report.scores) for score in others}
     found = [

@@ -68,7 +68,7 @@ class Engine(ABC):
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """Return what `run.json` records about the engine; it names no machine."""
+        """Return the facts about the engine for `run.json`, without names of machines."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -153,6 +153,6 @@ class Threads(Engine):
 
 
 def machine_load(workers: int) -> Load:
-    """Return the load of this machine, on which so many sandboxes run at a time."""
+    """Return the load of this machine, on which this number of sandboxes run at a time."""
     average = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     return Load(average, cores(), workers)

@@ -1,7 +1,7 @@
 """Evaluate predictions: plan the jobs, have an engine run them, write each result at once, resume a stopped run.
 
 A job is a distinct answer to an instance; rows with equal answers share its verdict. Memory holds an index of the
-predictions, never their contents: ten thousand take no more of it than a hundred.
+predictions, never their contents: ten thousand take no more memory than a hundred.
 """
 
 import contextlib
@@ -180,7 +180,7 @@ def _run(
     conditions: Conditions,
     progress: Progress,
 ) -> tuple[str, MachineLoad]:
-    """Run the jobs and write their results; return why no more were begun, empty if all were run, and the load."""
+    """Run the jobs and write their results; return why the run ended early, empty if it did not, and the load."""
     progress.start(len(jobs))
     failures, load = Failures(), MachineLoad(writer.facts, engine.load)
     engine.begin(conditions)

@@ -79,7 +79,7 @@ class RunFolder:
         return dict(facts)
 
     def _found(self) -> str:
-        """Say what is there in place of a run folder."""
+        """Describe what exists in place of a run folder."""
         if self.path.is_file():
             names = ", ".join(first_columns(self.path))
             return f"no {FACTS}: it is a file" + (f" with the columns {names}" if names else "")
@@ -153,7 +153,7 @@ class RunFolder:
         return self.predictions
 
     def log_path(self, instance_id: str, prediction_sha256: str) -> Path:
-        """Return the place of what an answer's code printed; there is no file if it printed nothing.
+        """Return the path of the output of an answer's code; there is no file if it printed nothing.
 
         Names that lead elsewhere, from rows or results of a stranger, are replaced by their hash.
         """

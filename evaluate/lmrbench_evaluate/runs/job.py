@@ -1,4 +1,4 @@
-"""Evaluate one answer of a run, on whichever machine: the verdict never raises, and fresh seeds are recorded."""
+"""Evaluate one answer of a run, on any machine: the verdict never raises, and fresh seeds are recorded."""
 
 import threading
 import traceback

@@ -1,6 +1,6 @@
 """Merge runs that share the work on one dataset, each on instances of its own, into one run folder.
 
-A result is taken over as it stands, so each answer counts exactly once and nothing is evaluated again.
+Results are copied unchanged, so each answer counts exactly once and nothing is evaluated again.
 """
 
 import itertools
@@ -80,7 +80,7 @@ def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[st
     """Return the instances of all parts with their categories.
 
     Raises:
-        InputError: an instance is in two parts, so that it is open which result counts.
+        InputError: an instance is in two parts, so it is unclear which result counts.
     """
     owner: dict[str, Path] = {}
     for path, part in zip(parts, facts, strict=True):
@@ -91,7 +91,7 @@ def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the facts that are made of those of all parts."""
+    """Return the facts that are computed from all parts."""
     # A part whose instances have no answer ends with an error and lacks nothing.
     open_parts = [
         folder.path

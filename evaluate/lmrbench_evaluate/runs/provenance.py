@@ -45,7 +45,7 @@ def is_imported(facts: Mapping[str, Any]) -> bool:
 
 
 def unofficial_reason(facts: Mapping[str, Any]) -> str:
-    """Return why a run may not be on a leaderboard, as a clause; empty if its sandbox is no obstacle."""
+    """Return why a run may not be on a leaderboard, as a clause; empty if its sandbox does not prevent it."""
     if is_imported(facts):
         return "it is imported: its verdicts were reached elsewhere"
     if not facts["official_sandbox"]:

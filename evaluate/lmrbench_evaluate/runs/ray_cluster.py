@@ -35,7 +35,7 @@ class Node:
 def connect(address: str | None) -> Callable[[], None]:
     """Connect this process to a cluster, and return the function that disconnects it.
 
-    A process that is connected stays so, and keeps its connection.
+    A process that is already connected keeps its connection.
 
     Args:
         address: of the cluster; None for `RAY_ADDRESS`, or the cluster on this machine.

@@ -26,13 +26,13 @@ from .engine import Engine, Load
 from .job import Conditions, failure
 from .ray_cluster import alive_nodes, ask_all, cause_of, check_port, connect
 
-#: Repetitions of an answer whose worker or node died; then it is an infra error, which a resumed run tries again.
+#: Retries of an answer whose worker or node died; then it is an infra error, which a resumed run tries again.
 RETRIES = 3
 #: Seconds for a node to start a Python process and open a sandbox.
 START_S = 300.0
-#: Seconds between two looks at the cluster.
+#: Seconds between two checks of the cluster.
 WATCH_S = 2.0
-#: Seconds without a node that could run an answer, after which it is given up.
+#: Seconds after which an answer is given up if no node could run it.
 PATIENCE_S = 120.0
 #: Seconds for answers to end after a stop, before their workers are killed.
 STOP_S = 20.0
@@ -192,12 +192,12 @@ class RayEngine(Engine):
             answered = done.result()
             self._loads[answered.node] = answered.load
             return answered.verdict, answered.node
-        # What failed may be the outputs on fresh seeds: the next answer has them recorded again.
+        # The outputs on fresh seeds may be what failed: the next answer has them recorded again.
         self._objects.pop(("fresh", job.row["instance_id"]), None)
         return failure(cause_of(error)), ""
 
     def _watch(self) -> None:
-        """Follow which nodes there are, and give up the answers that have long had none to run on."""
+        """Track the nodes, and give up answers that no node could run for a long time."""
         import ray
 
         head = ray.get_runtime_context().gcs_address

@@ -45,7 +45,7 @@ class Answered(NamedTuple):
 
 
 def describe(sandbox: str, tags: Sequence[str]) -> dict[str, Any]:
-    """Return what a run needs to know about a node, as plain values that any version can read.
+    """Return the facts about a node that a run needs, as plain values that any version can read.
 
     Args:
         sandbox: kind of the sandbox.

@@ -1,7 +1,7 @@
-"""results.jsonl of a run folder: one row a verdict, written at once.
+"""results.jsonl of a run folder: one row per verdict, written at once.
 
-A row counts for the prediction whose key and hash it has; of several (an infra error that was tried again) the last one
-counts.
+A row counts for the prediction with its key and hash; of several rows (an infra error that was tried again) the last
+one counts.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -24,9 +24,9 @@ _ROW: dict[str, Any] = {
     "detail": str,
     "cases": list,
 }
-#: Those that rows have had since there are levels and tracks.
+#: Keys that rows have had since levels and tracks were introduced.
 _LATER = {"track": str, "core_status": str}
-#: Those that rows of methods have, and rows of single functions have not.
+#: Keys of rows of methods; rows of single functions lack them.
 METHOD_KEYS = ("functions", "experiments")
 _PART = {"name": str, "status": str}
 _CHOICE = {"name": str, "option": str, "reading": str, "options": int, "altered": bool, "open": bool}

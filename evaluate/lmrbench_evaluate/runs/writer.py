@@ -146,7 +146,7 @@ class RunWriter:
         return [known[entry.key] for entry in entries if entry.key in known]
 
     def write_log(self, job: Entry, log: str) -> None:
-        """Keep what the tested code printed."""
+        """Keep the output of the tested code."""
         if log:
             path = self.folder.log_path(*job.answer)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,7 +154,7 @@ class RunWriter:
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether a folder holds nothing, or no more than a start that was killed at once."""
+    """Whether a folder is empty, or has only the files of a start that was killed at once."""
     found = {item.name: item.stat().st_size for item in path.iterdir()}
     return found.keys() <= {RESULTS, f".{RESULTS}.lock"} and not found.get(RESULTS)
 

@@ -71,7 +71,7 @@ def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:
     """Return the output of the runner between its first line and its last.
 
     Args:
-        problem: the reason, should the runner not have started.
+        problem: the reason if the runner did not start.
 
     Raises:
         InfraError: the first line is missing, so no tested code has run and nothing can be its fault. Memory is an

@@ -5,8 +5,8 @@ system, small work folders in memory, and a filter of system calls. Started by a
 namespace; started by root, a user of its own. Memory is measured from outside, not limited by the kernel, and packages
 are those of this machine: results say `bwrap`, and no leaderboard accepts them.
 
-The runner is process 1: signals from tested code do not reach it, and with it all other processes end. It ends with
-bwrap, and bwrap with the harness.
+The runner is process 1: signals from tested code do not reach it, and when it ends, the kernel ends all other
+processes. It ends with bwrap, and bwrap ends with the harness.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ _USER = "65534"
 _USER_NAMESPACE = ("--unshare-user", "--uid", _USER, "--gid", _USER, "--cap-drop", "ALL")
 #: The first kernel that counts processes by user namespace.
 _KERNEL = (5, 14)
-#: Root's runs get a random user of this many, which has no processes: the kernel counts those of a user.
+#: Each of root's runs gets a random user of this many, without processes: the kernel counts processes by user.
 _FIRST_USER, _USERS = 1_500_000_000, 2**24
 _NEEDED_BY_SETPRIV = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
 _ENVIRONMENT = {"PATH": "/python/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -69,7 +69,7 @@ class BwrapSandbox(ChildSandbox):
         self._program = program
         self._filter = filter_program()
         self._system = system_mounts(benchmark)
-        #: Options by identity: what `prepare` has found.
+        #: Options by identity, as found by `prepare`.
         self._packages: dict[str, list[str]] = {}
         self._preparing = threading.Lock()
         self._try("pass", [], "bubblewrap does not work on this machine")
@@ -132,7 +132,7 @@ class BwrapSandbox(ChildSandbox):
                 *mounts,
                 *("--file", str(venv), CONFIGURATION),
                 *("--proc", "/proc", "--dev", "/dev", *folder, "/tmp", *folder, WORK, "--chdir", WORK),
-                # bwrap leaves both writable, and nothing would limit what is written.
+                # bwrap leaves both writable, without a limit on their size.
                 *("--remount-ro", "/dev", "--remount-ro", "/"),
                 *("--", *change_user, PYTHON, "-I", *code),
             ]
@@ -149,7 +149,7 @@ class _Contained(Child):
         super().kill()
 
     def kill_contained(self) -> None:
-        """Kill process 1 of the run, and the kernel all others; bwrap ends after the last one."""
+        """Kill process 1 of the run; the kernel kills all others, and bwrap ends after the last one."""
         if self.process.poll() is None:
             for process, parent in _parents().items():
                 if parent == self.process.pid:
@@ -211,7 +211,7 @@ def _below(bwrap: int) -> set[int]:
 
 
 def _memory_mb(process: int) -> float:
-    """Return a process's part of the memory that is not of files; 0 if it is gone."""
+    """Return a process's share of memory that does not hold files; 0 if the process is gone."""
     try:
         text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
     except OSError:

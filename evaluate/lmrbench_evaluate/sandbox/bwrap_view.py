@@ -78,7 +78,7 @@ def top_level(distribution: metadata.Distribution) -> list[str]:
     """Return the files and folders of a package in site-packages.
 
     Raises:
-        InfraError: the package does not say.
+        InfraError: the package does not list them.
     """
     if distribution.files is None:
         raise InfraError(f"the files of {distribution.name} are unknown; install it with pip")
@@ -99,7 +99,7 @@ def import_names(requirements: Iterable[str]) -> list[str]:
 
 
 def _shown(path: Path, where: Path | None = None) -> list[str]:
-    """Return the options that show a file or folder, at its own path unless told otherwise."""
+    """Return the options that show a file or folder, at its own path unless `where` is given."""
     return [*_parents(where or path), "--ro-bind", str(path), str(where or path)]
 
 
@@ -108,7 +108,7 @@ def _link(path: Path, target: str) -> list[str]:
 
 
 def _parents(path: Path) -> list[str]:
-    """Return the options that create the folders above a path; by default only bwrap's own user may enter them."""
+    """Return the options that create the folders above a path, open to all users, unlike bwrap's default."""
     parents = reversed(path.parents[:-1])
     return [word for parent in parents for word in ("--perms", "0755", "--dir", str(parent))]
 
@@ -134,7 +134,7 @@ def _standard_library() -> list[Path]:
 
 
 def _hidden(folders: Iterable[Path], own: Path | None) -> Iterator[Path]:
-    """Yield what must not be seen of these folders: packages that no environment names, and the benchmark."""
+    """Yield the parts of these folders to hide: packages that no environment names, and the benchmark."""
     packages = (Path(__file__).parents[1], Path(paths.__file__).parents[1])
     secrets = [path.resolve() for path in (*packages, paths.benchmark_folder(), own) if path]
     for folder in folders:

@@ -1,4 +1,4 @@
-"""Run workspaces in child processes of this machine: all that `local` and `bwrap` have in common.
+"""Run workspaces in child processes of this machine: the common part of `local` and `bwrap`.
 
 A backend starts the runner, says how much CPU time and memory a run uses, and kills it. Starting and killing one child
 is `base.child`'s job. The rest differs from other children: the run is limited by CPU time that `meter` measures from
@@ -179,7 +179,7 @@ def _read(run: Started, meter: Meter, limits: Limits) -> tuple[bytearray, str, E
         selector.register(process.stderr, selectors.EVENT_READ)
 
         def receive(timeout_s: float) -> list[tuple[bool, bytes]] | None:
-            is_gone = process.poll() is not None  # asked before the last read: its last words precede its end
+            is_gone = process.poll() is not None  # asked before the last read: its last output precedes its end
             ready = selector.select(0 if is_gone else min(timeout_s, _WATCH_S)) if selector.get_map() else []
             pieces = []
             for key, _ in ready:

@@ -174,7 +174,7 @@ class DockerSandbox(Sandbox):
         with self._reaper_lock:
             if self._reaper is None:
                 # A batch system or a closing terminal often sends these to all processes first. A child inherits the
-                # mask, so that there is no moment at which they could end it.
+                # mask, so that they cannot end it at any moment.
                 unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, _POLITE)
                 try:
                     # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
@@ -261,7 +261,7 @@ def _remove(api: Any, container: str) -> None:
 
 
 def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
-    """Return how a container ended whose output has ended, and a line on it.
+    """Return how a container ended, once its output has ended, and a line about it.
 
     Raises:
         InfraError: it was stopped from outside.
@@ -280,7 +280,8 @@ def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
 def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any], ended_at: float) -> bool:
     """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
 
-    The exit status does not tell: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
+    The exit status is not enough: tested code can lower the runner's CPU limit, and then the kernel kills the
+    runner.
 
     Args:
         ended_at: when its output ended, in `time.monotonic()`.

@@ -15,7 +15,7 @@ def connect(timeout_s: int = API_TIMEOUT_S) -> Any:
     """Return a low-level client of the daemon that the environment names.
 
     Args:
-        timeout_s: of each request, this first one included.
+        timeout_s: limit of each request, including this first one.
 
     Raises:
         InfraError: no daemon answers.

@@ -1,8 +1,8 @@
 """Run workspaces as another user of this container: for a process of root that is alone in it.
 
 Tested code can read nothing that is closed to others, cannot write to it, and cannot signal this process. It shares the
-container's network, processes and disk, so this is no official sandbox. It serves verifiers inside the containers of
-other harnesses (`lmrbench_data/export/verifier.py`).
+container's network, processes and disk, so this is not an official sandbox. It serves verifiers inside the containers
+of other harnesses (`lmrbench_data/export/verifier.py`).
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Collect the output of a runner within its limits, and sum up its run; the same for all of our sandboxes."""
+"""Collect the output of a runner within its limits, and sum up its run, for all of our sandboxes."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,8 +15,8 @@ def collect_output(
     """Collect stdout and the log until both end or the run reaches a limit.
 
     Args:
-        receive: waits for at most this many seconds; returns pieces of output with whether they are of stdout, none if
-            nothing arrived, and None at the end.
+        receive: waits for at most this many seconds; returns (is stdout, data) pairs, none if nothing arrived, and None
+            at the end.
         watch: called after each wait; returns how the run must end because of a limit that only the sandbox knows.
 
     Raises:
@@ -47,7 +47,7 @@ def make_outcome(stdout: bytearray, log: str, ended: Ended, duration_s: float, m
     """Return the outcome of a run.
 
     Args:
-        problem: the reason, should the runner not have started.
+        problem: the reason if the runner did not start.
 
     Raises:
         InfraError: the runner did not start.

@@ -1,7 +1,7 @@
 """The system calls that the `bwrap` sandbox refuses, as a program for the kernel; libseccomp writes it.
 
-Namespaces do not cover everything: sockets to a hypervisor, keyrings, memory that belongs to no process. Nor does
-ordinary code need most parts of a kernel that escapes were found in. Calls for another architecture end the process.
+Namespaces do not cover everything: sockets to a hypervisor, keyrings, memory that belongs to no process. Ordinary code
+also does not need most parts of the kernel in which escapes were found. Calls for another architecture end the process.
 """
 
 import ctypes

@@ -14,7 +14,7 @@ from .base import Limits, Outcome, Sandbox
 from .docker import DockerSandbox
 from .warm import GoneError, Recipe, WarmContainer
 
-#: Containers that wait for answers; of more, the one that has waited longest is removed.
+#: Largest number of idle containers; beyond it, the one that has been idle longest is removed.
 MAX_IDLE = 8
 
 _Kind = tuple[str, int, int]
@@ -46,7 +46,7 @@ class SharedSandbox(Sandbox):
         return self._docker.prepare(tag)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
-        """Run one workspace without what the answers of an instance share."""
+        """Run one workspace without the shared parts of an instance's answers."""
         return self._run(Recipe(""), image, workspace, limits)
 
     def serving(self, instance: str, recipe: Callable[[], Recipe]) -> Sandbox:

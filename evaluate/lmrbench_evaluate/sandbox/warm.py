@@ -135,7 +135,7 @@ class WarmContainer:
 
 
 class _Relay:
-    """Reads what the supervisor says of one job after another."""
+    """Reads the supervisor's reports on one job after another."""
 
     def __init__(self, reader: StreamReader) -> None:
         self._reader = reader
@@ -150,7 +150,7 @@ class _Relay:
         self.cpu_before = -1.0
 
     def read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
-        """Return pieces of the job's output as (is stdout, data); None once nothing of it is left, or at the end."""
+        """Return pieces of the job's output as (is stdout, data); None once all of it has been read, or at the end."""
         if self.ended:
             return None
         deadline = time.monotonic() + timeout_s

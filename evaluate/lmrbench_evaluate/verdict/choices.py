@@ -9,7 +9,7 @@ from .compare import Comparison, TooLargeError, first_difference
 from .decode import Frame, StreamError, decode, read_frames
 from .expected import unpack_frames
 
-#: Kinds of reading, by what the answer implements.
+#: Kinds of reading, by the option that the answer implements.
 STATED, PUBLISHED, OTHER, NONE = READINGS = ("stated", "published", "other", "none")
 
 

@@ -2,8 +2,8 @@
 
 The bytes come from a process in which tested code ran. Sizes are checked before memory is allocated, arrays are read
 without pickle, and anything malformed is a `StreamError`: the candidate's error, never the harness's. Each frame has a
-budget of bytes, values and arrays, far above that of any recorded output, so that decoding takes some dozens of MB
-whatever the bytes are.
+budget of bytes, values and arrays, far above that of any recorded output, so that decoding never takes more than some
+dozens of MB.
 """
 
 import base64
@@ -80,7 +80,7 @@ class Table:
 
     @property
     def kind(self) -> str:
-        """The one of the three that it is."""
+        """The kind of object, one of the three."""
         return "DataFrame" if self.columns is not None else "Series" if self.index is not None else "object array"
 
     def __repr__(self) -> str:

@@ -58,7 +58,7 @@ def _modulus(value: Number) -> float:
 
 
 def _rounded(value: Number, digits: int) -> Number:
-    """Return the number that is printed with so many significant digits."""
+    """Return the number that is printed with this many significant digits."""
     if isinstance(value, complex):
         return complex(_rounded(value.real, digits).real, _rounded(value.imag, digits).real)
     return float(f"{value:.{digits}g}")

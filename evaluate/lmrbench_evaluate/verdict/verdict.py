@@ -1,7 +1,7 @@
 """Decide the verdict on a sandbox's output: one table maps each cause to a status and to whether it is retried.
 
-Only an output that equals the recorded one leads to `passed`, and nothing that the tested code claims. Nothing that it
-does leads to `infra_error`: only the engine, an overloaded machine, a damaged dataset or a bug of ours.
+Only an output that equals the recorded one leads to `passed`; claims of the tested code count for nothing. Nothing that
+it does leads to `infra_error`: only the engine, an overloaded machine, a damaged dataset or a bug of ours.
 """
 
 import signal

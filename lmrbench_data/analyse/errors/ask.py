@@ -24,7 +24,7 @@ from ...dataset.single_functions import only_functions
 from .diagnosis import DIAGNOSIS, Diagnosis, build_question, is_quoted, prompt_version
 from .diagnosis_log import FILE, DiagnosisLog, as_rows, from_rows
 
-#: One question an answer, so it is asked as reproducibly as the server can.
+#: One question per answer, so it is asked as reproducibly as the server allows.
 TEMPERATURE = 0.0
 IDENTICAL = "the reference's own code"
 
@@ -64,7 +64,7 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
 
     Args:
         settings: the options of judging; `votes` is ignored, each answer gets one question.
-        progress: told of each answer; the label is its primary class, `error` or `not asked`.
+        progress: receives each answer; the label is its primary class, `error` or `not asked`.
 
     Raises:
         InputError: no run, another dataset, prices without the model, or a key or model that the server does not know.
@@ -100,7 +100,7 @@ class _Diagnosing(AskingPass[Failed, Diagnosis]):
         self.diagnoses, self.rows = log, rows
 
     async def plan(self) -> list[Failed]:
-        """Return the answers that nobody was asked about yet."""
+        """Return the answers that the model was not asked about yet."""
         jobs = []
         for failed in failed_answers(self.settings):
             if self.log.is_done((failed.prediction.answer, self.judge)):

@@ -1,6 +1,6 @@
 """The five classes of errors of the LMR-BENCH paper (Section 5.3, Figure 7), and how people name them in a file.
 
-The paper names the classes. What each means here is in the prompt, in our words. An answer may show several; exactly
+The paper names the classes. The prompt defines them in our words. An answer may show several; exactly
 one of them is the primary one, which counts in shares that sum to 1.
 """
 
@@ -34,13 +34,13 @@ class Classes(NamedTuple):
 
 
 def read_class(text: str) -> ErrorClass | None:
-    """The class that a text names and nothing else, in any case, with blanks, hyphens or underscores."""
+    """Return the class that a text names and nothing else, in any case, with blanks, hyphens or underscores."""
     name = re.sub(r"[\W_]+", " ", text.lower()).strip().removesuffix(" error").removesuffix(" issue")
     return next((item for item in ErrorClass if item.replace("-", " ") == name), None)
 
 
 def read_classes(text: str) -> Classes | None:
-    """One class or more with semicolons between them, the primary one first."""
+    """Return one or more classes separated by semicolons, the primary one first."""
     found = [read_class(part) for part in text.split(";")]
     named = [item for item in found if item is not None]
     return Classes(named[0], frozenset(named)) if named and len(named) == len(found) == len(set(named)) else None

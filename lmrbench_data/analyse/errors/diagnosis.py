@@ -30,7 +30,7 @@ SOURCES = ("candidate", "paper", "reference", "repository", "tests")
 #: Limits on the part of the tests' report that is shown: cases, and characters of each detail.
 MAX_CASES = 12
 MAX_DETAIL = 400
-#: A quote with fewer characters than these, blanks aside, would be found anywhere.
+#: A quote with fewer characters than this, blanks aside, would be found anywhere.
 MIN_QUOTE = 6
 _ERROR_KEYS = ("class", "quote", "source", "explanation")
 
@@ -111,7 +111,7 @@ def is_quoted(quote: str, question: Question) -> bool:
 
 
 def _tests_said(result: ResultRow) -> str:
-    # Whoever saw no contract cannot have failed it.
+    # A model that saw no contract cannot have broken it.
     cases = [case for case in result["cases"] if case["core"] or result["track"] != TRACKS[0]]
     failed = failed_cases(cases)
     lines = [
@@ -133,7 +133,7 @@ def _cut(text: str) -> str:
 
 
 def parse_diagnosis(text: str) -> Diagnosis:
-    """The diagnosis in an answer: tolerant in form, strict in meaning.
+    """Return the diagnosis in an answer: tolerant in form, strict in meaning.
 
     Raises:
         Unreadable: none, two different ones, or one with an unknown class, a class twice or without evidence.

@@ -1,7 +1,8 @@
 """Classify the failed answers of a run: by people's labels where there are some, else by the model's.
 
-Shares are of the failed answers that have a class; how many have none, and why, is said beside them. Two shares are
-given for each class: of answers whose primary class it is (they sum to 1), and of answers that show it at all.
+Shares are of the failed answers that have a class; the number without one is stated beside them, with reasons. Two
+shares are given for each class: of answers whose primary class it is (they sum to 1), and of answers that show it at
+all.
 """
 
 from collections import Counter
@@ -65,7 +66,7 @@ class ErrorAnalysis:
     ambiguous: int = 0
     """People's labels that may mean several answers."""
     answered: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
-    """Model, setting and track → answers that there are, failed or not."""
+    """Model, setting and track → number of all answers, failed or not."""
 
     @property
     def classified(self) -> list[Labelled]:

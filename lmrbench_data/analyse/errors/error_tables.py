@@ -1,4 +1,4 @@
-"""The tables of an error analysis, and the same for machines."""
+"""The tables of an error analysis, and its numbers as JSON."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ MAX_QUOTE = 60
 
 
 def tables(found: ErrorAnalysis) -> Iterator[tuple[str, Table]]:
-    """Titles and tables, those with nothing to say left out."""
+    """Return the titles and tables that are not empty."""
     if found.classified:
         yield "Why answers fail", _classes(found)
         yield "By model (primary class)", _models(found)

@@ -1,1 +1,1 @@
-"""Familiarity (contamination): what a model may have known beforehand, by dates, probabilities and canaries."""
+"""Familiarity (contamination): prior knowledge of a model, by dates, probabilities and canaries."""

@@ -73,7 +73,7 @@ class CorpusSearch:
 
 
 def canary_of(rows: Sequence[DatasetRow]) -> tuple[str, str]:
-    """(the words before it, the GUID) of the canary that all rows carry.
+    """Return (the words before it, the GUID) of the canary that all rows carry.
 
     Raises:
         InputError: the rows have none, or several.

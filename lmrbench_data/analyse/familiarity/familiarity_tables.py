@@ -12,7 +12,7 @@ from .dates import Split
 from .probe import CONTINUATION, SCORE, ProbeSummary
 from .texts import CONTROLS, REFERENCE
 
-#: What each kind of server can tell.
+#: The information that each kind of server gives.
 WAYS = {
     ECHO: "the server echoes prompts with log-probabilities, so every text is scored",
     CHAT: "the server gives log-probabilities of its own words only: references cannot be scored, their verbatim "
@@ -48,7 +48,7 @@ def measured(summary: ProbeSummary, measure: str, kind: str) -> Mean:
 
 
 def continuation(summary: ProbeSummary) -> tuple[Mean, Mean]:
-    """The longest verbatim run of the reference in continuations, and what it has more than that of the variants."""
+    """Return the longest verbatim run of the reference in continuations, and its excess over that of the variants."""
     rows = [row for row in summary.rows if row["what"] == CONTINUATION]
     runs = mean_by_cluster([row["run"] for row in rows], [row["instance_id"] for row in rows])
     beside = [row for row in rows if row["control_run"] is not None]
@@ -57,7 +57,7 @@ def continuation(summary: ProbeSummary) -> tuple[Mean, Mean]:
 
 
 def probe_tables(summary: ProbeSummary) -> list[tuple[str, Table]]:
-    """Titles and tables, those with nothing to say left out."""
+    """Return the titles and tables that are not empty."""
     made: list[tuple[str, Table]] = []
     kinds = [kind for kind in (REFERENCE, *CONTROLS) if any(row["kind"] == kind for row in summary.rows)]
     if REFERENCE in kinds:

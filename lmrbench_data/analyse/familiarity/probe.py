@@ -1,8 +1,8 @@
-"""ProbeTexts how familiar a model is with the methods' code: probabilities of references and controls, verbatim runs.
+"""Probe how familiar a model is with the methods' code: probabilities of references and controls, verbatim runs.
 
-With an echoing server each body is scored under the masked prefix. With any server the model goes on after the prefix,
-and the longest verbatim run of the reference in what it writes is compared with that of the controls. Rows go to
-probes.jsonl one by one, and the same call again asks only for what is missing.
+With an echoing server each body is scored under the masked prefix. With any server the model continues the prefix, and
+the longest verbatim run of the reference in its text is compared with that of the controls. Rows go to probes.jsonl one
+by one, and a repeated call asks only for the missing ones.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class _Job(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Identity of what is asked."""
+        """Identity of the request."""
         return self.probe.key(self.body or self.probe.bodies[0])
 
 
@@ -91,7 +91,7 @@ def build_probes(
 
     Args:
         rows: those of the dataset.
-        tasks: where they come from, as far as they are at hand; their variants are controls.
+        tasks: their tasks, as far as available; the variants of these are controls.
         instances: only these; all by default.
 
     Raises:
@@ -109,8 +109,8 @@ def probe(
     """Ask for the scores and continuations that the folder lacks.
 
     Args:
-        probes: gives the texts, which take a while to make; it is called once the server has answered.
-        progress: told of each answer; the label is the kind of text.
+        probes: returns the texts, which take a while to build; called once the server has answered.
+        progress: receives each answer; the label is the kind of text.
 
     Raises:
         InputError: a damaged file, a key or model that the server does not know.
@@ -125,7 +125,7 @@ def probe(
 
 
 class _Probing(JobPass[_Job]):
-    """One pass over what is missing."""
+    """One pass over the missing scores and continuations."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""probes.jsonl of a folder: append-only, one row for each score or continuation, with what it took."""
+"""probes.jsonl of a folder: append-only, one row for each score or continuation, with its cost."""
 
 from typing import Any, ClassVar
 
@@ -28,7 +28,7 @@ class ProbeLog(Ledger):
         self.rows.append(row)
 
     def spent(self, model: str) -> Spent:
-        """Return what the rows of a model took; those of earlier versions do not say."""
+        """Return the tokens and costs of a model's rows; rows of earlier versions do not record them."""
         spent = Spent()
         for row in (row for row in self.rows if row["model"] == model):
             spent.count_facts(row)

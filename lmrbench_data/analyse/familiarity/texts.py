@@ -57,7 +57,7 @@ class ProbeTexts(NamedTuple):
         return self.bodies[0].text
 
     def key(self, body: Body) -> str:
-        """Identity of what is scored."""
+        """Identity of a scored text."""
         return hashlib.sha256(f"{self.prefix}\0{body.text}".encode()).hexdigest()
 
 
@@ -82,12 +82,12 @@ def probe_texts(row: DatasetRow, task: Task | None = None) -> ProbeTexts:
 def split_at_body(source: str, goal_function: str) -> tuple[str, str]:
     """A file up to the goal function's first statement after its docstring, and that function from there on.
 
-    White space between the two is the body's: a prompt that ends in some is cut where no tokeniser would.
+    White space between the two belongs to the body: no tokeniser would cut a prompt after white space.
     """
     node = find_function(source, goal_function).node
     lines = split_lines(source)
     documented = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
-    # Comments between docstring and code are the body's.
+    # Comments between docstring and code belong to the body.
     start = (node.body[0].end_lineno or 0) if documented else first_line(node.body[0]) - 1
     above = "".join(lines[:start])
     prefix = above.rstrip()
@@ -95,7 +95,7 @@ def split_at_body(source: str, goal_function: str) -> tuple[str, str]:
 
 
 def rename_variables(source: str, goal_function: str) -> str:
-    """The file with the goal function's own variables renamed; arguments, attributes, comments and layout stay."""
+    """Rename the goal function's own variables in the file; arguments, attributes, comments and layout stay."""
     node = find_function(source, goal_function).node
     names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
     arguments = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}

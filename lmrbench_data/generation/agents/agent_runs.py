@@ -34,7 +34,7 @@ from .relay import Relay
 from .spending import FILE, MAX_TRIES, JobKey, Spending
 
 PREDICTIONS, TRAJECTORIES = "predictions.jsonl", "trajectories"
-#: The folder among an agent's records that has what it left itself.
+#: The folder among an agent's records for the files that the agent left itself.
 RECORDS = "agent"
 _log = logging.getLogger(__name__)
 
@@ -49,10 +49,10 @@ class AgentSummary(AnswerSummary):
 
 
 def open_agent(agent: str, files: Path | None = None) -> Agent:
-    """The agent of that name, or the command.
+    """Return the agent of that name, or the command.
 
     Raises:
-        InputError: it is not installed, or no command.
+        InputError: it is not installed, or is not a command.
     """
     from . import mini, openhands
     from .command import CommandAgent
@@ -71,8 +71,8 @@ def run_agent(
 
     Args:
         rows: those of the dataset.
-        progress: told of each row; the label is `done`, `unchanged`, `error` or what stopped the agent.
-        tell: told one line about each row.
+        progress: receives each row; the label is `done`, `unchanged`, `error` or what stopped the agent.
+        tell: receives one line about each row.
 
     Raises:
         InputError: a choice that does not exist, or an agent that is not installed.
@@ -125,7 +125,7 @@ class _AgentRun:
         self._failures = Failures()
 
     def plan(self, rows: Sequence[DatasetRow]) -> Iterator[tuple[DatasetRow, int]]:
-        """The rows that are missing: first samples of all instances first."""
+        """Return the rows that are missing: first samples of all instances first."""
         for sample in range(self.settings.samples):
             for row in rows:
                 if (row["instance_id"], *self.names, sample) in self.file.keys:
@@ -170,7 +170,7 @@ class _AgentRun:
         summary = self.summary
         try:
             row = future.result()
-        except (InfraError, OSError) as error:  # of this machine's disk; what an agent left never gets here
+        except (InfraError, OSError) as error:  # of this machine's disk; an agent's files never raise here
             summary.fail(f"{label}: {error}")
             if self._failures.note(failed=True):
                 summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
@@ -238,7 +238,7 @@ class _AgentRun:
                 tries = self.spending.failed[row["instance_id"], sample] + 1
                 if not relay.steps or tries < MAX_TRIES:
                     raise InfraError(relay.failure)
-                # An agent can bring this about, and each further try would be paid for.
+                # An agent can cause this, and each further try costs money.
                 problem = f"in {tries} tries the server did not answer the last request ({relay.failure})"
             left = take_leftovers(box, read_archive(row["repo_archive"]), trajectory / RECORDS)
         metadata = {

@@ -1,7 +1,7 @@
-"""Which requests of an agent are relayed: chat completions of text, in parameters that cost and reach nothing else.
+"""Decide which requests of an agent are relayed: text chat completions whose parameters cost and reach nothing else.
 
-A request is rebuilt from what is known. Parameters that only label it are left out in silence; any other one is refused
-by name: it could buy another model, a dearer tier, a search of the web, or several answers.
+A request is rebuilt from known parameters. Those that only label it are silently left out; any other one is refused by
+name: it could buy another model, a dearer tier, a search of the web, or several answers.
 """
 
 import json
@@ -26,7 +26,7 @@ class NotAllowed(Exception):
 
 
 def read_request(body: bytes, model: str) -> dict[str, Any]:
-    """The request to send on.
+    """Return the request to send on.
 
     Args:
         body: as the agent sends it.
@@ -135,7 +135,7 @@ def _is_bias(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_number, value.values()))
 
 
-#: The parameters that are relayed, and whether a value is one of theirs.
+#: Relayed parameter → whether it accepts a value.
 _PARAMETERS: dict[str, Callable[[Any], bool]] = {
     "frequency_penalty": _is_number,
     "logit_bias": _is_bias,

@@ -81,6 +81,6 @@ class Agent(Protocol):
             How it ended, in the agent's own word, or `TIME_LIMIT`.
 
         Raises:
-            InfraError: the machinery failed; nothing can be said of the agent.
+            InfraError: the machinery failed; this says nothing about the agent.
         """
         ...

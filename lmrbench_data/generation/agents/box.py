@@ -116,7 +116,7 @@ class Box:
         environment: Mapping[str, str] | None = None,
         stdout: BinaryIO | None = None,
     ) -> CommandResult:
-        """Run a command. It goes on after its time limit: end it with `timeout` inside, or end the box.
+        """Run a command. It continues after its time limit: end it with `timeout` inside, or end the box.
 
         Args:
             stdout: receives standard output as it arrives, up to `output_bytes`.
@@ -162,7 +162,7 @@ class Box:
         import docker.errors
 
         with engine_errors("copying out of the container"):
-            # Processes that fork endlessly cannot be frozen; the answer is then read while they go on.
+            # Processes that fork endlessly cannot be frozen; the answer is then read while they run.
             with contextlib.suppress(docker.errors.APIError):
                 self._api.pause(self.container)
             chunks, _ = self._api.get_archive(self.container, WORK)

@@ -1,6 +1,6 @@
 """Serve HTTP inside a box and pass each request on as a line of JSON: stdout carries requests, stdin the answers.
 
-The program is sent into the container as text and runs as another user than the agent: Python 3.11 and the standard
+The program is sent into the container as text and runs as a different user from the agent: Python 3.11 and the standard
 library only. It knows no key and reaches no network.
 """
 

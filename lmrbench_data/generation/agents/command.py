@@ -1,4 +1,4 @@
-"""A command of the user's as an agent: it runs inside the box, with its own files, and reaches the model's relay."""
+"""Run the user's own command as an agent: inside the box, with its own files and access to the model's relay."""
 
 import shlex
 from pathlib import Path
@@ -19,7 +19,7 @@ class CommandAgent(Agent):
     """A command such as `python my_agent.py`; words that name one of its files stand for it in the box."""
 
     def __init__(self, command: str, files: Path | None) -> None:
-        """Read what there is to run.
+        """Read the command and its files.
 
         Raises:
             ArgumentError: no command, no such folder, too much in it, or a file of the command is not in it.
@@ -32,7 +32,7 @@ class CommandAgent(Agent):
             raise ArgumentError("agent", "is empty; give mini-swe-agent, openhands, or a command such as 'python a.py'")
         self._files = _read_files(files) if files is not None else {}
         for word in words:
-            # Nothing of this machine is in the box; what lies here and is not in the workspace was meant to be.
+            # The box has no files of this machine; a word that names one outside the workspace is a mistake.
             path = Path(word)
             if word not in self._files and path.is_file() and not path.is_absolute() and path.parts[0] != REPO:
                 raise ArgumentError(
@@ -47,7 +47,7 @@ class CommandAgent(Agent):
             raise ArgumentError("agent", f"{command!r} {error}") from None
 
     def work(self, job: Job) -> str:
-        """Run the command to its end; what it prints becomes output.log."""
+        """Run the command to its end; its output becomes output.log."""
         job.box.put(AGENT, self._files, owner=0)
         with box_endpoint(job.relay, job.box, job.deadline) as url:
             environment = {

@@ -1,4 +1,4 @@
-"""Take from a box what an agent leaves: its answer as a patch, and its records. Nothing in there ends a run.
+"""Take an agent's answer, as a patch, and its records from its box. Nothing in the box can end a run.
 
 The daemon's tar is read member by member. Files of the repository stay in memory until they are compared; records go to
 a folder that nothing else is kept in, so that they cannot take the place of the harness's.
@@ -46,8 +46,8 @@ def take_leftovers(box: Box, before: Mapping[str, File], records: Path) -> Taken
         records: folder for the agent's own records; made if there are any.
 
     Raises:
-        InfraError: the engine fails, or git is missing. As long as the engine knows the container, whatever cannot be
-            read there is the agent's doing.
+        InfraError: the engine fails, or git is missing. As long as the engine knows the container, unreadable content
+            in it is the agent's doing.
     """
     changes, taken = Changes(before), Taken(problem=_GONE)
     keeper, beside = _Records(records, taken), _Beside()
@@ -107,7 +107,7 @@ class _Beside:
 
 
 class _Records:
-    """Writes records, whatever they are called, below one folder."""
+    """Writes records of any name below one folder."""
 
     def __init__(self, folder: Path, taken: Taken) -> None:
         self._folder, self._taken, self._bytes, self._left_out = folder, taken, 0, 0
@@ -129,7 +129,7 @@ class _Records:
         self._bytes += item.size
 
     def _leave_out(self, item: Leftover, why: str) -> None:
-        """Name the first records that are left out; the others say nothing more."""
+        """Name the first records that are left out; a longer list tells nothing more."""
         self._left_out += 1
         if self._left_out <= 5:
             self._taken.left_out.append(f"{one_line(item.name)[:100]} ({why})")

@@ -72,7 +72,7 @@ def main() -> None:
     server = {"api_base": asked["base_url"], "api_key": os.environ["OPENAI_API_KEY"]}
     chosen["model_kwargs"] = {**chosen.get("model_kwargs", {}), **server}
     model = LitellmModel(model_name=f"openai/{asked['model']}", **chosen)
-    # The key opens a door that is gone when the run is, and has no place in a trajectory.
+    # The key is valid for this run only, and does not belong in a trajectory.
     model.serialize = lambda: _without_server(LitellmModel.serialize(model))
     own = {key: value for key, value in config["agent"].items() if key in AgentConfig.model_fields}
     limits = {"step_limit": asked["max_steps"], "cost_limit": 0.0, "output_path": Path(asked["trajectory"])}

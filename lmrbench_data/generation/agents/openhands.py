@@ -14,7 +14,7 @@ from .endpoints import box_endpoint
 from .relay import STEP_LIMIT
 
 NAME = "openhands"
-#: The agent's own events, one JSON object a line.
+#: The agent's own events, one JSON object per line.
 TRAJECTORY = "trajectory.jsonl"
 #: Python 3.13 with the SDK; `python` in the image is the task's.
 _PYTHON = "/opt/openhands/bin/python"
@@ -45,7 +45,7 @@ class OpenHandsAgent(Agent):
         return find_agent_image(connect(), NAME, tag)
 
     def work(self, job: Job) -> str:
-        """Run it to its end; its events become trajectory.jsonl as they come, what it logs output.log."""
+        """Run it to its end; its events are written to trajectory.jsonl as they come, its log to output.log."""
         job.box.put(AGENT, {_PROGRAM: File(Path(__file__).with_name(_PROGRAM).read_bytes())}, owner=0)
         with (
             box_endpoint(job.relay, job.box, job.deadline) as url,

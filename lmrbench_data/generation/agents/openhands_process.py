@@ -1,7 +1,7 @@
 """The process in which OpenHands runs, in the container: `python -I openhands_process.py JSON`.
 
 `openhands.py` puts it into the box and starts it with the Python of the agent's image, which has the SDK and nothing of
-this package. Standard output is for events, one JSON object a line; whatever else is printed goes to standard error.
+this package. Standard output is for events, one JSON object per line; all other output goes to standard error.
 """
 
 import json
@@ -23,7 +23,7 @@ def main() -> int:
     os.dup2(2, 1)
     home = Path(sys.executable).parents[1]
     site.addsitedir(str(home / "packages"))
-    # Last: what the task's image has comes first.
+    # Last, so that programs of the task's image come first.
     os.environ["PATH"] += f"{os.pathsep}{home / 'tools'}"
     from openhands.sdk import LLM, Conversation
     from openhands.tools.preset.default import get_default_agent

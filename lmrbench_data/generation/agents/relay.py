@@ -1,7 +1,7 @@
-"""The one way from an agent to the model: one server, one model, the key added on this side, everything counted.
+"""The only way from an agent to the model: one server, one model, the key added on this side, everything counted.
 
-What comes out of a box is not trusted: it can ask this server for chat completions of this model, and nothing else.
-Limits on steps and costs hold here, whatever the agent itself thinks of them.
+Requests from a box are not trusted: they reach this server only, for chat completions of this model. Limits on steps
+and costs are enforced here, regardless of the agent's own.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from .allowed import NotAllowed, read_request
 from .spending import ANSWERED, FREE, LOST, JobKey, Spending
 
 STEP_LIMIT, COST_LIMIT, COST_UNKNOWN = "step_limit", "cost_limit", "cost_unknown"
-#: Seconds for requests that are under way when an agent is done: nobody waits for what they bring.
+#: Seconds for requests that are under way when an agent is done: nobody waits for their answers.
 GRACE_S = 2.0
-#: Statuses that are no answer: the server is busy or broken, or does not take the key.
+#: Statuses that are not an answer: the server is busy or broken, or does not take the key.
 _NO_ANSWER = (401, 402, 403, 407, 408, 429)
 _LIMITS = ("max_completion_tokens", "max_tokens")
 #: One at a time is parsed.
@@ -35,7 +35,7 @@ class Relay:
     Args:
         budget: of all agents of a run together.
         spending: the log of requests.
-        job: whose requests they are.
+        job: the job that makes the requests.
         max_tokens: limit of each answer; None leaves it to the agent.
         request_s: seconds for one request.
     """
@@ -87,7 +87,7 @@ class Relay:
         self._closed.set()
 
     def finish(self) -> None:
-        """Forward nothing more, and cut off what is still under way after a moment; from now on the numbers stand."""
+        """Forward nothing more, and cut off requests still under way after a moment; then the numbers are final."""
         self.close()
         until = time.monotonic() + GRACE_S
         with self._idle:
@@ -97,7 +97,7 @@ class Relay:
             self._idle.wait_for(lambda: not self._busy, max(0.0, until - time.monotonic()) + GRACE_S)
 
     def answer(self, method: str, path: str, body: bytes) -> HttpAnswer:
-        """The answer to a request of the agent's."""
+        """Return the answer to a request of the agent."""
         path = path.partition("?")[0].rstrip("/").removeprefix("/v1")
         if (method, path) == ("GET", "/models"):
             entry = {"id": self.model, "object": "model", "created": 0, "owned_by": "lmrbench"}
@@ -223,7 +223,7 @@ class Relay:
 
 
 def _usage(answer: HttpAnswer) -> Tokens | None:
-    """Tokens of a question and its answer; None if the server does not say."""
+    """Return the tokens of a question and its answer; None if the server does not report them."""
     texts = [answer.body]
     if answer.kind.startswith("text/event-stream"):
         texts = [line[5:] for line in reversed(answer.body.splitlines()) if line.startswith(b"data:")]

@@ -1,7 +1,7 @@
 """Log the costs of each request of an agent run, and the tries that left no row, in spending.jsonl.
 
 A line is written before a request is sent and another one when it is over. A request without the second line was cut
-off by a kill: it counts as much as it can have cost.
+off by a kill: it counts at the most that it can have cost.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class Spending(Ledger):
         self.failed: Counter[JobKey] = Counter()
         """Tries that left no row, although the model answered."""
         self.jobs: set[JobKey] = set()
-        """Jobs that asked the model for something."""
+        """Jobs that sent a request to the model."""
         self.reasons: dict[JobKey, str] = {}
         """The reason why the last try left no row."""
         self.open_requests: dict[int, Tokens] = {}
@@ -66,7 +66,7 @@ class Spending(Ledger):
         return Budget(limit, price, spent + earlier, self.spent.uncounted + rows.uncounted, lost)
 
     def begin(self, job: JobKey, place: Place) -> int:
-        """Note a request before it is sent; its number."""
+        """Note a request before it is sent; return its number."""
         with self.lock:
             number = self._last + 1
             names = {"instance_id": job[0], "sample": job[1]}
@@ -77,8 +77,8 @@ class Spending(Ledger):
         """Note how a request ended.
 
         Args:
-            event: `ANSWERED`; `FREE` if it cost nothing; `LOST` if nobody knows.
-            tokens: of an answer; None if the server does not say.
+            event: `ANSWERED`; `FREE` if it cost nothing; `LOST` if that is unknown.
+            tokens: of an answer; None if the server does not report them.
         """
         facts: dict[str, Any] = {"event": event, "request": number}
         if event == ANSWERED:

@@ -1,6 +1,6 @@
 """Make the files that `verify` publishes: columns of its own run, and the submitter's claims as `claimed_` columns.
 
-No file is a copy of a stranger's. One Parquet file per run keeps the dataset append-only: two runs never touch the same
+No file is copied from a stranger. One Parquet file per run keeps the dataset append-only: two runs never touch the same
 file.
 """
 
@@ -186,7 +186,7 @@ def _claims(row: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def _choices(row: ResultRow) -> dict[str, Any]:
-    """Return the numbers of altered and open choices, of those as the paper has them, and of those guessing gets."""
+    """Count the altered and open choices, those implemented as the paper states, and those expected from guessing."""
     counted = counted_choices(row)
     return {
         "choices_counted": len(counted),

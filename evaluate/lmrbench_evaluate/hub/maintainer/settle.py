@@ -34,7 +34,7 @@ MAX_LINES = 50
 
 
 def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
-    """Return the record of an earlier verification of a pull request, whatever was pushed to it since; else None.
+    """Return the record of a pull request's earlier verification, even if it has new commits; None without one.
 
     Raises:
         InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
@@ -76,7 +76,7 @@ def _is_repo(api: "HfApi", model: str) -> bool:
 
 
 def _publish(api: "HfApi", claim: Claim, files: Mapping[str, bytes], card: bytes) -> None:
-    """Add files to main exactly once, whatever others commit meanwhile; and the card, if there is none."""
+    """Add files to main exactly once, even if others commit meanwhile; add the card if there is none."""
     for wait in (*BACKOFF_S, None):
         with hub_errors(claim.where):
             head = str(api.dataset_info(claim.repo_id, revision="main").sha)
@@ -185,7 +185,7 @@ def _say_once(
         maintainers = {api.whoami()["name"], *(record.get("verified_by") for record in records.values())}
 
     def look() -> tuple[bool, bool]:
-        """Return whether the comment is there, and whether the pull request is closed."""
+        """Return whether the comment exists, and whether the pull request is closed."""
         with hub_errors(what):
             details = api.get_discussion_details(**place)
         ours = [event for event in details.events if event.author in maintainers]

@@ -96,7 +96,7 @@ def _best(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, dict[st
 def rates(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return level → share of all instances of the benchmark that reached it, for one model, setting and track.
 
-    An unanswered instance has not reached it, and every instance counts as many as the one with the most samples.
+    An unanswered instance has not reached it. Every instance counts as many samples as the one with the most.
     """
     samples = max(Counter(row["instance_id"] for row in rows).values())
     total = samples * rows[0]["scope_size"]

@@ -21,14 +21,14 @@ from .tables import TABLES
 
 @dataclass
 class FigureFiles:
-    """The files of one call, and what was skipped."""
+    """The files of one call, and the skipped ones."""
 
     written: list[Path] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     """For each figure or table that lacks data, in whole or for some models, one line: its name and the reason."""
 
     def add(self, folder: Path, stem: str, content: Mapping[str, bytes | str], missing: str) -> None:
-        """Write a file for each form (extension → content), and note what is missing."""
+        """Write a file for each form (extension → content), and note missing data."""
         if missing:
             self.skipped.append(f"{stem}: {missing}")
         for form, data in content.items():

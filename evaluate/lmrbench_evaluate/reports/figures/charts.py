@@ -162,7 +162,7 @@ CHARTS: dict[str, Callable[[Sequence[ModelScore], Sequence[str]], Chart]] = {
 def _those(
     scores: Sequence[ModelScore], names: Sequence[str], has_data: Sequence[bool], reason: str
 ) -> tuple[list[tuple[ModelScore, str]], str]:
-    """Return the scores that have the data with their names, and what is missing of the others."""
+    """Return the scores that have the data with their names, and a note on the others."""
     shown = [(score, name) for score, name, has in zip(scores, names, has_data, strict=True) if has]
     without = [name for name, has in zip(names, has_data, strict=True) if not has]
     return shown, reason if not shown else f"without {', '.join(without)}: {reason}" if without else ""

@@ -35,7 +35,7 @@ def rows_figure(names: Sequence[str], extra: float) -> tuple[Figure, Axes, list[
     """Return a plot with a row for each name, the first on top.
 
     Args:
-        extra: inches of what stands below the plot.
+        extra: height below the plot, inches.
     """
     labels = [wrapped(name, _LINE) for name in short_names(names, _NAME)]
     rows, end = [], 0.0

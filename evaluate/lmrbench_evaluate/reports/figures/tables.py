@@ -134,7 +134,7 @@ TABLES: dict[str, Callable[[ReportData], PaperTable | str]] = {
 
 
 def _names(score: ModelScore, scores: Sequence[ModelScore]) -> dict[str, str]:
-    """Return the columns that identify a score: the model, and what tells it from another."""
+    """Return the columns that identify a score: the model, and what distinguishes it from others."""
     told = [key for key in ("setting", "track") if len({getattr(other, key) for other in scores}) > 1]
     if len({other.key for other in scores}) < len(scores):
         told.append("run")
@@ -148,7 +148,7 @@ def _latex_share(share: Share) -> list[str]:
 
 
 def _about(scores: Sequence[ModelScore]) -> list[str]:
-    """Return comments on what a table needs and counts."""
+    """Return comments on the requirements and the counts of a table."""
     sizes = sorted({len(score.scope) for score in scores})
     samples = sorted({score.samples for score in scores})
     instances, each = (" or ".join(map(str, numbers)) for numbers in (sizes, samples))

@@ -1,7 +1,7 @@
 """Render a report as one self-contained HTML page: tables, charts, and every answer beside the reference.
 
 The page makes no request, and all text of models is escaped. Its script unpacks code, completions and logs, which would
-else be most of its bytes; everything else can be read without it.
+otherwise be most of its bytes; the rest can be read without the script.
 """
 
 import base64
@@ -127,14 +127,14 @@ def _unbroken(text: str) -> str:
 
 
 def _breakable(name: str) -> "Markup":
-    """Let a name's line end after a slash or underscore."""
+    """Allow line breaks in a name after slashes and underscores."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"([/_])(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
 def _date(text: str) -> str:
-    """Return a time as people write it; as it stands if it is not ISO 8601."""
+    """Return a time as people write it; unchanged if it is not ISO 8601."""
     try:
         time = datetime.datetime.fromisoformat(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Prose and code of strangers as HTML: Markdown with mathematics as MathML, and Python in colours.
+"""Convert untrusted prose and code to HTML: Markdown with formulas as MathML, and highlighted Python.
 
-Nothing becomes an element that is not made here: Markdown has no HTML, links or images, and of what the converter of
-formulas returns only known elements without attributes of a stranger's choosing are written.
+All elements are made here: Markdown has no HTML, links or images, and of the formula converter's output only known
+elements and harmless attributes are written.
 """
 
 import re
@@ -75,7 +75,7 @@ _VALUE = re.compile(r"[\w.%+ -]{1,40}")
 
 
 def prose(text: str) -> Markup:
-    """A stranger's Markdown as HTML."""
+    """Convert a stranger's Markdown to HTML."""
     return Markup(_markdown().render(visible(reflow(text))))
 
 
@@ -84,7 +84,7 @@ def _markdown() -> Any:
     from markdown_it import MarkdownIt
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-    # No links: they would lead where a model wants its reader to go.
+    # No links: a model would choose where they lead.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.disable(["link", "image", "autolink", "reference", "html_block", "html_inline"])
     return parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, renderer=_render)
@@ -96,7 +96,7 @@ def _render(source: str, options: dict[str, Any]) -> str:
 
 
 def formula(source: str, *, block: bool = False) -> Markup:
-    """A formula in LaTeX as MathML; as it was written if nobody knows what it means."""
+    """Convert a formula from LaTeX to MathML; show it as written if it cannot be converted."""
     import latex2mathml.converter
 
     written = Markup('<code class="formula">{}</code>').format(source)
@@ -105,15 +105,15 @@ def formula(source: str, *, block: bool = False) -> Markup:
     try:
         made = latex2mathml.converter.convert(source, display="block" if block else "inline")
         return _rebuilt(ElementTree.fromstring(made))
-    except Exception:  # whatever a library for trusted input does with a stranger's
+    except Exception:  # untrusted input may raise anything in a library for trusted input
         return written
 
 
 def _rebuilt(element: ElementTree.Element) -> Markup:
-    """An element of MathML, written anew.
+    """Write an element of MathML anew.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a known element.
     """
     name = element.tag.removeprefix(_MATHML)
     if name not in _ELEMENTS:
@@ -125,7 +125,7 @@ def _rebuilt(element: ElementTree.Element) -> Markup:
 
 
 def reflow(text: str) -> str:
-    """Markdown without indentation that a file in YAML or Python gave it."""
+    """Remove the indentation that Markdown has in a YAML or Python file."""
     lines = text.expandtabs(4).strip("\n").splitlines()
     indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
     return "\n".join(line[min(indents, default=0) :] for line in lines)
@@ -137,7 +137,7 @@ _CLASSES |= {"Comment": "c", "Operator.Word": "k", "Name.Decorator": "f", "Name.
 
 
 def python_lines(lines: list[str]) -> list[Markup]:
-    """Lines of Python in colours; whatever it is, as many lines come back."""
+    """Highlight lines of Python; the number of lines stays the same for any text."""
     return _python_lines(tuple(lines))
 
 

@@ -38,7 +38,7 @@ def main(home: Path, tools: list[str]) -> None:
 
 
 def which(name: str) -> Path:
-    """Return the path of a program."""
+    """Where a program is."""
     path = shutil.which(name)
     if path is None:
         sys.exit(f"{name}: no such program")
