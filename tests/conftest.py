@@ -63,6 +63,16 @@ def _own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _own_environment(_own_caches: None) -> Iterator[None]:
+    """No library that a module's tests use, such as Ray, leaves variables that make later commands start cold."""
+    before = dict(os.environ)
+    yield
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+
+
 @pytest.fixture
 def toy_benchmark(tmp_path: Path) -> Path:
     """A fresh copy of the toy benchmark, free to be changed."""

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 #: Prefixes of the variables that are read after the fork.
-#: torch and ray set `KMP_` and `RAY_` in the process that imports them.
-LATE = ("HF_", "LMRBENCH_", "OPENAI_", "NO_PROXY", "DOCKER_HOST", "COLUMNS", "TERM", "PYTEST_", "KMP_", "RAY_")
+#: torch sets `KMP_` in the process that imports it.
+LATE = ("HF_", "LMRBENCH_", "OPENAI_", "NO_PROXY", "DOCKER_HOST", "COLUMNS", "TERM", "PYTEST_", "KMP_")
 #: The other variables before any test changes them; the server starts with these.
 EARLY = {name: value for name, value in os.environ.items() if not name.startswith(LATE)}
 #: Slow imports of the commands, direct or indirect.
