@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from execnet import gateway_base
 
 import lmrbench_data as lmr
 from lmrbench_data.dataset.build import write_dataset
@@ -26,6 +27,17 @@ if TYPE_CHECKING:
 
 # A shell starts jobs in the background with interrupts ignored, and children would inherit that: tests send them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _write_any_text(serializer: Any, text: str) -> None:
+    """Send text to the main process with lone surrogates escaped.
+
+    execnet refuses them, so a failure, warning or log record that contained one ended the whole session unnamed.
+    """
+    serializer._write_byte_sequence(text.encode("utf-8", "backslashreplace"))
+
+
+gateway_base._Serializer._write_unicode_string = _write_any_text  # type: ignore[method-assign]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
