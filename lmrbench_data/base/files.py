@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 import uuid
 from collections.abc import Iterable
@@ -26,6 +27,24 @@ def write_atomically(path: Path, content: bytes | str | Iterable[bytes]) -> None
         raise type(error)(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def replace_folder(new: Path, folder: Path) -> None:
+    """Move a finished folder beside `folder` into its place and remove the old one.
+
+    Raises:
+        OSError: it cannot be moved; the old folder is back in its place.
+    """
+    old = new.with_name(f"{new.name}-old")
+    try:
+        if folder.exists():
+            os.replace(folder, old)
+        os.replace(new, folder)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            os.replace(old, folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def read_regular(path: str | Path, most: int, *, folder: int | None = None) -> bytes:

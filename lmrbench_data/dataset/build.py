@@ -4,7 +4,6 @@ Two builds of the same tree are byte-identical. The card's header contains the c
 the `datasets` cache, so `datasets` never serves a changed build from a stale cache.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from ..base.archive import pack
 from ..base.errors import InputError, LoadError
+from ..base.files import replace_folder
 from ..base.progress import Progress
 from ..loader import (
     FUNCTION,
@@ -200,7 +200,7 @@ def write_dataset(
         if not imported_card:
             (staging / "eval.yaml").write_text(render_eval_yaml(benchmark, tables), encoding="utf-8")
         staging.chmod(0o755)
-        _put_in_place(staging, folder)
+        replace_folder(staging, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return next(iter(tables.values())).sha256
@@ -226,19 +226,6 @@ def _refuse_foreign(folder: Path) -> None:
             return  # a private set
         except LoadError as error:
             raise InputError(f"{error}; {fix}") from error
-
-
-def _put_in_place(staging: Path, folder: Path) -> None:
-    old = staging.with_name(f"{staging.name}-old")
-    try:
-        if folder.exists():
-            os.replace(folder, old)
-        os.replace(staging, folder)
-    except BaseException:
-        if old.exists() and not folder.exists():
-            os.replace(old, folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write_table(config: str, rows: Sequence[DatasetRow], path: Path) -> Table:

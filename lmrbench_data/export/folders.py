@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
-from ..base.files import read_regular
+from ..base.files import read_regular, replace_folder
 from ..loader import File, write_files
 
 #: Marks a folder as ours, with the identity of its content and the names of its files.
@@ -32,20 +32,12 @@ def write_folder(folder: Path, files: Mapping[str, File]) -> bool:
             return False
         _refuse_foreign(folder, there)
     staging = folder.with_name(f".{folder.name}-{uuid.uuid4().hex}")
-    old = staging.with_name(f"{staging.name}-old")
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         write_files({**files, MARKER: File((json.dumps(marker) + "\n").encode())}, staging)
-        if folder.exists():
-            os.replace(folder, old)
-        os.replace(staging, folder)
-    except BaseException:
-        if old.exists() and not folder.exists():
-            os.replace(old, folder)
-        raise
+        replace_folder(staging, folder)
     finally:
-        for leftover in (staging, old):
-            shutil.rmtree(leftover, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
     return True
 
 
