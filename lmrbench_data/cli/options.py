@@ -105,7 +105,7 @@ def _is_list(option: Option) -> bool:
 Track = Annotated[str, option_of(PromptSettings, "track")]
 DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
 MovedDataset = Annotated[str | None, option_of(JudgeSettings, "dataset")]
-Workers = Annotated[int, option_of(RunSettings, "workers")]
+Workers = Annotated[int, option_of(RunSettings, "workers", help="Number of parallel sandboxes.")]
 BaseUrl = Annotated[str | None, option_of(Endpoint, "base_url")]
 BenchmarkFolder = Annotated[
     Path | None,

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from lmrbench_evaluate.runs.settings import RunSettings
+
 from ..base.ranking import RANKED_BY
 from ..base.settings import Settings, copied, nested
 from ..base.settings import setting as option  # one of the options has the name `setting`
 from ..chat.endpoint import Endpoint, JobSettings, RequestSettings
-from ..loader import FUNCTION
 
 #: Amounts of context in a prompt; `prompt.SETTINGS` lists the contents of each.
 SETTINGS = ("standard", "paper-only", "paper+goal-file", "full-repo")
@@ -26,10 +27,8 @@ class PromptSettings(Settings):
     max_prompt_tokens: int | None = option(
         None, "Token limit of a prompt (an estimate); longer prompts are cut.", min=100
     )
-    dataset: str = option("embedded", "embedded, a folder, or org/name[@revision].")
-    config: str = option(
-        FUNCTION, "Configuration of the dataset: function (one function per instance) or method (a whole method)."
-    )
+    dataset: str = copied(RunSettings, "dataset")
+    config: str = copied(RunSettings, "config")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings, copied, setting
 from lmrbench_data.chat.endpoint import JobSettings
 from lmrbench_data.loader import FUNCTION
+from lmrbench_data.tasks.task import CONFIGS
 
 ENGINES = ("threads", "ray")
 #: Parallel sandboxes on this machine, unless settings name another number.
@@ -27,9 +28,7 @@ class RunSettings(Settings):
         None, 'Column names of the source mapped to ours, such as {"completion": "function"}.'
     )
     dataset: str = setting("embedded", "embedded, a folder, or org/name[@revision].")
-    config: str = setting(
-        FUNCTION, "Configuration of the dataset: function (one function per instance) or method (a whole method)."
-    )
+    config: str = setting(FUNCTION, f"Configuration of the dataset: {', '.join(CONFIGS[:-1])} or {CONFIGS[-1]}.")
     instances: Sequence[str] = copied(JobSettings, "instances")
     categories: Sequence[str] = setting((), "Categories to include (default: all).", flags=("--category",))
     isolation: str = setting(
