@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
+from ..dataset.load import EMBEDDED
 from ..generation.settings import AgentSettings
-from .options import BuildNetwork, DatasetSpec, Track, chosen_row, options
+from ..loader import FUNCTION
+from .options import BuildNetwork, DatasetSpec, Track, chosen_row, options, rows_by_config
 from .output import Json, interruptible, print_json, put, say
 from .progress import progress_bar
 from .show_work import answers_dict, exit_status, print_answers
@@ -38,9 +40,8 @@ def workspace(
     if as_json:
         print_json({"instance_id": instance, "track": track, "folder": str(folder)})
     else:
-        put(
-            f"{folder}: TASK.md states the task; collect the answer with `lmrbench agent collect {folder} --model NAME`"
-        )
+        command = f"lmrbench agent collect {folder} --model NAME{_dataset_option(dataset)}"
+        put(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
 
 
 @app.command()
@@ -123,10 +124,11 @@ def collect(
 
     Example: lmrbench agent collect work/* --model my-agent --out predictions.jsonl
     """
-    from ..dataset.load import load_rows
     from ..generation.collect import add_rows, collect_rows
+    from ..generation.workspace import read_marker
 
-    rows = {row["instance_id"]: row for row in load_rows(dataset)}
+    configs = rows_by_config([read_marker(folder)[0] for folder in folders], dataset)
+    rows = {row["instance_id"]: row for found in configs.values() for row in found}
     found = collect_rows(folders, rows, model=model, setting=setting, sample=sample)
     for folder, row in zip(folders, found, strict=True):
         facts = row["metadata"]
@@ -140,4 +142,13 @@ def collect(
         print_json({"out": str(out), "rows": len(found), "replaced": replaced, "empty": empty})
     else:
         instead = f" ({replaced} replaced)" if replaced else ""
-        put(f"{out}: {len(found)} rows added{instead}; evaluate them with `lmrbench evaluate {out}`")
+        ids = {row["instance_id"] for row in found}
+        needed = [name for name, known in configs.items() if ids & {row["instance_id"] for row in known}]
+        chosen = ["" if name == FUNCTION else f" --config {name}" for name in needed]
+        commands = [f"`lmrbench evaluate {out}{config}{_dataset_option(dataset)}`" for config in chosen]
+        put(f"{out}: {len(found)} rows added{instead}; evaluate them with {' and '.join(commands)}")
+
+
+def _dataset_option(dataset: str) -> str:
+    """Return the option that a further command needs to use the same dataset."""
+    return "" if dataset == EMBEDDED else f" --dataset {dataset}"

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
@@ -147,18 +147,33 @@ def chosen_row(instance: str, dataset: str) -> "DatasetRow":
         InputError: the dataset has no such instance.
         LoadError: there is no such dataset.
     """
-    from ..dataset.load import load_rows
     from ..dataset.rows import choose_rows
-    from ..loader import NoConfigError
-    from ..tasks.task import CONFIGS
 
-    rows: list[DatasetRow] = []
-    for config in CONFIGS:
-        with suppress(NoConfigError):
-            rows += load_rows(dataset, config)
+    rows = [row for found in rows_by_config([instance], dataset).values() for row in found]
     with positional():
         [row] = choose_rows(rows, [instance])
     return row
+
+
+def rows_by_config(instances: Collection[str], dataset: str) -> "dict[str, list[DatasetRow]]":
+    """Load one configuration after the other until these instances, which may be unknown, are found.
+
+    Raises:
+        LoadError: there is no such dataset.
+    """
+    from ..dataset.load import load_rows
+    from ..loader import NoConfigError
+    from ..tasks.task import CONFIGS
+
+    found: dict[str, list[DatasetRow]] = {}
+    missing = set(instances)
+    for config in CONFIGS:
+        with suppress(NoConfigError):
+            found[config] = load_rows(dataset, config)
+            missing -= {row["instance_id"] for row in found[config]}
+        if not missing:
+            break
+    return found
 
 
 @contextmanager

@@ -139,6 +139,29 @@ def test_rows_are_collected(toy_row: dict[str, Any], tmp_path: Path, toy_dataset
     assert unknown.returncode == 1
 
 
+@pytest.mark.slow
+def test_a_workspace_of_a_method_is_collected_as_its_message_says(
+    method_row: dict[str, Any], toy_row: dict[str, Any], tmp_path: Path
+) -> None:
+    """The command that the message names looked among single functions only."""
+    write_dataset([toy_row], tmp_path / "toy", load_benchmark(), others={"method": [method_row]})
+
+    def run(*arguments: str) -> str:
+        line = [LMRBENCH, "agent", *arguments, "--dataset", "toy"]
+        done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return str(done.stdout)
+
+    said = run("workspace", method_row["instance_id"], "w")
+    assert "`lmrbench agent collect w --model NAME --dataset toy`" in said
+    solve(tmp_path / "w")
+    said = run("collect", "w", "--model", "me")
+    assert "`lmrbench evaluate predictions.jsonl --config method --dataset toy`" in said
+    [row] = [json.loads(line) for line in (tmp_path / "predictions.jsonl").read_text().splitlines()]
+    assert row["instance_id"] == method_row["instance_id"]
+    assert row["model_patch"]
+
+
 def test_the_task_says_what_git_there_is(toy_row: Any, tmp_path: Path) -> None:
     """On the user's disk a repository with one commit, in the container none; docs/agents.md says the same.
 
