@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
 from lmrbench_evaluate.predictions.prediction import GOLD, MASKED, Prediction, own_answer
 from lmrbench_evaluate.sandbox.base import Sandbox
@@ -142,6 +143,20 @@ def test_one_container_serves_many_answers_and_is_replaced_if_it_dies(toy_row: d
         assert second not in containers()
         assert attempt(TOY_ANSWER).status is Status.PASSED
     assert containers() == []
+
+
+def test_an_engine_that_fails_during_a_run_is_an_infra_error(
+    toy_row: dict[str, Any], shared_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client's own error reached the caller when the engine could not start the probe of a busy machine."""
+
+    def fail(*_: object) -> float:
+        raise APIError("500 Server Error", explanation="fork/exec: resource temporarily unavailable")
+
+    monkeypatch.setattr("lmrbench_evaluate.sandbox.warm.cpu_seconds", fail)
+    verdict = attempt_in(shared_sandbox, toy_row)("import time\ntime.sleep(5)\n" + TOY_ANSWER)
+    assert verdict.status is Status.INFRA_ERROR
+    assert "Docker engine: fork/exec: resource temporarily unavailable" in verdict.reason()
 
 
 def test_parallel_runs_have_containers_of_their_own(toy_row: dict[str, Any]) -> None:

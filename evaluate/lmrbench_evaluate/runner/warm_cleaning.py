@@ -1,4 +1,4 @@
-"""Clean a warm container after a job: kill the processes of its uid and remove its files, as that user.
+"""Clean a warm container after a job: kill every process that is not root's and remove all files, as their users.
 
 Process 1 has no capability to change or remove other users' files, and needs none.
 """
@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable
 
 from warm_zygote import become
@@ -18,15 +19,16 @@ TRIES = 50
 
 
 def clean(uid: int, zygote_pid: int) -> None:
-    """Kill the processes of a uid and remove its files; end the container if that fails."""
-    for _ in range(TRIES):
-        alive = [user for user in (uid, uid + 1) if processes_of(user)]
+    """Kill all processes of jobs and remove the files of a uid; end the container if that fails."""
+    for number in range(TRIES):
+        reap(zygote_pid)
+        alive = users()
         if not alive:
             break
+        time.sleep(number / 1000)
         for user in alive:
             # All at once, as that user: one after the other, they could fork faster than they are killed.
             as_user(user, lambda: os.kill(-1, signal.SIGKILL))
-        reap(zygote_pid)
     else:
         sys.exit("warm container: processes of a job cannot be killed")
     for remove in (lambda: remove_tree(SHARED_FOLDERS), lambda: remove_stubborn(SHARED_FOLDERS)):
@@ -38,17 +40,19 @@ def clean(uid: int, zygote_pid: int) -> None:
         sys.exit("warm container: files of a job cannot be removed")
 
 
-def processes_of(uid: int) -> list[int]:
-    """Return the living processes of a user."""
-    found = []
+def users() -> set[int]:
+    """Return the users other than root that have a process; supervisor and zygotes are root's.
+
+    Zombies count: a process whose main thread has ended while another one runs looks like one.
+    """
+    found = set()
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError), open(f"/proc/{name}/status", encoding="utf-8", errors="replace") as file:
-                text = file.read()
-                # The name of a process, which it can choose, stands before both; line breaks in it are escaped.
-                if re.search(rf"^Uid:\t{uid}\b", text, re.MULTILINE) and not re.search(r"^State:\tZ", text, re.M):
-                    found.append(int(name))
-    return found
+                # The name of a process, which it can choose, stands before; line breaks in it are escaped.
+                if line := re.search(r"^Uid:\t(\d+)", file.read(), re.MULTILINE):
+                    found.add(int(line[1]))
+    return found - {0}
 
 
 def as_user(uid: int, action: Callable[[], object]) -> None:
@@ -56,6 +60,11 @@ def as_user(uid: int, action: Callable[[], object]) -> None:
     pid = os.fork()
     if pid == 0:
         try:
+            # The channels to the harness and the zygotes are no user's business.
+            null = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):
+                os.dup2(null, number)
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
             become(uid)
             action()
         finally:

@@ -126,6 +126,7 @@ def run_plan(runner: ModuleType) -> None:
         stream.write(frames.getvalue())
         stream.flush()
         rest = rest[len(results) :]
+        del results, frames  # or this process grows, and is killed in place of a child when memory runs out
     stream.write(b"used %.3f\n" % (runner.spent() - begun))
     stream.flush()
 

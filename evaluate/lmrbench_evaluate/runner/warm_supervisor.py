@@ -25,6 +25,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
+from runner import oom_kills
 from warm_cleaning import clean
 from warm_zygote import DONE, read_exactly, serve
 
@@ -44,7 +45,8 @@ def main() -> None:
     while line := read_line(0):
         message = json.loads(line)
         if message["kind"] == "run":
-            run_job(instances[message["instance"]], zygote_pid, message["size"])
+            if not run_job(instances[message["instance"]], zygote_pid, message["size"]):
+                sys.exit("warm container: a job was killed or memory ran out")
             continue
         content = read_exactly(0, message["size"])
         ask(ours, "load", content)
@@ -67,27 +69,39 @@ def request(kind: str, **facts: object) -> bytes:
     return json.dumps({"kind": kind, **facts}).encode("ascii") + b"\n"
 
 
-def confirmed(control: socket.socket) -> None:
-    """Wait for a zygote's answer."""
-    if control.recv(1) != DONE:
+def confirmed(control: socket.socket) -> bool:
+    """Wait for a zygote's answer; return whether it is `DONE`."""
+    if not (answer := control.recv(1)):
         sys.exit("warm container: its zygote has ended")
+    return bool(answer == DONE)
 
 
-def run_job(control: socket.socket, zygote_pid: int, size: int) -> None:
-    """Have a job forked, pass its workspace on and its output back, and clean up after it."""
+def run_job(control: socket.socket, zygote_pid: int, size: int) -> bool:
+    """Have a job forked, pass its workspace on and its output back, and clean up after it.
+
+    Returns:
+        Whether the container can take another job: this one ended by itself, and the kernel killed no process for lack
+        of memory. It may choose others than tested code would like, and jobs kill what is left between their cases.
+    """
+    kills_before = oom_kills()
     uid = random.SystemRandom().choice(UIDS)
     (job_in, workspace), (out, job_out), (log, job_log) = (os.pipe() for _ in range(3))
     send(b"begin %.3f\n" % cpu_seconds())
     socket.send_fds(control, [request("fork", size=0, uid=uid, workspace=size)], [job_in, job_out, job_log])
     for fd in (job_in, job_out, job_log):
         os.close(fd)
-    relay(control, size, workspace, out, log)
+    is_well = relay(control, size, workspace, out, log)
     clean(uid, zygote_pid)
     send(b"end\n")
+    return is_well and oom_kills() == kills_before
 
 
-def relay(control: socket.socket, size: int, workspace: int, out: int, log: int) -> None:
-    """Copy stdin to the job and its output to stdout until the zygote says that it has ended."""
+def relay(control: socket.socket, size: int, workspace: int, out: int, log: int) -> bool:
+    """Copy stdin to the job and its output to stdout until the zygote says that it has ended.
+
+    Returns:
+        Whether it ended by itself.
+    """
     os.set_blocking(workspace, False)
     poll = select.poll()
     poll.register(control, select.POLLIN)
@@ -97,12 +111,12 @@ def relay(control: socket.socket, size: int, workspace: int, out: int, log: int)
     waiting = b""
     poll.register(workspace, select.POLLOUT)
     open_pipes = {workspace, out, log}
-    ended = False
+    ended = is_well = False
     while not ended:
         for fd, _ in poll.poll():
             if fd == control.fileno():
                 ended = True
-                confirmed(control)
+                is_well = confirmed(control)
             elif fd == workspace:
                 if not waiting and size:
                     waiting = os.read(0, min(size, 1 << 16))
@@ -123,6 +137,7 @@ def relay(control: socket.socket, size: int, workspace: int, out: int, log: int)
             pass
     for fd in open_pipes:
         os.close(fd)
+    return is_well
 
 
 def forward(fd: int, out: int) -> bool:

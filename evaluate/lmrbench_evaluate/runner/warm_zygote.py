@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from warm_job import COMPILED, job
 
-#: The answer to each request.
-DONE = b"k"
+#: The answer to each request; `FAILED` if a job did not end by itself.
+DONE, FAILED = b"k", b"x"
 
 
 def serve(control: socket.socket) -> NoReturn:
@@ -22,7 +22,7 @@ def serve(control: socket.socket) -> NoReturn:
     os.dup2(0, 1)
     while True:
         line, fds = read_request(control)
-        message = json.loads(line)
+        message, answer = json.loads(line), DONE
         content = read_exactly(control.fileno(), message["size"])
         if message["kind"] in ("fork", "branch"):
             pid = os.fork()
@@ -40,13 +40,13 @@ def serve(control: socket.socket) -> NoReturn:
                     os._exit(70)
             for fd in fds:
                 os.close(fd)
-            if message["kind"] == "fork":
-                os.waitpid(pid, 0)
+            if message["kind"] == "fork" and os.waitpid(pid, 0)[1]:
+                answer = FAILED
         else:
             {"load": load_modules, "compile": compile_sources}[message["kind"]](json.loads(content))
             gc.collect()
             gc.freeze()  # collections in jobs would copy memory that they share with this process
-        control.sendall(DONE)
+        control.sendall(answer)
 
 
 def read_request(control: socket.socket) -> tuple[bytes, list[int]]:

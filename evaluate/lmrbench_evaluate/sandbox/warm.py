@@ -106,9 +106,8 @@ class WarmContainer:
         self._message("run", recipe, workspace)
         relay = self._relay
         relay.begin()
-        with contextlib.closing(
-            CpuProbe(lambda **options: self._docker.container(self._image, **options), USER)
-        ) as probe:
+        probe = CpuProbe(lambda **options: self._docker.container(self._image, **options), USER)
+        with engine_errors("Docker engine"), contextlib.closing(probe):
             meter = Meter(limits, lambda: cpu_seconds(self._api, self._id) - relay.cpu_before, probe.share)
             stdout, log, ended = collect_output(relay.read, meter, limits)
             duration, problem = meter.elapsed(), f"{ended}: {log.strip()[-300:]}"
