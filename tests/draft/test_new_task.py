@@ -147,7 +147,7 @@ def test_what_a_pdf_does_not_say_stays_open(tmp_path: Path) -> None:
 
 
 def test_names_that_yaml_would_take_for_something_else_are_text(place: Path) -> None:
-    """The metadata's spelling is taken where the letters are the same; what nobody can see is no part of it."""
+    """The title is spelled as in the metadata where the letters agree, without invisible characters."""
     write_pdf(place / "odd.pdf", title='The Curious Case of "Neural": Text\x7f Degeneration # \u202e')
     (place / "nucleus").rename(place / "1e5")
     drafted = new_task(
@@ -284,7 +284,7 @@ def test_a_draft_lints_with_todos_alone(place: Path) -> None:
     assert count == 1
     others = [problem for problem in problems if not problem.message.startswith("TODO")]
     assert "category: 'TODO' is not one of: Data Augmentation" in others[0].message
-    # What nobody has written yet, and nothing else: the repository is in order.
+    # Only what nobody has written yet: the repository is in order.
     left = {"task.yaml", "valid", "plain", "careless", "wrong"}
     assert {problem.where for problem in others} == left
 

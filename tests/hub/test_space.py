@@ -1,6 +1,6 @@
 """The leaderboard Space, alone in a folder, against a loopback Hub, in a real browser; and the maintainers' workflow.
 
-Only verified rows make a rank; a damaged run costs itself and is named; nothing that a submitter wrote runs.
+Only verified rows are ranked; a damaged run is left out and named; nothing that a submitter wrote runs.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 def run_rows(
     run_id: str, model: str, statuses: list[str], *, instances: Mapping[str, str] = INSTANCES, **facts: Any
 ) -> list[dict[str, Any]]:
-    """A row an instance, in the order of `instances` (name to category)."""
+    """One row per instance, in the order of `instances` (name to category)."""
     shared = {
         "run_id": run_id,
         "model_name_or_path": model,
@@ -190,7 +190,7 @@ class Leaderboard:
         return list(self.browser.execute_script(script, selector))
 
     def ranking(self, track: str = "paper") -> list[list[str]]:
-        """Rank, model, both rates in the order of the columns, and what stands in small print; read at once."""
+        """Rank, model, both rates in the order of the columns, and the small print; read at once."""
         rows = f"#ranking-{track} tbody:not([hidden]) tr.latest"
         script = """return [...document.querySelectorAll(arguments[0])].map(row =>
             [".rank b", ".name", ".score b", ".number", "small"].flatMap(part => part === "small" ?
@@ -269,7 +269,7 @@ def show_contenders(board: Leaderboard) -> None:
     board.show(*files)
 
 
-#: Of each element with text of its own: its contrast with what is behind it, if that is below 4.5.
+#: Elements with their own text whose contrast with the background is below 4.5, each with that contrast.
 LOW_CONTRAST = """
 const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 const paint = (colours) => {
@@ -417,7 +417,7 @@ def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: 
     good = run_rows("run-good", "good", [passed, failed, passed])
     for row, judged in zip(good, ("CC", "LI", "CC"), strict=True):
         row |= {"claimed_judge_category": judged, "claimed_judge_model": "judge-1"}
-    # Reproduces as much as `good`, is less robust, and was verified earlier.
+    # Reproduces as much as `good`, but is less robust and was verified earlier.
     tied = run_rows("run-tied", "tied", [passed, "reproduced", "timeout"])
     # Claimed shares, and the earlier claim of a date, must not lift it over anything.
     claims = run_rows("run-claims", "claims", [passed, failed, "oom"], started_at="1999-01-01T00:00:00+00:00")

@@ -119,7 +119,7 @@ def test_scores_for_a_model_repository(world: World) -> None:
 
 
 def test_a_private_benchmark_goes_by_its_own_name(tmp_path: Path) -> None:
-    """From `hf repos create` to a model's scores, as the page on private benchmarks goes: nowhere as LMR-Bench."""
+    """From `hf repos create` to a model's scores, as on the page on private benchmarks: nothing is called LMR-Bench."""
     with Hub() as hub:
         world = World(tmp_path, hub)
         benchmark = write_toy_benchmark(tmp_path / "benchmark")
@@ -273,7 +273,7 @@ def test_verify_looks_at_its_rights_before_it_works(world: World) -> None:
 )
 @pytest.mark.sampled(3)
 def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> None:
-    """Whatever is lost, the same command brings it to the end, and every row and record is there once."""
+    """Whatever is lost, the same command completes the publication, and every row and record is there once."""
     assert world.submit("--to", RESULTS).returncode == 0
     world.hub.faults = faults
     done = world.verify(1)

@@ -105,7 +105,7 @@ def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> 
         "failed": 0,
     }
 
-    # A judge that lets no one in takes no result away, and says so in one line.
+    # A judge that refuses the key costs no result, and is reported in one line.
     server.key = "sk-right"
     (judging.run / "report.md").unlink()
     judging.patch.setenv("OPENAI_API_KEY", "sk-wrong")
@@ -146,7 +146,7 @@ TROUBLES = {
 
 @pytest.mark.parametrize("script", TROUBLES.values(), ids=TROUBLES)
 def test_a_server_recovers(script: list[Reply], judging: Judging, server: Server) -> None:
-    """Each trouble is met by asking again; what came before is never taken for a judgement."""
+    """Each fault is answered by asking again; the faulty reply is never taken for a judgement."""
     judging.evaluate(TOY_ANSWER)
     server.script = list(script)
     finished = judging.here(endpoint={"timeout_s": 1.0})
@@ -585,7 +585,7 @@ def test_votes_are_added_to_those_there(judging: Judging, server: Server) -> Non
     judging.evaluate(TOY_ANSWER)
     judging.here()
     judging.here(votes=3)
-    assert sorted(row["vote"] for row in judging.rows()) == [0, 1, 2]  # asked at once, kept as they come
+    assert sorted(row["vote"] for row in judging.rows()) == [0, 1, 2]  # asked concurrently, kept as they come
     shown = judging.judge("--votes", "3")
     assert re.search(r"agreement\s+split", shown.stdout)
     assert "100.0 %" in shown.stdout

@@ -189,7 +189,7 @@ def test_random_labels_come_back(tmp_path_factory: pytest.TempPathFactory, data:
                 )
             )
     labels.sort(key=lambda item: (item.setting, item.model, item.paper, item.function_index))
-    # A scale that nobody used from its end cannot be told from the other one: this person used all of it.
+    # A scale of which nobody used the end cannot be told from the other one; this person used all of it.
     for category, label in zip(
         ("LI", "LC", "CC"), [item for item in labels if item.annotator == "ziming"], strict=False
     ):

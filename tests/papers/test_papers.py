@@ -179,7 +179,7 @@ class PdfServer(LoopbackServer):
                 self.close_connection = fault == "cut"
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Nothing on stderr."""
+                """Write nothing to stderr."""
 
         super().__init__(Handler)
         self.pdf, self.ranges = paper_pdf(), True

@@ -431,7 +431,7 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
 
 
 def as_shown(text: str) -> str:
-    """On one line, and without what no reader can see."""
+    """On one line, and without invisible characters."""
     return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
 
 

@@ -161,7 +161,7 @@ def changed_number(x: Any) -> Any:
 
 
 def changes(value: Any) -> Iterator[tuple[str, Any]]:
-    """Everything that is close to `value` and yet another value."""
+    """Values that are close to `value` but different."""
     yield "wrapped in a list", [value]
     if value is None or isinstance(value, bool):
         yield "another constant", not value
