@@ -115,7 +115,7 @@ def test_answers_without_sample_are_numbered(
         (2, "passed"),
         (3, "passed"),
     ]
-    assert "2 rows without `sample` taken as further samples" in caplog.text
+    assert "2 rows without `sample` counted as further samples" in caplog.text
     assert run.summary is not None
     assert [str(bad) for bad in run.summary.bad_rows] == [
         "row 4: duplicate of row 0 (same instance, model, setting, track and sample)"
@@ -147,7 +147,7 @@ def test_each_selection_of_gold_has_a_folder(evaluate: Callable[..., lmr.Run], t
     assert evaluate("gold").path == Path("runs/gold")
     assert evaluate("gold", instances=["toy-a", "toy-b", "toy-a"]).path == both.path
     assert len(list(Path("runs").iterdir())) == 4
-    with pytest.raises(lmr.ArgumentError, match="out: runs/gold holds a run with another timeout_scale, and results"):
+    with pytest.raises(lmr.ArgumentError, match="out: runs/gold holds a run with a different timeout_scale, and"):
         evaluate("gold", timeout_scale=2)
 
 

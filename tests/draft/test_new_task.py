@@ -262,7 +262,7 @@ def test_a_wrong_argument_is_one_line_and_writes_nothing(place: Path) -> None:
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
     assert sorted((place / "tasks").rglob("*")) == before
-    with pytest.raises(InputError, match="tasks: is a benchmark already"):
+    with pytest.raises(InputError, match="tasks: is already a benchmark"):
         new_benchmark(place / "tasks", title="Again")
     with pytest.raises(ArgumentError, match="choose one of your own"):
         new_benchmark(place / "other", title="X", name="lmr-bench")

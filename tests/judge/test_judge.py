@@ -692,4 +692,4 @@ def test_another_dataset_is_refused(judging: Judging, toy_row: dict[str, Any], t
     write_dataset([{**row, "row_sha256": row_sha256(row)}], tmp_path / "other", load_benchmark())
     done = judging.judge("--dataset", str(tmp_path / "other"))
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "was evaluated on other rows" in done.stderr
+    assert "was evaluated on rows other than those of" in done.stderr

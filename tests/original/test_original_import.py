@@ -432,7 +432,7 @@ def test_what_is_no_clone_and_no_place_is_one_line(tmp_path: Path, tmp_path_fact
     (tmp_path / "results").mkdir()
     with pytest.raises(ArgumentError, match="is inside the clone"):
         import_original(tmp_path, tmp_path / "out")
-    with pytest.raises(ArgumentError, match="no earlier import"):
+    with pytest.raises(ArgumentError, match="not an earlier import"):
         import_original(tmp_path / "results" / "..", tmp_path_factory.getbasetemp())
 
 

@@ -335,7 +335,7 @@ def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> No
     }.items():
         done = bench.run(*options)
         assert done.returncode == 1
-        assert f"holds a run with another {what}" in done.stderr.splitlines()[-1]
+        assert f"holds a run with a different {what}" in done.stderr.splitlines()[-1]
     assert before == {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
 
 

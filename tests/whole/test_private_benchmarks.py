@@ -124,7 +124,7 @@ def test_what_is_suggested_works_in_a_benchmark_of_ones_own(tmp_path: Path) -> N
     unproved = f"warning: bleu-brevity-penalty: not proved in Docker; run {check}"
     assert (built.returncode, unproved in built.stderr) == (0, True)
     again = lmrbench(tmp_path, "dataset", "init", "tasks", "--title", "Again")
-    assert again.stderr == "error: tasks: is a benchmark already; nothing is overwritten\n"
+    assert again.stderr == "error: tasks: is already a benchmark; nothing is overwritten\n"
 
 
 @pytest.fixture
