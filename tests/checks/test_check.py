@@ -486,7 +486,7 @@ def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
     for _ in range(2):
         tasks = load_tasks(benchmark=toy_benchmark)
         found = list(check_tasks(tasks, local_sandbox, resume=True, finished=told.__setitem__))
-        assert [item.where for item in found if item.is_error] == ["demo"], "it is looked at again, too"
+        assert [item.where for item in found if item.is_error] == ["demo"], "it is checked again, too"
         assert told["toy-scale"].startswith("error, ")
     edit(toy_benchmark, "task.yaml", "python gone.py", "python scale.py")
     done = command(toy_benchmark, "--demos", "--json")

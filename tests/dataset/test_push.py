@@ -238,7 +238,7 @@ def test_what_another_machine_proved_is_taken(tmp_path: Path, hub: Hub, lmrbench
     task = built / "90-toy" / "task.yaml"
     task.write_text(task.read_text().replace("same order", "same sequence"))
     assert lmrbench(program=LOCK).returncode == 0
-    assert push(lmrbench, built) == (1, refused), "what is proved is not what was built"
+    assert push(lmrbench, built) == (1, refused), "the proof is not of the built row"
     build(lmrbench, built, checked=False)
     code, said = push(lmrbench, built)
     assert code == 0, said

@@ -140,7 +140,7 @@ def test_nothing_of_the_host_or_the_answer_is_inside(run: Any, toy_row: Any, tmp
 
 @pytest.mark.docker
 def test_a_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any, local_sandbox: Sandbox) -> None:
-    """It works, then forks until it may not, and never ends."""
+    """It solves the task, then forks up to the limit, and never ends."""
     _, rows = run(
         PLAIN
         + """

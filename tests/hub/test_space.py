@@ -137,7 +137,7 @@ class Leaderboard:
         self.until(lambda: self.find("#board"), "the page shows nothing")
 
     def reload(self, sha: str) -> None:
-        """Press the button until the page shows this commit (a press right after another one is not obeyed)."""
+        """Press the button until the page shows this commit (a press right after another one is ignored)."""
 
         def shown() -> bool:
             if sha[:12] in self.text("#state"):
@@ -407,7 +407,7 @@ def test_an_empty_dataset_is_a_page_and_a_new_run_appears_on_reload(board: Leade
 
     sha = board.publish(run_files(run_rows("first", "model-a", ["passed"] * 3)))
     board.open()
-    assert "No verified runs yet" in board.text("#empty"), "what was read is kept for some minutes"
+    assert "No verified runs yet" in board.text("#empty"), "the page keeps its last reading for some minutes"
     board.reload(sha)
     assert board.models() == ["model-a"]
 
@@ -503,7 +503,7 @@ def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: 
     shown = [row[0].partition(" Paper")[0] for row in board.table("#grid-paper") if len(row) > 1]
     assert shown == ["alpha-one", "alpha-two"]
     board.choose("setting", "agent")
-    assert [row[:3] for row in board.ranking()] == [["1", "good", "50.0"]], "settings are never in one ranking"
+    assert [row[:3] for row in board.ranking()] == [["1", "good", "50.0"]], "settings never share a ranking"
     board.choose("category", "All")
     agent_row = " ".join(board.ranking()[0])
     for said in ("37.5", "3 unanswered", "1 memorised"):
@@ -751,7 +751,7 @@ def test_the_workflow_is_valid_and_calls_the_command_line_as_it_is() -> None:
         assert "HF_TOKEN" not in job.get("env", {})
         for step in job["steps"]:
             assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/none@v1"))
-            assert "${{" not in step.get("run", ""), "what a user typed reaches the shell as a variable only"
+            assert "${{" not in step.get("run", ""), "user input reaches the shell only as a variable"
             calls += [line for line in step.get("run", "").splitlines() if line.startswith("lmrbench ")]
     command = typer.main.get_command(app)
     for call in calls:

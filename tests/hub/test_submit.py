@@ -1,4 +1,4 @@
-"""Submit and verify with the real clients over HTTP and real containers: nothing doubled, nothing believed."""
+"""Submit and verify with the real clients over HTTP and real containers: nothing is doubled, no claim is believed."""
 
 import hashlib
 import io
@@ -312,7 +312,7 @@ def test_claimed_scores_are_not_believed(world: World) -> None:
     assert "differs: submitted_by: claimed ann, is bob" in done.stdout
     assert world.verify(1).returncode == 1
     item = world.hub.repo(RESULTS).pull_requests[1]
-    assert (item.status, len(item.comments)) == ("open", 1), "the same differences are said once"
+    assert (item.status, len(item.comments)) == ("open", 1), "the same differences are reported once"
     assert "claimed passed, is failed" in item.comments[0][1]
 
 

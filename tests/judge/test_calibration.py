@@ -70,7 +70,7 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
     }
     truth, said = [True] * 2 + [False] * 5, [True] * 6 + [False]
     assert found["kappa"]["binary"] == {"value": pytest.approx(cohen_kappa_score(truth, said)), "ci95": None}
-    assert "categories" not in found["kappa"], "of a wrong variant nobody knows whether it is LC or LI"
+    assert "categories" not in found["kappa"], "a wrong variant may be LC or LI"
     assert all("CONTRACT" not in request.user for request in server.requests)
 
     shown = in_process(*ask)

@@ -207,7 +207,7 @@ def test_what_cannot_be_had_is_an_error_and_no_category(judging: Judging, server
     before = len(server.requests)
     server.judge = verdict
     assert judging.judge().returncode == 0
-    assert len(server.requests) == before + 1, "the same command asks for the missing one only"
+    assert len(server.requests) == before + 1, "the same command asks only for the missing one"
     assert judging.categories() == {"a": "CC", "b": "LI"}
     assert {found.errors for found in read_judgements(judging.run).values()} == {0}
 
@@ -383,7 +383,7 @@ def test_costs_that_nobody_counted_are_unknown(judging: Judging, server: Server)
     assert "cost unknown: the server sends no usage, so the cost limit cannot be kept" in limited.stderr
     assert limited.stderr.splitlines()[-1] == "run again without a cost limit to resume"
     assert judging.judge("--prices", "prices.yaml", "--max-cost", "1").returncode == 3
-    assert len(server.requests) == 1, "what is there already cost nobody knows what"
+    assert len(server.requests) == 1, "the cost of the existing rows is unknown"
 
     done = judging.judge("--prices", "prices.yaml", "--json")
     assert (done.returncode, json.loads(done.stdout)["cost_usd"]) == (0, None)
@@ -489,7 +489,7 @@ def test_too_long_an_answer_counts(judging: Judging, server: Server) -> None:
     assert (row["reason"], row["category"], row["cost_usd"]) == ("too long", None, 0.0)
     again = judging.judge()
     assert re.search(r"not\s+judged:\s+too\s+long", re.sub(r"\s+", " ", again.stdout))
-    assert len(judging.rows()) == 2, "nobody is asked about it again"
+    assert len(judging.rows()) == 2, "the judge is not asked about it again"
 
     scores, everybody = score_runs([judging.run]), Tally()
     for score in scores:

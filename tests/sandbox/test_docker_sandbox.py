@@ -141,7 +141,7 @@ def test_a_container_is_labelled_while_it_runs_and_gone_after(own_sandbox: Docke
 
 
 def test_close_during_runs(own_sandbox: DockerSandbox, image: str) -> None:
-    """Runs end at once as infra errors, nothing is left, and nothing can be started after."""
+    """Runs end at once as infra errors, nothing is left, and nothing can be started afterwards."""
     threads = [_Background(own_sandbox, image, "import time; time.sleep(50)") for _ in range(3)]
     assert _until(lambda: len(_containers(own_sandbox.run_id)) == 3)
     started = time.monotonic()

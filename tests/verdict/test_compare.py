@@ -522,7 +522,7 @@ def test_frames_that_are_none_end_the_stream(header: bytes) -> None:
 
 
 def test_a_small_stream_cannot_take_much_memory() -> None:
-    """64 MiB, what the sandbox may send, in the forms that grow most: in a process of its own, which may take 1 GiB."""
+    """64 MiB, the most that a sandbox may send, in the forms that grow most; decoded in a process limited to 1 GiB."""
     program = """
         import json, resource, sys, time
         from lmrbench_evaluate.verdict.decode import StreamError, decode, read_frames

@@ -90,7 +90,7 @@ def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) ->
     ):
         done = lmrbench(tmp_path, "dataset", verb, name, *option, "--sandbox", "local")
         assert (done.returncode, told in done.stderr, "left out" in done.stderr) == (int(bool(told)), True, False)
-    # Once recorded it may be in somebody's dataset: what is wrong with it stops a build.
+    # Once recorded, it may be in somebody's dataset, so any problem in it stops a build.
     (draft / "recorded").mkdir()
     (draft / "recorded" / "bleu-draft.json").write_text("{}")
     refused = lmrbench(tmp_path, "dataset", "build", *option)
