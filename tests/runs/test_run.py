@@ -236,7 +236,7 @@ def test_a_folder_takes_one_run_only(bench: Bench, tmp_path: Path) -> None:
     before = bench.results.read_bytes()
     other = bench.run("--timeout-scale", "2")
     assert other.returncode == 1
-    assert "another timeout_scale" in other.stderr
+    assert "a different timeout_scale" in other.stderr
     assert bench.results.read_bytes() == before
 
 
