@@ -1,4 +1,4 @@
-"""Measure what the project promises, both sides of every ratio in one run: `make bench`.
+"""Measure the performance that the project promises, both sides of every ratio in one run: `make bench`.
 
 Parts, each of which can be named as an argument: docker (golden predictions against bare `docker run` under xargs),
 start (--help, loading), memory (100 against 10,000 predictions), sampling (`bench_sampling.py`), scorer and
@@ -32,7 +32,7 @@ LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
 
 def main() -> None:
-    """Run the parts that were named, or all."""
+    """Run the named parts, or all."""
     parts: dict[str, Callable[[Path], Iterator[tuple[str, float, float]]]] = {
         "docker": docker_ratio,
         "start": start_times,

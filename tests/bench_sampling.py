@@ -1,8 +1,8 @@
-"""Measure the cost of asking for answers beside the waiting: the sampling part of `make bench`.
+"""Measure the cost of asking for answers beyond the waiting: the sampling part of `make bench`.
 
-A server in a process of its own answers each request after 50 ms, from one thread. Its floor is what a client takes
-that does nothing but send the same bytes over as many connections. Both sides alternate, so that a busy machine slows
-both; the least of each counts, and the medians are printed beside it.
+A server in a process of its own answers each request after 50 ms, from one thread. Its floor is the time of a
+client that only sends the same bytes over as many connections. Both sides alternate, so that a busy machine slows both;
+the fastest round of each counts, and the medians are printed beside it.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ def _settings(out: Path, port: int, samples: int) -> SamplingSettings:
 
 
 async def _bare_client(port: int, bodies: Sequence[bytes]) -> None:
-    """Ask all, over as many connections as there are requests in flight, and read whatever comes."""
+    """Send all requests, over as many connections as may be in flight, and read every reply."""
     queue = iter(bodies)
 
     async def work() -> None:
@@ -140,7 +140,7 @@ async def _serve() -> None:
 
 
 def _completion(body: bytes) -> dict[str, Any]:
-    """A function of the name that the end of the prompt asks for: `... Write `Class.name`.`"""
+    """A function with the name that the end of the prompt asks for: `... Write `Class.name`.`"""
     name = body.rpartition(b"Write `")[2].partition(b"`")[0].rpartition(b".")[2].decode()
     choice = {
         "index": 0,

@@ -1,7 +1,7 @@
 """Compare the verdicts of warm containers with those of fresh ones: `compare_isolations.py LOG [CONFIG ...]`.
 
 Every trial of every instance of the benchmark (golden, masked, variants, other options) is evaluated in warm
-containers, then in fresh ones. Fresh ones take hours for the methods; a second call with the same LOG goes on where the
+containers, then in fresh ones. Fresh ones take hours for the methods; a second call with the same LOG resumes where the
 first one ended. Exit status 1 if verdicts differ in any case, or are not the ones that the trials require.
 """
 

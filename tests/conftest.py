@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: a toy benchmark that needs no torch, the sandboxes, caches of the session's own."""
+"""Fixtures shared by all tests: a toy benchmark that needs no torch, the sandboxes, and the session's own caches."""
 
 import os
 import shutil
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from support.hub_world import World
 
-# A shell starts jobs in the background with interrupts ignored, and children would inherit that: tests send them.
+# A shell starts background jobs with interrupts ignored, and children would inherit that; tests send interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _write_any_text(serializer: Any, text: str) -> None:
     """Send text to the main process with lone surrogates escaped.
 
-    execnet refuses them, so a failure, warning or log record that contained one ended the whole session unnamed.
+    execnet refuses them: one in a failure, warning or log record ended the whole session without naming the test.
     """
     serializer._write_byte_sequence(text.encode("utf-8", "backslashreplace"))
 
@@ -41,14 +41,14 @@ gateway_base._Serializer._write_unicode_string = _write_any_text  # type: ignore
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what needs others' agents; keep so many of a test's parameters as `sampled` says.
+    """Skip tests of third-party agents; keep only as many of a test's parameters as its `sampled` mark allows.
 
-    All parameters run in depth, and where a test is named.
+    All parameters run in depth, or if a test is named.
     """
     if not os.environ.get("LMRBENCH_TEST_AGENTS"):
         for item in items:
             if item.get_closest_marker("agents"):
-                item.add_marker(pytest.mark.skip(reason="`make test-agents` installs what it needs, and runs it"))
+                item.add_marker(pytest.mark.skip(reason="`make test-agents` installs the agents and runs this test"))
     if IN_DEPTH or any("::" in argument for argument in config.args):
         return
     groups: dict[str, list[pytest.Item]] = {}
@@ -77,7 +77,7 @@ def _own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _own_environment(_own_caches: None) -> Iterator[None]:
-    """No library that a module's tests use, such as Ray, leaves variables that make later commands start cold."""
+    """Restore the variables after each module: a library such as Ray sets some that make later commands start cold."""
     before = dict(os.environ)
     yield
     for name in os.environ.keys() - before.keys():
@@ -87,7 +87,7 @@ def _own_environment(_own_caches: None) -> Iterator[None]:
 
 @pytest.fixture
 def toy_benchmark(tmp_path: Path) -> Path:
-    """A fresh copy of the toy benchmark, free to be changed."""
+    """A fresh copy of the toy benchmark, which the test may change."""
     return write_toy_benchmark(tmp_path / "benchmark")
 
 
@@ -139,7 +139,7 @@ def shared_sandbox(docker_sandbox: Sandbox) -> Iterator[Sandbox]:
         yield sandbox
 
 
-#: The sandboxes that promise isolation: what attacks run against.
+#: The sandboxes that promise isolation; attacks run against each of them.
 WALLS = [
     pytest.param("docker", marks=pytest.mark.docker),
     pytest.param("shared", marks=pytest.mark.docker),
@@ -194,7 +194,7 @@ def published_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator["World
 
 @pytest.fixture
 def world(published_world: "World") -> "World":
-    """With empty results and model repositories, no verification begun, and a network that works."""
+    """The published world with empty results and model repositories, no verification begun, and no network faults."""
     from support.hub_world import MODEL, RESULTS
 
     hub = published_world.hub
@@ -226,7 +226,7 @@ def try_behind_wall(toy_row: dict[str, Any], walled_sandbox: Sandbox) -> Callabl
 
 @pytest.fixture
 def browser() -> Iterator["Chrome"]:
-    """Chromium without a window, which may load nothing but pages of this machine. Must be there in CI."""
+    """Headless Chromium, which may load only pages of this machine. Required in CI."""
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 

@@ -65,7 +65,7 @@ class Actions(Analysis):
         found = [
             ("By model", self._table(by_model, with_outcome=False)),
             ("By outcome", self._table(by_outcome, with_outcome=True)),
-            ("Share of actions in sessions that passed, less that in the others", (["kind", "points", "95 %"], rows)),
+            ("Share of actions: sessions that passed minus the others", (["kind", "points", "95 %"], rows)),
         ]
         return [(title, table) for title, table in found if table[1]]
 

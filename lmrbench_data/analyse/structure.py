@@ -157,7 +157,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         remarks.append(f"structure.csv has no measures of {', '.join(empty)}: {left} left out.")
     elif len(used) < len(rated):
         unknown = sorted({row.instance_id for row, item, _ in rated if item is None})
-        remarks.append(f"The repository is not known of {', '.join(unknown)}: {left} left out.")
+        remarks.append(f"The repository is unknown for {', '.join(unknown)}: {left} left out.")
     used = _with_both(used, remarks)
     columns, sizes, lacking = {}, {}, []
     for name, measure in MEASURES.items():
@@ -171,7 +171,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         columns[name] = [(value - mean) / (deviation or 1) for value in known_values]
     if lacking:
         fix = "; an import of a clone measures them" if answers.is_original else ""
-        remarks.append(f"The data does not hold: {', '.join(lacking)}{fix}.")
+        remarks.append(f"The data lacks: {', '.join(lacking)}{fix}.")
     groups = list(dict.fromkeys(row.group for row, _, _ in used))
     for group in groups[1:]:
         columns[group] = [float(row.group == group) for row, _, _ in used]

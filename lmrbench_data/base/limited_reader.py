@@ -1,6 +1,6 @@
 """Read untrusted Parquet, Arrow and JSON files in a child process with limits on memory and time.
 
-A small file can lie about itself: a footer that promises a hundred rows where gigabytes unfold, an index outside its
+A small file can lie about itself: a footer that hides gigabytes behind a hundred rows, an index outside its
 dictionary, a page that crashes the reader. All of that hits the child (`file_rows`). What comes back is JSON, a row per
 frame, within limits that this side checks again. The leaderboard Space has a copy of this module.
 """
@@ -124,7 +124,7 @@ class Reader:
                     raise UnreadableError(f"crashes its reader ({_ending(child)})")
                 rest -= len(data)
                 if rest < -MIB:
-                    raise UnreadableError(f"unfolds to more than {max_bytes // MIB} MiB")
+                    raise UnreadableError(f"expands to more than {max_bytes // MIB} MiB")
                 kind, value = _parse(data)
                 if kind == "row":
                     yield value

@@ -86,9 +86,9 @@ class Option:
         if isinstance(value, int | float) and not isinstance(value, bool):
             # NaN is in no range.
             if self.min is not None and not value >= self.min:
-                raise ArgumentError(self.name, f"{value} is too small; the least is {self.min}")
+                raise ArgumentError(self.name, f"{value} is too small; the minimum is {self.min}")
             if self.max is not None and not value <= self.max:
-                raise ArgumentError(self.name, f"{value} is too large; the most is {self.max}")
+                raise ArgumentError(self.name, f"{value} is too large; the maximum is {self.max}")
         return value
 
 

@@ -26,7 +26,7 @@ def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
         ArgumentError: the name is not valid.
     """
     if (folder / "benchmark.yaml").exists() or (folder / "environments").exists():
-        raise InputError(f"{folder}: is a benchmark already; nothing is overwritten")
+        raise InputError(f"{folder}: is already a benchmark; nothing is overwritten")
     name = name or re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) or name == "lmr-bench":
         raise ArgumentError("name", f"{name!r}: choose one of your own, of the form my-bench")

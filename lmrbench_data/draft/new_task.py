@@ -127,7 +127,7 @@ def _goal(repository: SourceRepository, goal: str) -> GoalFunction:
     if not (separator and path and name):
         raise ArgumentError("goal", f"{goal!r} is not of the form FILE::FUNCTION, such as losses.py::Focal.forward")
     if path not in repository.files:
-        raise ArgumentError("goal", f"no file {path!r} among those that were read of the repository")
+        raise ArgumentError("goal", f"no file {path!r} among those read from the repository")
     try:
         source = repository.files[path].data.decode("utf-8")
         mask_function(source, name)

@@ -83,7 +83,7 @@ def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = Fals
         if there and not replace:
             instance, model, *_, number = there[0]
             raise ArgumentError(
-                "out", f"{path} has sample {number} of {model!r} for {instance}; replace it, or number this one anew"
+                "out", f"{path} has sample {number} of {model!r} for {instance}; replace it, or renumber this one"
             )
         if there:
             file.replace(rows)

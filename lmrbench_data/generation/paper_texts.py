@@ -40,7 +40,7 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
     stored = store.facts(key)
     if stored is None:
         how = f"`lmrbench papers fetch {row['instance_id']}` or `lmrbench papers add {row['instance_id']} FILE`"
-        raise InputError(f"{row['instance_id']}: its PDF is not here; {how}")
+        raise InputError(f"{row['instance_id']}: its PDF is missing; run {how}")
     name = hashlib.sha256(f"{stored.sha256} {PARSER} {form} {pages}".encode()).hexdigest()
     kept = cache_folder() / "papers" / "parsed" / f"{name}.txt"
     try:

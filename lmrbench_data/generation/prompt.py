@@ -101,7 +101,7 @@ def build_prompt(
         prompt = _render(row, setting, track, parts)
         if max_tokens is None or prompt.tokens <= max_tokens:
             return prompt
-    raise InputError(f"{row['instance_id']}: request and goal file alone have {prompt.tokens} tokens of {max_tokens}")
+    raise InputError(f"{row['instance_id']}: request and goal file alone take {prompt.tokens} of {max_tokens} tokens")
 
 
 def shorter(row: DatasetRow, *, setting: str, track: str, paper: str, than: Prompt) -> Prompt | None:

@@ -69,7 +69,7 @@ def _files_of(path: Path) -> set[str]:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
         names = {str(name) for name in record["files"]}
     except (OSError, ValueError, LookupError, TypeError):
-        problem = f"{path}: not empty, and no earlier import (no {RECORD}); give a new folder"
+        problem = f"{path}: not empty, and not an earlier import (no {RECORD}); give a new folder"
         raise ArgumentError("out", problem) from None
     # The record may have been edited: nothing outside the folder is removed because of it.
     return {name for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts}

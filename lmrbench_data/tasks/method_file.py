@@ -89,7 +89,7 @@ def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choi
             raise InputError(f"{where}: the choice {name!r} is unknown; known are {', '.join(known)}")
         others = list(known[name].code)
         if option not in others:
-            raise InputError(f"{where}.{name}: {option!r} is no unpublished option; one of: {', '.join(others)}")
+            raise InputError(f"{where}.{name}: {option!r} is not an unpublished option; one of: {', '.join(others)}")
 
 
 def instance_facts(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def test_which_names_count(body: str, found: set[str]) -> None:
 
 
 def test_what_an_answer_adds_is_part_of_it() -> None:
-    """A helper, a method or a file of its own stands for what is used in it, however deep."""
+    """A helper, method or file that it adds counts as the names used in it, however deep."""
     assert names("mine(x)", above="def mine(x): return other(x)\ndef other(x): return helpers.decay(x)") == {
         "lib/helpers.py::decay"
     }

@@ -87,7 +87,7 @@ def test_scores_on_both_sides_and_a_line_in_the_report(rows: list[DatasetRow], t
     from lmrbench_data.loader import read_archive
     from lmrbench_data.tasks.manifest import load_benchmark
 
-    # Rebuilding suffices: what is malformed never reaches a sandbox.
+    # Rebuilding suffices: a malformed answer never reaches a sandbox.
     write_dataset([dict(row) for row in rows], tmp_path / "data", load_benchmark())
     assert read_archive(rows[0]["repo_archive"])
     answers = [{"instance_id": name, "model_name_or_path": "m", "function": "no"} for name in IDS]
@@ -303,7 +303,7 @@ def test_the_commands_say_what_they_found_and_where(
 
 
 def test_a_probe_keeps_to_its_limit_of_costs(probes: list[ProbeTexts], tmp_path: Path) -> None:
-    """Each request costs 0.002 US dollars here, the one that finds out what the server offers too."""
+    """Each request costs 0.002 US dollars here, including the one that finds out what the server offers."""
     prices = tmp_path / "prices.yaml"
     prices.write_text("m: {input_per_mtok: 1000.0, output_per_mtok: 1000.0}\n")
     with NgramServer(learned(probes, "reference"), "echo") as server:

@@ -38,7 +38,7 @@ def as_file(rows: list[dict[str, Any]]) -> str:
 
 
 def with_holes(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """A frame as one gets it by joining two: what is missing is NaN, whole numbers are floats."""
+    """A frame as a join of two gives it: missing values are NaN, whole numbers are floats."""
     extra = {"instance_id": "toy-scale", "model_name_or_path": "good", "goal_file": "def scale(", "sample": 1}
     frame = pd.DataFrame([*rows, extra])
     frame.loc[0, "sample"] = None
@@ -82,7 +82,7 @@ def test_the_same_rows_resume_and_a_run_can_be_opened_again(evaluate: Callable[.
 
 
 def test_rows_come_in_the_order_of_the_predictions(evaluate: Callable[..., lmr.Run]) -> None:
-    """results.jsonl has them as they were done; whoever reads the run can put them beside the answers."""
+    """results.jsonl has them in order of completion; the run returns them in the order of the answers."""
     slow = f"import time\ntime.sleep(2)\n{TOY_ANSWER}"
     answers = [slow, WRONG, "def scale(:", TOY_ANSWER, slow]
     rows = [
@@ -104,7 +104,7 @@ def test_rows_come_in_the_order_of_the_predictions(evaluate: Callable[..., lmr.R
 def test_answers_without_sample_are_numbered(
     evaluate: Callable[..., lmr.Run], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Several answers of a model to an instance are its samples; only a number that stands twice is a duplicate."""
+    """Several answers of a model to an instance are its samples; only a repeated number is a duplicate."""
     row = {"instance_id": "toy-scale", "model_name_or_path": "m"}
     answers = [WRONG, TOY_ANSWER, TOY_ANSWER]
     rows = [{**row, "sample": 1, "function": WRONG}, *({**row, "function": answer} for answer in answers)]
@@ -115,7 +115,7 @@ def test_answers_without_sample_are_numbered(
         (2, "passed"),
         (3, "passed"),
     ]
-    assert "2 rows without `sample` taken as further samples" in caplog.text
+    assert "2 rows without `sample` counted as further samples" in caplog.text
     assert run.summary is not None
     assert [str(bad) for bad in run.summary.bad_rows] == [
         "row 4: duplicate of row 0 (same instance, model, setting, track and sample)"
@@ -147,7 +147,7 @@ def test_each_selection_of_gold_has_a_folder(evaluate: Callable[..., lmr.Run], t
     assert evaluate("gold").path == Path("runs/gold")
     assert evaluate("gold", instances=["toy-a", "toy-b", "toy-a"]).path == both.path
     assert len(list(Path("runs").iterdir())) == 4
-    with pytest.raises(lmr.ArgumentError, match="out: runs/gold holds a run with another timeout_scale, and results"):
+    with pytest.raises(lmr.ArgumentError, match="out: runs/gold holds a run with a different timeout_scale, and"):
         evaluate("gold", timeout_scale=2)
 
 
@@ -199,7 +199,7 @@ def test_mistakes_name_the_argument(evaluate: Callable[..., lmr.Run]) -> None:
 
 
 def test_the_package_can_be_called() -> None:
-    """`lmrbench_data.evaluate` is a folder of modules and a verb of the API, whichever was touched first."""
+    """`lmrbench_data.evaluate` is both a package and a function of the API, whichever is used first."""
     import lmrbench_evaluate.verdict.verdict
     from lmrbench_data import api
 

@@ -1,4 +1,4 @@
-"""The tree at the head of `base/errors.py` is the one of the code, and what the package exports is `__all__`."""
+"""The tree at the head of `base/errors.py` is that of the code, and the package exports exactly `__all__`."""
 
 import ast
 import builtins
@@ -31,7 +31,7 @@ def exceptions() -> dict[str, set[str]]:
 
 
 def documented() -> tuple[dict[str, str], set[str]]:
-    """(name → parent of each error in the tree, the signals that nobody meets)."""
+    """Return (name → parent of each error in the tree, the signals that no caller meets)."""
     tree, _, signals = (errors.__doc__ or "").partition("Signals")
     parents: dict[str, str] = {}
     above: list[str] = []

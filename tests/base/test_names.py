@@ -1,4 +1,4 @@
-"""Names of models: one form, nothing invisible, and who can be taken for whom."""
+"""Names of models: one form, nothing invisible, and which ones can be mistaken for each other."""
 
 from pathlib import Path
 from typing import Any

@@ -107,7 +107,7 @@ def test_readme_command_runs(task: Task, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", TO_PROVE, ids=lambda task: task.name)
 def test_smoke_tests_of_the_repository_pass(task: Task, tmp_path: Path) -> None:
-    """With what the environment has: no pytest in it."""
+    """With only the environment's packages, which do not include pytest."""
     assert not any(b"import pytest" in file.data for file in task.repo.values())
     done = start(task, tmp_path / "repo", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
     assert done.returncode == 0, done.stdout[-2000:]

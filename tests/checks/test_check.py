@@ -82,7 +82,7 @@ def test_a_wrong_variant_is_told_by_the_core_case_that_it_fails(toy_benchmark: P
 def test_a_recording_of_the_local_sandbox_gives_way_to_one_of_docker(
     toy_benchmark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And not the other way round. The sandbox is a local one by another name: what counts is what it says it is."""
+    """And not the other way round. The sandbox is a local one under another name: the name that it gives decides."""
 
     def record(name: str) -> tuple[str, str]:
         monkeypatch.setattr(LocalSandbox, "name", name)
@@ -106,7 +106,7 @@ def test_cases_that_ignore_the_seed_are_named(toy_benchmark: Path) -> None:
     assert any("1 / 3" in line and "toy-scale" in line for line in lines)
 
 
-#: file of a variant → its source, and what the check must say about it
+#: file of a variant → its source, and the finding of the check
 BAD_VARIANTS: dict[str, tuple[str | bytes, str]] = {
     f"{WRONG}/loses_nothing.py": (
         "# Not wrong at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
@@ -307,7 +307,7 @@ def test_cases_without_a_level_are_core_and_constant_ones_run_once(toy_benchmark
 
 
 def test_core_cases_run_first_so_that_no_other_can_take_their_time(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    """An answer that hangs on an empty list has reproduced the method, and has not met the contract."""
+    """An answer that hangs on an empty list has reproduced the method, but not met the contract."""
     edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
     path = toy_benchmark / TASK / "unit_test" / "cases.py"
     head, random_case, *others = path.read_text().split("\n\n\n")
@@ -322,7 +322,7 @@ def test_core_cases_run_first_so_that_no_other_can_take_their_time(toy_benchmark
     assert (verdict.status, verdict.core_status) == (Status.TIMEOUT, Status.PASSED)
 
 
-#: what stands in place of the line that computes → the message
+#: replacement of the line that computes → the message
 BAD_REFERENCES = {
     "raise ValueError(f'broken\\n{factor}')": "case_random_values seed 0: the reference raised ValueError: broken 3.0",
     "import os; os._exit(0)": "case_random_values seed 0: the reference ended its process",
@@ -368,7 +368,7 @@ def test_a_reference_that_does_not_repeat_itself_is_reported(
 ) -> None:
     edit(toy_benchmark, "repo/scale.py", "+ OFFSET", f"+ {noise}")
     found = check(toy_benchmark, local_sandbox)
-    # Such a large hash leaves nothing of the inputs, or little.
+    # Such a large hash leaves little or nothing of the inputs.
     assert found.keys() - {"seeds", "trivial answers"} == {"golden", "golden, repeated"}
     assert "must pass: case_random_values seed 0: output[0]: got" in found["golden"]
     assert "two runs of the reference differ: case_random_values seed 0: output[0]: got" in found["golden, repeated"]
@@ -376,7 +376,7 @@ def test_a_reference_that_does_not_repeat_itself_is_reported(
 
 def test_noise_below_the_tolerances_is_reported_too(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ __import__('time').time()")
-    # Beside the time the values are so small that their mean passes, too.
+    # The values are so small compared with the time that their mean passes, too.
     assert check(toy_benchmark, local_sandbox).keys() == {"golden, repeated", "trivial answers"}
 
 
@@ -402,7 +402,7 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
 
 @pytest.mark.slow
 def test_a_stopped_check_goes_on_where_it_was(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    """A finished check is recorded at once, and stands until the content of the row or a variant changes."""
+    """A finished check is recorded at once, and holds until the content of the row or a variant changes."""
     (toy_benchmark / TASK / "paper.md").write_text("# A Toy\n\nEach number is multiplied, and a check is stopped.\n")
     shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-other")
     for path in (toy_benchmark / "91-other" / "variants").glob("toy-scale"):
@@ -478,7 +478,7 @@ def test_a_repository_that_does_not_do_what_it_says_is_reported(
 def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
     toy_benchmark: Path, local_sandbox: Sandbox
 ) -> None:
-    """The row is the same with either demo: what is recorded as checked was checked whole."""
+    """The row is the same with either demo: only an instance that was checked whole is recorded as checked."""
     edit(toy_benchmark, "paper.md", "a factor", "a factor, and the demo is broken")
     edit(toy_benchmark, "task.yaml", "python scale.py", "python gone.py")
     list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
@@ -486,7 +486,7 @@ def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
     for _ in range(2):
         tasks = load_tasks(benchmark=toy_benchmark)
         found = list(check_tasks(tasks, local_sandbox, resume=True, finished=told.__setitem__))
-        assert [item.where for item in found if item.is_error] == ["demo"], "it is looked at again, too"
+        assert [item.where for item in found if item.is_error] == ["demo"], "it is checked again, too"
         assert told["toy-scale"].startswith("error, ")
     edit(toy_benchmark, "task.yaml", "python gone.py", "python scale.py")
     done = command(toy_benchmark, "--demos", "--json")

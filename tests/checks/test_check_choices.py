@@ -176,7 +176,7 @@ def test_malformed_choices_are_one_error_that_names_the_file(name: str, benchmar
 
 def test_counterfactuals_name_unpublished_options(toy_benchmark: Path) -> None:
     for chosen, words in (
-        ({"weights": "exponential", "average": "size"}, "'exponential' is no unpublished option"),
+        ({"weights": "exponential", "average": "size"}, "'exponential' is not an unpublished option"),
         ({"weights": "cauchy", "colour": "red"}, "the choice 'colour' is unknown"),
     ):
         add_toy_choices(toy_benchmark, counterfactual=[chosen])

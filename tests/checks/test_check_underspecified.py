@@ -135,7 +135,7 @@ def test_each_table_that_does_not_decide_is_named(name: str, benchmark: Path, lo
 def test_malformed_rows_are_one_error_that_names_the_place(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     for change, words in (
         ({"open": ["weights", "colour"]}, r"underspecified\[0\].open: the choice 'colour' is unknown"),
-        ({"options": {"average": "count"}}, "'count' is no unpublished option"),
+        ({"options": {"average": "count"}}, "'count' is not an unpublished option"),
         ({"tables": ["curve"]}, "no function table_curve"),
         ({"cpu_budget_s": 0}, "cpu_budget_s"),
     ):

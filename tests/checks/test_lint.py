@@ -1,4 +1,4 @@
-"""`tasks lint`: the benchmark is clean, and each thing that a person forgets is named with its place."""
+"""`tasks lint`: the benchmark is clean, and each omission is named with its place."""
 
 import json
 import re

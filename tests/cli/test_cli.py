@@ -1,4 +1,4 @@
-"""The command line is cheap to start, says each mistake in one line with an exit status, and survives any output."""
+"""The command line is cheap to start, reports each mistake in one line with a status, and survives any output."""
 
 import ast
 import json
@@ -72,7 +72,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any], loc
 
 
 def test_help_shows_every_word_of_every_text() -> None:
-    """Markup ate what stands in brackets."""
+    """Markup once swallowed words in brackets."""
     from typer.testing import CliRunner
 
     from lmrbench_data.cli import app
@@ -116,7 +116,7 @@ def test_the_package_itself_is_cheap_and_knows_its_version() -> None:
 LOCAL = ["--sandbox", "local"]
 NO_DAEMON = {"DOCKER_HOST": "tcp://127.0.0.1:1"}
 TOY = ["evaluate", "gold", "--dataset", "toy", *LOCAL]
-#: arguments, exit status, what stderr says, environment
+#: arguments, exit status, words on stderr, environment
 MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["nonsense"], 2, "No such command 'nonsense'", {}),
     (["--nonsense"], 2, "No such option", {}),
@@ -278,7 +278,7 @@ def test_json_output_is_json_and_nothing_else(place: Path) -> None:
 
 
 def test_interrupting_a_recording_ends_it_quietly(tmp_path: Path) -> None:
-    """Also outside `evaluate`, Ctrl-C means: stop, clean up, status 130, no traceback."""
+    """Outside `evaluate`, too, Ctrl-C means: stop, clean up, status 130, no traceback."""
     benchmark = write_toy_benchmark(tmp_path / "benchmark")
     cases = benchmark / "90-toy" / "unit_test" / "cases.py"
     cases.write_text(f"open({str(tmp_path / 'started')!r}, 'w')\nimport time\ntime.sleep(60)\n" + cases.read_text())
@@ -321,7 +321,7 @@ def all_commands() -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def test_short_descriptions_are_whole() -> None:
-    """A longer one would be cut in the list of its group."""
+    """A longer one would be truncated in the list of its group."""
     for path, command in all_commands():
         short = command.get_short_help_str(limit=200)
         assert short.endswith((".", "?")), path
@@ -329,7 +329,7 @@ def test_short_descriptions_are_whole() -> None:
 
 
 def test_commands_do_not_call_each_other() -> None:
-    """Two commands share what is in the room that owns it, or in a module of the command line without commands."""
+    """Code that two commands share is in the room that owns it, or in a command-line module without commands."""
     trees = {path: ast.parse(path.read_text()) for path in Path(lmrbench_data.cli.__file__).parent.rglob("*.py")}
     commands = {path: set(map(attrgetter("name"), filter(is_command, tree.body))) for path, tree in trees.items()}
     assert sum(map(len, commands.values())) > 30

@@ -107,7 +107,7 @@ def silent_server() -> Iterator[str]:
     ],
 )
 def test_a_hub_that_never_answers_is_one_line(command: str, tmp_path: Path) -> None:
-    """The client itself waits for ever, or tries six times."""
+    """On its own, the client would wait for ever, or try six times."""
     with silent_server() as endpoint:
         variables = {"HF_ENDPOINT": endpoint, "HF_HUB_ETAG_TIMEOUT": "1", "HF_TOKEN": "x", "HF_HOME": str(tmp_path)}
         done = warm_cli.run([*PROGRAM, *command.split()], cwd=tmp_path, env={**os.environ, **variables}, text=True)

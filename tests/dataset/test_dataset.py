@@ -92,7 +92,7 @@ def stamped(row: Row) -> Row:
 
 
 def rewrite(folder: Path, rows: Sequence[Row]) -> None:
-    """Replace the rows of a dataset folder, its card left as it is."""
+    """Replace the rows of a dataset folder, but not its card."""
     schema = pyarrow.parquet.read_schema(folder / DATA_FILE)
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema), folder / DATA_FILE)
 
@@ -143,7 +143,7 @@ def test_a_recording_belongs_to_the_task_it_was_made_from(toy_benchmark: Path, l
 
 
 def test_outputs_that_still_agree_are_not_replaced(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    """Last bits that another CPU gives must not rewrite files that nobody changed."""
+    """Last bits that differ on another CPU must not rewrite files that nobody changed."""
     record(toy_benchmark, local_sandbox)
     [before] = rows_of(toy_benchmark)
     edit(toy_benchmark, "repo/helpers.py", "0.0", "1e-12")
@@ -302,7 +302,7 @@ def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
     options = {"cwd": dataset.parent, "env": environment}
     built = f"{dataset_sha256(load_rows_of(dataset))} 2"
     assert python(LOAD, "lmr-bench", **options) == built
-    # A change that alters no size, and the same number of rows.
+    # A change that alters neither the size nor the number of rows.
     rows = [stamped({**row, "instruction": row["instruction"].swapcase()}) for row in load_rows_of(dataset)]
     rebuilt = f"{write_dataset(rows, dataset, benchmark)} 2"
     assert rebuilt != built
@@ -330,7 +330,7 @@ def test_load_dataset_gives_every_row_bit_for_bit_and_never_a_stale_one(
 
 
 def test_rows_of_some_instances_are_those_of_all() -> None:
-    """A caller of some rows waits for their tasks alone; one that names an unknown row can list all."""
+    """A caller that needs some rows waits only for their tasks; one that names an unknown row can list all."""
     from lmrbench_data.dataset.load import load_rows
 
     rows = {row["instance_id"]: row for row in load_rows(config="counterfactual")}

@@ -68,7 +68,7 @@ def command_line(folder: Path, environment: dict[str, str]) -> Command:
 
 @pytest.fixture
 def lmrbench(tmp_path: Path, hub: Hub) -> Command:
-    """As `ann` unless told otherwise, with the Hub of the test."""
+    """Run a command on the test's Hub, as `ann` unless told otherwise."""
     return command_line(tmp_path, hub.environment(tmp_path / "cache"))
 
 
@@ -224,7 +224,7 @@ write_proofs(load_tasks(benchmark=Path("benchmark")), Path("benchmark"))
 
 
 def test_what_another_machine_proved_is_taken(tmp_path: Path, hub: Hub, lmrbench: Command, built: Path) -> None:
-    """proved.json counts as long as nothing that was looked at has changed: row, variants, recording."""
+    """proved.json counts as long as nothing that was checked has changed: row, variants, recording."""
     shutil.rmtree(tmp_path / "lmrbench-cache")
     refused = "error: lmr-bench: not checked in Docker: toy-scale; run `lmrbench dataset check --sandbox docker`"
     assert push(lmrbench, built) == (1, refused)
@@ -238,7 +238,7 @@ def test_what_another_machine_proved_is_taken(tmp_path: Path, hub: Hub, lmrbench
     task = built / "90-toy" / "task.yaml"
     task.write_text(task.read_text().replace("same order", "same sequence"))
     assert lmrbench(program=LOCK).returncode == 0
-    assert push(lmrbench, built) == (1, refused), "what is proved is not what was built"
+    assert push(lmrbench, built) == (1, refused), "the proof is not of the built row"
     build(lmrbench, built, checked=False)
     code, said = push(lmrbench, built)
     assert code == 0, said

@@ -32,7 +32,7 @@ from support.hub_server import Hub
 from support.openai_server import Server
 
 NO_ENGINE = {"DOCKER_HOST": "tcp://127.0.0.1:1"}
-#: In place of what the user's environment says.
+#: Replaces variables of the user's environment.
 NEUTRAL = {"HF_HUB_OFFLINE": "1", "OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "NO_PROXY": "127.0.0.1,localhost"}
 
 
@@ -92,7 +92,7 @@ def test_a_missing_image_is_no_problem_and_names_its_command(docker_sandbox: San
 
 
 def test_open_walls_are_a_problem_and_loose_limits_a_note() -> None:
-    """The program that containers run, on this machine, finds no walls."""
+    """The program that runs in containers finds no walls on the host."""
     done = subprocess.run([sys.executable, "-I", inside.__file__], capture_output=True, text=True, check=True)
     ready, report = done.stdout.splitlines()
     assert ready == "ready"

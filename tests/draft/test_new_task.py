@@ -147,7 +147,7 @@ def test_what_a_pdf_does_not_say_stays_open(tmp_path: Path) -> None:
 
 
 def test_names_that_yaml_would_take_for_something_else_are_text(place: Path) -> None:
-    """The metadata's spelling is taken where the letters are the same; what nobody can see is no part of it."""
+    """The title is spelled as in the metadata where the letters agree, without invisible characters."""
     write_pdf(place / "odd.pdf", title='The Curious Case of "Neural": Text\x7f Degeneration # \u202e')
     (place / "nucleus").rename(place / "1e5")
     drafted = new_task(
@@ -262,7 +262,7 @@ def test_a_wrong_argument_is_one_line_and_writes_nothing(place: Path) -> None:
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
     assert sorted((place / "tasks").rglob("*")) == before
-    with pytest.raises(InputError, match="tasks: is a benchmark already"):
+    with pytest.raises(InputError, match="tasks: is already a benchmark"):
         new_benchmark(place / "tasks", title="Again")
     with pytest.raises(ArgumentError, match="choose one of your own"):
         new_benchmark(place / "other", title="X", name="lmr-bench")
@@ -284,7 +284,7 @@ def test_a_draft_lints_with_todos_alone(place: Path) -> None:
     assert count == 1
     others = [problem for problem in problems if not problem.message.startswith("TODO")]
     assert "category: 'TODO' is not one of: Data Augmentation" in others[0].message
-    # What nobody has written yet, and nothing else: the repository is in order.
+    # Only what nobody has written yet: the repository is in order.
     left = {"task.yaml", "valid", "plain", "careless", "wrong"}
     assert {problem.where for problem in others} == left
 

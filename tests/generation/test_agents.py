@@ -46,7 +46,7 @@ def openhands(docker_sandbox: Sandbox, toy_row: Any) -> str:
 
 
 def containers(process: int) -> list[str]:
-    """The agents' containers of one process; tests that run beside this one have others."""
+    """The agents' containers of one process; tests that run at the same time have others."""
     return [
         item["Id"]
         for item in connect().containers(all=True, filters={"label": f"{PROCESS_LABEL}={process}"})
@@ -140,7 +140,7 @@ def test_nothing_of_the_host_or_the_answer_is_inside(run: Any, toy_row: Any, tmp
 
 @pytest.mark.docker
 def test_a_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any, local_sandbox: Sandbox) -> None:
-    """It works, then forks until it may not, and never ends."""
+    """It solves the task, then forks up to the limit, and never ends."""
     _, rows = run(
         PLAIN
         + """
@@ -277,7 +277,7 @@ def test_mini_swe_agent_reads_edits_runs_and_finishes(
     ],
 )
 def test_a_command_that_cannot_start_is_no_answer(run: Any, command: str, said: str) -> None:
-    """A slip of the user's must not become a malformed row of every instance."""
+    """A user's slip must not become a malformed row for every instance."""
     summary, rows = run("import my_library", agent=command)
     assert (rows, summary.errors, summary.complete) == ([], 1, False)
     assert re.search(f"{command.split()[-1]}.* did not start .{said}", summary.first_error), summary.first_error
@@ -313,7 +313,7 @@ def terminal(command: str) -> tuple[str, dict[str, Any]]:
     return "terminal", {"command": command}
 
 
-#: With tools of OpenHands: edit the file, and be done.
+#: With OpenHands' tools: edit the file and finish.
 OPENHANDS_EDIT = (
     "file_editor",
     {
@@ -444,7 +444,7 @@ def test_a_box_keeps_streams_apart_and_bounded(toy_row: Any, docker_sandbox: Any
 
 # --- CPU time ---------------------------------------------------------------------------------------------------------
 
-#: Writes its answer, then computes for ever in a child of its own session.
+#: Writes its answer, then computes for ever in a child with its own session.
 SPINNER = (
     PLAIN
     + """
@@ -477,7 +477,7 @@ def test_cpu_time_is_recorded_without_a_budget(run: Any) -> None:
 def killed_and_repeated(
     line: list[str], how: signal.Signals, stuck: threading.Event, folder: Path
 ) -> tuple[dict[str, Any], str]:
-    """Kill a run when it is stuck, look that no container is left, run it again; its summary, and what both said."""
+    """Kill a stuck run, check that no container is left, run it again; return its summary and both outputs."""
     killed = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert stuck.wait(120), killed.communicate(timeout=10)
     assert containers(killed.pid)

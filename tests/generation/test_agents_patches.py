@@ -38,7 +38,7 @@ SUBMIT = {
 
 @pytest.fixture(scope="session")
 def agents_folder(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any]) -> Path:
-    """A workspace in which an agent has solved the task, tested its answer and left what that leaves."""
+    """A workspace in which an agent has solved the task and tested its answer, with everything that this leaves."""
     folder = unpack(toy_row, tmp_path_factory.mktemp("agent") / "repo")
     _shell(folder, "git init -q && git add -A && git -c user.name=a -c user.email=a@b.org commit -qm start")
     source = (folder / "scale.py").read_text()
@@ -138,7 +138,7 @@ def test_names_of_left_out_files_are_harmless_to_show() -> None:
 
 
 def test_git_has_a_budget_of_its_own(toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hunk that nearly fits everywhere: git looks for its place in time that grows with the square."""
+    """A hunk that nearly fits everywhere: git's search for its place takes quadratic time."""
     lines, hunk = 36_000, 20_000
     body = " x\n" * 3 + "-x\n" * hunk + "-y\n+q\n" + " x\n" * 3
     patch = (

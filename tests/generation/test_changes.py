@@ -179,6 +179,6 @@ def test_settings_of_the_user_and_of_the_repository_change_no_bytes(
     after = {**before, "a.py": File(b"x \n$Id$\r\nz\n"), "b.py": File(b"new\n")}
     changes = collected(before, after)
     patch = changes.patch()
-    assert not changes.left_out, "what has not changed is no news"
+    assert not changes.left_out, "unchanged files are not reported"
     assert patch.startswith("diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n")
     assert apply_patch(before, patch) == after

@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_cut_by_the_rule_and_said(toy_row: DatasetRow) -> N
     assert "Sentence 1999." not in text
     assert "[the rest of the paper was left out]" in text
     assert toy_row["instruction"].strip() in text
-    with pytest.raises(InputError, match="toy-scale: request and goal file alone have"):
+    with pytest.raises(InputError, match="toy-scale: request and goal file alone take"):
         build_prompt(toy_row, paper=paper, max_tokens=100)
 
 

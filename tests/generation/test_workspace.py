@@ -59,7 +59,7 @@ def commit(folder: Path) -> None:
 
 
 def hostile_git(folder: Path) -> None:
-    """A configuration that would run a program, and a history that is gone."""
+    """A configuration that would run a program, and a deleted history."""
     solve(folder)
     git(folder, "config", "core.fsmonitor", "touch /tmp/lmrbench-was-run")
     git(folder, "config", "diff.external", "touch /tmp/lmrbench-was-run")
@@ -185,7 +185,7 @@ def test_the_task_says_what_git_there_is(toy_row: Any, tmp_path: Path) -> None:
 
 
 def test_a_later_answer_replaces_an_earlier_one_or_is_refused(toy_row: Any, toy_dataset: Path, tmp_path: Path) -> None:
-    """The numbers of samples start again in each call; the stale answer must not be the one that is evaluated."""
+    """Each call numbers its samples anew; the stale answer must not be the one that is evaluated."""
     folder = write_workspace(toy_row, tmp_path / "w")
 
     def run(*more: str) -> tuple[int, str, list[dict[str, Any]]]:

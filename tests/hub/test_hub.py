@@ -49,7 +49,7 @@ def hub() -> Iterator[Hub]:
 
 @pytest.fixture
 def built(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[..., Files]:
-    """The files of a dataset of a version, as they are pushed."""
+    """The files of a dataset with this version, as they are pushed."""
 
     def build(version: str, instruction: str = "first") -> Files:
         row = {**toy_row, "benchmark_version": version, "instruction": instruction}
@@ -64,7 +64,7 @@ def built(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[..., Files]:
 
 @pytest.fixture
 def client(tmp_path: Path) -> Callable[..., Any]:
-    """Run a client program in a fresh process, all with one cache; what it prints is JSON."""
+    """Run a client program in a fresh process and return the JSON that it prints; all share one cache."""
 
     def run(hub: Hub, *arguments: str, program: str = CLIENT, offline: bool = False) -> Any:
         environment = {**os.environ, **hub.environment(tmp_path / "cache"), "HF_HUB_OFFLINE": str(int(offline))}

@@ -1,6 +1,6 @@
 """The leaderboard Space, alone in a folder, against a loopback Hub, in a real browser; and the maintainers' workflow.
 
-Only verified rows make a rank; a damaged run costs itself and is named; nothing that a submitter wrote runs.
+Only verified rows are ranked; a damaged run is left out and named; nothing that a submitter wrote runs.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 def run_rows(
     run_id: str, model: str, statuses: list[str], *, instances: Mapping[str, str] = INSTANCES, **facts: Any
 ) -> list[dict[str, Any]]:
-    """A row an instance, in the order of `instances` (name to category)."""
+    """One row per instance, in the order of `instances` (name to category)."""
     shared = {
         "run_id": run_id,
         "model_name_or_path": model,
@@ -137,7 +137,7 @@ class Leaderboard:
         self.until(lambda: self.find("#board"), "the page shows nothing")
 
     def reload(self, sha: str) -> None:
-        """Press the button until the page shows this commit (a press right after another one is not obeyed)."""
+        """Press the button until the page shows this commit (a press right after another one is ignored)."""
 
         def shown() -> bool:
             if sha[:12] in self.text("#state"):
@@ -190,7 +190,7 @@ class Leaderboard:
         return list(self.browser.execute_script(script, selector))
 
     def ranking(self, track: str = "paper") -> list[list[str]]:
-        """Rank, model, both rates in the order of the columns, and what stands in small print; read at once."""
+        """Rank, model, both rates in the order of the columns, and the small print; read at once."""
         rows = f"#ranking-{track} tbody:not([hidden]) tr.latest"
         script = """return [...document.querySelectorAll(arguments[0])].map(row =>
             [".rank b", ".name", ".score b", ".number", "small"].flatMap(part => part === "small" ?
@@ -269,7 +269,7 @@ def show_contenders(board: Leaderboard) -> None:
     board.show(*files)
 
 
-#: Of each element with text of its own: its contrast with what is behind it, if that is below 4.5.
+#: Elements with their own text whose contrast with the background is below 4.5, each with that contrast.
 LOW_CONTRAST = """
 const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 const paint = (colours) => {
@@ -407,7 +407,7 @@ def test_an_empty_dataset_is_a_page_and_a_new_run_appears_on_reload(board: Leade
 
     sha = board.publish(run_files(run_rows("first", "model-a", ["passed"] * 3)))
     board.open()
-    assert "No verified runs yet" in board.text("#empty"), "what was read is kept for some minutes"
+    assert "No verified runs yet" in board.text("#empty"), "the page keeps its last reading for some minutes"
     board.reload(sha)
     assert board.models() == ["model-a"]
 
@@ -417,7 +417,7 @@ def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: 
     good = run_rows("run-good", "good", [passed, failed, passed])
     for row, judged in zip(good, ("CC", "LI", "CC"), strict=True):
         row |= {"claimed_judge_category": judged, "claimed_judge_model": "judge-1"}
-    # Reproduces as much as `good`, is less robust, and was verified earlier.
+    # Reproduces as much as `good`, but is less robust and was verified earlier.
     tied = run_rows("run-tied", "tied", [passed, "reproduced", "timeout"])
     # Claimed shares, and the earlier claim of a date, must not lift it over anything.
     claims = run_rows("run-claims", "claims", [passed, failed, "oom"], started_at="1999-01-01T00:00:00+00:00")
@@ -503,7 +503,7 @@ def test_verified_runs_are_ranked_and_filtered_and_others_are_only_named(board: 
     shown = [row[0].partition(" Paper")[0] for row in board.table("#grid-paper") if len(row) > 1]
     assert shown == ["alpha-one", "alpha-two"]
     board.choose("setting", "agent")
-    assert [row[:3] for row in board.ranking()] == [["1", "good", "50.0"]], "settings are never in one ranking"
+    assert [row[:3] for row in board.ranking()] == [["1", "good", "50.0"]], "settings never share a ranking"
     board.choose("category", "All")
     agent_row = " ".join(board.ranking()[0])
     for said in ("37.5", "3 unanswered", "1 memorised"):
@@ -751,7 +751,7 @@ def test_the_workflow_is_valid_and_calls_the_command_line_as_it_is() -> None:
         assert "HF_TOKEN" not in job.get("env", {})
         for step in job["steps"]:
             assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/none@v1"))
-            assert "${{" not in step.get("run", ""), "what a user typed reaches the shell as a variable only"
+            assert "${{" not in step.get("run", ""), "user input reaches the shell only as a variable"
             calls += [line for line in step.get("run", "").splitlines() if line.startswith("lmrbench ")]
     command = typer.main.get_command(app)
     for call in calls:

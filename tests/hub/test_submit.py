@@ -1,4 +1,4 @@
-"""Submit and verify with the real clients over HTTP and real containers: nothing doubled, nothing believed."""
+"""Submit and verify with the real clients over HTTP and real containers: nothing is doubled, no claim is believed."""
 
 import hashlib
 import io
@@ -119,7 +119,7 @@ def test_scores_for_a_model_repository(world: World) -> None:
 
 
 def test_a_private_benchmark_goes_by_its_own_name(tmp_path: Path) -> None:
-    """From `hf repos create` to a model's scores, as the page on private benchmarks goes: nowhere as LMR-Bench."""
+    """From `hf repos create` to a model's scores, as on the page on private benchmarks: nothing is called LMR-Bench."""
     with Hub() as hub:
         world = World(tmp_path, hub)
         benchmark = write_toy_benchmark(tmp_path / "benchmark")
@@ -273,7 +273,7 @@ def test_verify_looks_at_its_rights_before_it_works(world: World) -> None:
 )
 @pytest.mark.sampled(3)
 def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> None:
-    """Whatever is lost, the same command brings it to the end, and every row and record is there once."""
+    """Whatever is lost, the same command completes the publication, and every row and record is there once."""
     assert world.submit("--to", RESULTS).returncode == 0
     world.hub.faults = faults
     done = world.verify(1)
@@ -312,7 +312,7 @@ def test_claimed_scores_are_not_believed(world: World) -> None:
     assert "differs: submitted_by: claimed ann, is bob" in done.stdout
     assert world.verify(1).returncode == 1
     item = world.hub.repo(RESULTS).pull_requests[1]
-    assert (item.status, len(item.comments)) == ("open", 1), "the same differences are said once"
+    assert (item.status, len(item.comments)) == ("open", 1), "the same differences are reported once"
     assert "claimed passed, is failed" in item.comments[0][1]
 
 

@@ -33,7 +33,7 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
     ask = ("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark), "--run", "run")
     ask += ("--workers", "1")
 
-    # The server is away after four questions (the run paid for a fifth): what is there is shown, not kept.
+    # The server goes away after four questions (the run paid for a fifth): the part is shown, not kept.
     server.judge = lambda request: verdict(request) if len(server.requests) <= 4 else Reply(500, {})
     begun = in_process(*ask, "--retries", "0", "--json")
     assert begun.returncode == 3
@@ -70,7 +70,7 @@ def test_a_judge_on_variants(judging: Judging, server: Server, toy_benchmark: Pa
     }
     truth, said = [True] * 2 + [False] * 5, [True] * 6 + [False]
     assert found["kappa"]["binary"] == {"value": pytest.approx(cohen_kappa_score(truth, said)), "ci95": None}
-    assert "categories" not in found["kappa"], "of a wrong variant nobody knows whether it is LC or LI"
+    assert "categories" not in found["kappa"], "a wrong variant may be LC or LI"
     assert all("CONTRACT" not in request.user for request in server.requests)
 
     shown = in_process(*ask)
@@ -149,7 +149,7 @@ def write_labels(path: Path, labels: dict[str, str]) -> None:
 
 
 def test_a_judge_beside_people(judging: Judging, server: Server, toy_row: dict[str, Any]) -> None:
-    """This judge takes whatever is long for right: the bias by length says so."""
+    """This judge takes every long answer for a right one, and the length bias shows it."""
     longer = [
         WRONG.replace("    return", f"    {'more = len(values)' + '; more += 1' * size}\n    return") for size in (5, 9)
     ]
@@ -226,7 +226,7 @@ def test_kappa_is_that_of_scikit_learn(rows: list[tuple[str, str, str]]) -> None
 
 
 def test_the_interval_of_kappa_knows_what_belongs_together() -> None:
-    """Ten copies of an answer are no ten answers; of independent ones the analytic interval says the same."""
+    """Ten copies of an answer are not ten answers; for independent ones the analytic interval agrees."""
     import numpy as np
     from statsmodels.stats.inter_rater import cohens_kappa
 

@@ -105,7 +105,7 @@ def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> 
         "failed": 0,
     }
 
-    # A judge that lets no one in takes no result away, and says so in one line.
+    # A judge that refuses the key costs no result, and is reported in one line.
     server.key = "sk-right"
     (judging.run / "report.md").unlink()
     judging.patch.setenv("OPENAI_API_KEY", "sk-wrong")
@@ -146,7 +146,7 @@ TROUBLES = {
 
 @pytest.mark.parametrize("script", TROUBLES.values(), ids=TROUBLES)
 def test_a_server_recovers(script: list[Reply], judging: Judging, server: Server) -> None:
-    """Each trouble is met by asking again; what came before is never taken for a judgement."""
+    """Each fault is answered by asking again; the faulty reply is never taken for a judgement."""
     judging.evaluate(TOY_ANSWER)
     server.script = list(script)
     finished = judging.here(endpoint={"timeout_s": 1.0})
@@ -207,7 +207,7 @@ def test_what_cannot_be_had_is_an_error_and_no_category(judging: Judging, server
     before = len(server.requests)
     server.judge = verdict
     assert judging.judge().returncode == 0
-    assert len(server.requests) == before + 1, "the same command asks for the missing one only"
+    assert len(server.requests) == before + 1, "the same command asks only for the missing one"
     assert judging.categories() == {"a": "CC", "b": "LI"}
     assert {found.errors for found in read_judgements(judging.run).values()} == {0}
 
@@ -383,7 +383,7 @@ def test_costs_that_nobody_counted_are_unknown(judging: Judging, server: Server)
     assert "cost unknown: the server sends no usage, so the cost limit cannot be kept" in limited.stderr
     assert limited.stderr.splitlines()[-1] == "run again without a cost limit to resume"
     assert judging.judge("--prices", "prices.yaml", "--max-cost", "1").returncode == 3
-    assert len(server.requests) == 1, "what is there already cost nobody knows what"
+    assert len(server.requests) == 1, "the cost of the existing rows is unknown"
 
     done = judging.judge("--prices", "prices.yaml", "--json")
     assert (done.returncode, json.loads(done.stdout)["cost_usd"]) == (0, None)
@@ -489,7 +489,7 @@ def test_too_long_an_answer_counts(judging: Judging, server: Server) -> None:
     assert (row["reason"], row["category"], row["cost_usd"]) == ("too long", None, 0.0)
     again = judging.judge()
     assert re.search(r"not\s+judged:\s+too\s+long", re.sub(r"\s+", " ", again.stdout))
-    assert len(judging.rows()) == 2, "nobody is asked about it again"
+    assert len(judging.rows()) == 2, "the judge is not asked about it again"
 
     scores, everybody = score_runs([judging.run]), Tally()
     for score in scores:
@@ -585,7 +585,7 @@ def test_votes_are_added_to_those_there(judging: Judging, server: Server) -> Non
     judging.evaluate(TOY_ANSWER)
     judging.here()
     judging.here(votes=3)
-    assert sorted(row["vote"] for row in judging.rows()) == [0, 1, 2]  # asked at once, kept as they come
+    assert sorted(row["vote"] for row in judging.rows()) == [0, 1, 2]  # asked concurrently, kept as they come
     shown = judging.judge("--votes", "3")
     assert re.search(r"agreement\s+split", shown.stdout)
     assert "100.0 %" in shown.stdout
@@ -692,4 +692,4 @@ def test_another_dataset_is_refused(judging: Judging, toy_row: dict[str, Any], t
     write_dataset([{**row, "row_sha256": row_sha256(row)}], tmp_path / "other", load_benchmark())
     done = judging.judge("--dataset", str(tmp_path / "other"))
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "was evaluated on other rows" in done.stderr
+    assert "was evaluated on rows other than those of" in done.stderr

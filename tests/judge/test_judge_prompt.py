@@ -46,7 +46,7 @@ def shown(row: dict[str, Any], content: str, form: str = "goal_file") -> str:
 
 
 def gullible(request: Request) -> str:
-    """See the module's docstring. Not obeying, it finds the logic wrong."""
+    """See the module's docstring. If nothing tells it otherwise, it finds the logic wrong."""
     text = request.user
     hidden = "".join(chr(ord(char) - 0xE0000) for char in text if 0xE0000 < ord(char) < 0xE007F)
     lines = re.split(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", re.sub(r"[\u200b-\u200f\u2060\ufeff]", "", text))

@@ -388,7 +388,7 @@ def test_rows_of_an_import_cannot_be_evaluated(clone: Clone) -> None:
     out = imported(clone).out
     done = lmrbench("evaluate", "gold", "--dataset", str(out / "dataset"), "--out", str(out.parent / "run"))
     assert done.returncode == 1
-    assert "has no test cases: its answers can be judged, not evaluated" in done.stderr
+    assert "has no test cases: its answers can be judged, but not evaluated" in done.stderr
 
 
 def test_a_task_whose_files_are_missing_costs_its_answers_and_says_so(clone: Clone) -> None:
@@ -419,7 +419,7 @@ def test_the_structure_of_a_clone_is_measured(tmp_path: Path) -> None:
     assert set(found["measures"]) == set(MEASURES)
     assert (found["answers"], found["papers"]) == (162, 22)
     notes = " ".join(found["notes"])
-    assert "The repository is not known of" in notes
+    assert "The repository is unknown for" in notes
     assert "measured" not in notes
     measured = dict(task_repositories(rows_of_import(out)))
     row = measured[DPO]

@@ -189,7 +189,7 @@ def test_random_labels_come_back(tmp_path_factory: pytest.TempPathFactory, data:
                 )
             )
     labels.sort(key=lambda item: (item.setting, item.model, item.paper, item.function_index))
-    # A scale that nobody used from its end cannot be told from the other one: this person used all of it.
+    # A scale of which nobody used the end cannot be told from the other one; this person used all of it.
     for category, label in zip(
         ("LI", "LC", "CC"), [item for item in labels if item.annotator == "ziming"], strict=False
     ):
@@ -432,7 +432,7 @@ def test_what_is_no_clone_and_no_place_is_one_line(tmp_path: Path, tmp_path_fact
     (tmp_path / "results").mkdir()
     with pytest.raises(ArgumentError, match="is inside the clone"):
         import_original(tmp_path, tmp_path / "out")
-    with pytest.raises(ArgumentError, match="no earlier import"):
+    with pytest.raises(ArgumentError, match="not an earlier import"):
         import_original(tmp_path / "results" / "..", tmp_path_factory.getbasetemp())
 
 

@@ -179,7 +179,7 @@ class PdfServer(LoopbackServer):
                 self.close_connection = fault == "cut"
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Nothing on stderr."""
+                """Write nothing to stderr."""
 
         super().__init__(Handler)
         self.pdf, self.ranges = paper_pdf(), True
@@ -272,7 +272,7 @@ def test_a_pdf_goes_from_a_file_into_a_prompt(
     pdf: Path, toy_row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(InputError, match="toy-scale: its PDF is not here; `lmrbench papers fetch toy-scale`"):
+    with pytest.raises(InputError, match="toy-scale: its PDF is missing; run `lmrbench papers fetch toy-scale`"):
         paper_text(toy_row, "pdf-json")
     PaperStore().put(paper_key(toy_row), pdf.read_bytes(), "a test")
     text = paper_text(toy_row, "pdf-markdown", "1")
@@ -299,7 +299,7 @@ def test_the_commands(pdf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     bad.write_bytes(b"nothing")
     for arguments, message in (
         (("add", "simpo-loss", str(bad)), "is damaged or not a PDF"),
-        (("show", "simpo-loss"), "its PDF is not here"),
+        (("show", "simpo-loss"), "its PDF is missing"),
         (("fetch", "nothing"), "'nothing' is unknown"),
     ):
         done = run(*arguments)

@@ -56,7 +56,7 @@ def read(source: Any, columns: Mapping[str, str] | None = None) -> list[Predicti
 
 
 def said(done: subprocess.CompletedProcess[Any]) -> str:
-    """The one line that a command said, beside what the local sandbox always says."""
+    """The one line that a command printed, apart from the usual warning about the local sandbox."""
     text = done.stderr if isinstance(done.stderr, str) else done.stderr.decode()
     [line] = [line for line in text.splitlines() if not line.startswith("warning: the `local` sandbox")]
     return str(line)
@@ -108,7 +108,7 @@ def test_columns_of_other_names_are_read_from_every_kind_of_source(kind: str, tm
 
 
 def shuffled_names() -> st.SearchStrategy[dict[str, str]]:
-    """Other names for some keys, those of other keys among them: a column `function` may hold our `setting`."""
+    """Other names for some keys, including names of other keys: a column `function` may hold our `setting`."""
     names = st.sampled_from([*KEYS, "completion", "a=b", "", " ", "\N{SNOWMAN}"])
     return st.lists(names, min_size=len(KEYS), max_size=len(KEYS), unique=True).map(
         lambda theirs: dict(zip(theirs, KEYS, strict=True))
@@ -180,7 +180,7 @@ def toy(toy_row: DatasetRow, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_piped_rows_are_a_run_like_any_other(toy: Path, tmp_path: Path) -> None:
-    """The same rows go on in their folder, also gzipped ones; others have another folder, or take one over."""
+    """The same rows resume in their folder; others, gzipped or not, get another folder or take one over."""
     row = {"task": "toy-scale", "answer": TOY_ANSWER, "model": "m", "try": 0}
     first = json.dumps(row).encode() + b"\n{\n"
     second = json.dumps(row).encode() + b"\n" + json.dumps({**row, "answer": "x", "try": 1}).encode()
@@ -276,7 +276,7 @@ def test_a_damaged_folder_is_one_line(name: str, tmp_path: Path) -> None:
 @settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_a_damaged_arrow_file_costs_one_line_at_most(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
-    """Whatever bytes are changed: some rows, or a line, and never the end of the process."""
+    """Whatever bytes are changed, the result is some rows or one line; the process never dies."""
     folder = tmp_path_factory.mktemp("damaged")
     source = _saved(folder)
     file = source / "data-00000-of-00002.arrow"

@@ -345,7 +345,7 @@ def test_sources_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
         source("broken.json", b"[1, 2"): "not JSON.*name a file with one row per line .jsonl",
         source("lines.json", b"{}\n{}\n"): "name a file with one row per line .jsonl",
         source("deep.json", b"[" * 100_000): "not JSON",
-        source("text.json", b'"text"'): "neither a list of rows nor a mapping",
+        source("text.json", b'"text"'): "neither a list of rows nor an object",
         source("latin.json", b"\xff"): "not UTF-8",
         source("empty.parquet", b""): "not readable as Parquet",
         source("zeros.parquet", bytes(1000)): "not readable as Parquet",
@@ -380,13 +380,13 @@ def test_compressed_files_are_read_and_wrong_names_are_told(tmp_path: Path) -> N
     ):
         assert read(path) == read(source("rows.json", whole)), path
     for path, reason in {
-        source("a.jsonl", gzip.compress(lines)): "is gzip, and its name says otherwise; name it .jsonl.gz or .json.gz",
+        source("a.jsonl", gzip.compress(lines)): "is gzip, but its name says otherwise; name it .jsonl.gz or .json.gz",
         source("a.parquet", gzip.compress(lines)): "is gzip",
-        source("b.jsonl", parquet): "is Parquet, and its name says otherwise; name it .parquet",
+        source("b.jsonl", parquet): "is Parquet, but its name says otherwise; name it .parquet",
         source("b.json.gz", parquet): "is Parquet",
         source("c.jsonl", archive.getvalue()): "is a zip archive; unpack it",
         source("c.json", archive.getvalue()): "is a zip archive; unpack it",
-        source("d.jsonl.gz", lines): "is text, and its name says otherwise; remove .gz from its name",
+        source("d.jsonl.gz", lines): "is text, but its name says otherwise; remove .gz from its name",
         source("e.jsonl.gz", gzip.compress(lines)[:-20]): "damaged after line [01]",
         source("f.json.gz", gzip.compress(whole)[:-20]): "damaged",
         source("g.jsonl.gz", gzip.compress(lines)[:30] + bytes(40)): "damaged after line 0",

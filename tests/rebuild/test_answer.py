@@ -193,7 +193,7 @@ def test_methods_go_into_their_class(form: str) -> None:
     modules = {"helper": lambda x: 10 * x, "plain": lambda function: function}
     model = run(spliced.replace("import torch\n", ""), **modules)["model"]
     assert model.forward(1) == 11
-    assert model.size == 3, "what the answer says about other members of the class is context"
+    assert model.size == 3, "other members of the class in the answer are only context"
     assert model.other(5) == 5
 
 

@@ -25,7 +25,7 @@ labels = st.dictionaries(st.sampled_from(ANSWERS), st.sampled_from(BEST_FIRST))
 
 
 def score(judged: dict[str, str]) -> ModelScore:
-    """A run in which every instance has an answer of model m, and the judge has spoken on some."""
+    """A run in which every instance has an answer of model m, and the judge has judged some."""
     answers = {name: [ScoredAnswer(0, "passed", "passed", "x", judged.get(name))] for name in ANSWERS}
     return ModelScore("run", Path("run"), "m", "", "unstated", dict.fromkeys(ANSWERS, "Alpha"), answers, True)
 
@@ -174,7 +174,7 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
             row |= {"algorithm": "", "implementation": "", "input_tokens": 1, "output_tokens": 1, "cost_usd": None}
             row |= {"duration_s": 0.1, "judged_at": "2026-01-01T00:00:00+00:00"}
             file.write(json.dumps(row) + "\n")
-            if category == "CC":  # a second vote, which could not be had
+            if category == "CC":  # a second vote, which failed
                 file.write(json.dumps({**row, "vote": 1, "status": "judge_error", "category": None}) + "\n")
     labels = tmp_path / "labels.csv"
     rows = [

@@ -30,7 +30,7 @@ from support.toy import TOY_ANSWER
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
-#: Whoever gets this to run changes the title.
+#: If any of this runs, it changes the title.
 ATTACK = "document.title='owned'"
 HOSTILE = [
     f"<script>{ATTACK}</script>",
@@ -141,7 +141,7 @@ def complaints(browser: "Chrome") -> list[str]:
 
 
 def requests(browser: "Chrome") -> set[str]:
-    """Addresses that were asked for, the page's own left out."""
+    """The requested addresses, without the page's own."""
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     urls = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
     return {url for url in urls if not url.startswith(("data:", "file:"))}
@@ -276,7 +276,7 @@ def test_what_a_model_writes_is_text(browser: "Chrome", page: Callable[..., str]
 
 
 def test_the_judge_that_was_chosen_is_the_one_shown(tmp_path: Path, page: Callable[..., str]) -> None:
-    """The last one asked is another: without the choice its words stand there."""
+    """The last judge asked is another one: without the choice, its words would be shown."""
     page(ANSWERS)
     file = tmp_path / "run" / "judgements.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]

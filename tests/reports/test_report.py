@@ -195,7 +195,7 @@ def test_rows_count_once_and_only_for_predictions_of_the_run(tmp_path: Path) -> 
     assert dict(score.overall.outcomes) == {"robust": 1, "missing": 2}
     (path / "predictions.jsonl").unlink()
     [score] = score_run(path)
-    assert dict(score.overall.outcomes) == {"failed": 1, "robust": 1, "missing": 1}, "the last of each row then"
+    assert dict(score.overall.outcomes) == {"failed": 1, "robust": 1, "missing": 1}, "then the last row of each counts"
 
 
 def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
 
 
 def as_shown(text: str) -> str:
-    """On one line, and without what no reader can see."""
+    """On one line, and without invisible characters."""
     return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
 
 

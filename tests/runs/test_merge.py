@@ -30,7 +30,7 @@ class Shared:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, toy_row: DatasetRow) -> Shared:
-    """With a whole evaluation and two shares, one of which has an instance without an answer."""
+    """A whole evaluation and two shares, one of which has an instance without an answer."""
     made = Shared(tmp_path_factory.mktemp("shared"), toy_row)
     made.evaluate("all")
     for number in (0, 1):

@@ -46,17 +46,17 @@ STORE = {"object_store_memory": 80_000_000}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A cluster of processes, whose head has one CPU; tests add nodes. Must be there in CI."""
+    """A cluster of processes whose head has one CPU; tests add nodes. Required in CI."""
     if importlib.util.find_spec("ray") is None:
         (pytest.fail if IN_CI else pytest.skip)("the extra `ray` is needed")
-    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # paths of sockets must be short
+    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # socket paths must be short
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (ROOT, ROOT / "evaluate", ROOT / "tests"))))
         from ray.cluster_utils import Cluster
 
         made = Cluster()
-        # Ray notes the head's address there, and a head that cannot is a node more.
+        # Ray notes the head's address there; if it cannot, the cluster has an extra node.
         Path(tempfile.gettempdir(), "ray").mkdir(exist_ok=True)
         begin(made, include_dashboard=False, temp_dir=folder)
         try:
@@ -67,12 +67,12 @@ def cluster() -> Iterator[Any]:
 
 
 def begin(cluster: Any, tries: int = 4, **options: Any) -> Any:
-    """Start a node of one CPU; Ray gives its processes seconds, which a busy machine may not have."""
+    """Start a node of one CPU, trying again: Ray gives its processes a few seconds, too few on a busy machine."""
     for _ in range(tries - 1):
         before = cluster.list_all_nodes()
         try:
             return cluster.add_node(num_cpus=1, **options, **STORE)
-        except Exception:  # the node may run all the same
+        except Exception:  # the node may be running nevertheless
             for node in cluster.list_all_nodes():
                 if node not in before:
                     cluster.remove_node(node, allow_graceful=False)
@@ -81,7 +81,7 @@ def begin(cluster: Any, tries: int = 4, **options: Any) -> Any:
 
 @pytest.fixture
 def add_node(cluster: Any) -> Iterator[Callable[..., Any]]:
-    """Add a node with a name and variables of its environment; it leaves after the test."""
+    """Add a node with this name and environment; it leaves after the test."""
     added = []
 
     def add(name: str, **environment: str) -> Any:
@@ -214,7 +214,7 @@ def parent_name(process: Path) -> str:
 def test_a_node_that_differs_or_fails_costs_no_answer_and_a_cluster_without_nodes_no_hang(
     add_node: Callable[..., Any], tmp_path: Path, toy_row: DatasetRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A node that differs is one line that names it; answers leave a node that fails, and give up without another."""
+    """A node that differs is named in one line; answers leave a node that fails, and fail if there is no other."""
     odd = add_node("odd", **{ODD: str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/none"})
     with pytest.raises(InfraError, match=r"^node odd \(.*\): .*Docker"):
         RayEngine(None, "auto", None)
@@ -261,7 +261,7 @@ def test_a_killed_node_leaves_no_container(
     node, api, seen = add_node("lost"), connect(), list[str]()
 
     def lose_the_node() -> None:
-        """Kill a node as a power failure does, once it has a container."""
+        """Kill a node as a power failure would, once it has a container."""
 
         def workers() -> list[tuple[int, str]]:
             containers = api.containers(filters={"label": RUN_LABEL})

@@ -1,4 +1,4 @@
-"""Runs through the command line in real containers: resumed after a kill, emptied on Ctrl-C, nothing run twice."""
+"""Runs through the command line in real containers: resumed after a kill, cleaned up on Ctrl-C, nothing run twice."""
 
 import contextlib
 import gzip
@@ -194,7 +194,7 @@ def test_a_row_cut_short_is_evaluated_again(bench: Bench) -> None:
 
 
 def test_equal_answers_run_once(bench: Bench) -> None:
-    """Forty samples of one answer are one job, also those that are added later; the log is written by one run."""
+    """Forty samples of one answer are one job, including those added later; the log is written by one run."""
     answer = TOY_ANSWER.replace("    return", "    import os\n    print(os.urandom(8).hex())\n    return")
     bench.write(answer, samples=40)
     assert bench.run("--workers", "4").returncode == 0
@@ -236,7 +236,7 @@ def test_a_folder_takes_one_run_only(bench: Bench, tmp_path: Path) -> None:
     before = bench.results.read_bytes()
     other = bench.run("--timeout-scale", "2")
     assert other.returncode == 1
-    assert "another timeout_scale" in other.stderr
+    assert "a different timeout_scale" in other.stderr
     assert bench.results.read_bytes() == before
 
 
@@ -268,7 +268,7 @@ def test_fresh_seeds_catch_memorised_outputs(bench: Bench) -> None:
 
 
 def test_changed_and_removed_predictions_count_as_they_stand_now(bench: Bench) -> None:
-    """The report follows the prediction file, also back to an answer that was evaluated two runs ago."""
+    """The report follows the prediction file, even back to an answer that was evaluated two runs ago."""
 
     def counted() -> list[str]:
         report = json.loads((bench.folder / "run" / "report.json").read_text())
@@ -335,7 +335,7 @@ def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> No
     }.items():
         done = bench.run(*options)
         assert done.returncode == 1
-        assert f"holds a run with another {what}" in done.stderr.splitlines()[-1]
+        assert f"holds a run with a different {what}" in done.stderr.splitlines()[-1]
     assert before == {path.name: path.read_bytes() for path in (bench.folder / "run").glob("*") if path.is_file()}
 
 
@@ -375,7 +375,7 @@ def test_damaged_folders_are_one_line(bench: Bench) -> None:
 
 
 def test_a_full_disk_keeps_what_was_written(bench: Bench) -> None:
-    """No file may grow beyond 6,000 bytes: the write fails like on a full disk. One line, and a resume later."""
+    """No file may grow beyond 6,000 bytes, so a write fails as on a full disk: one line, and a later resume."""
     bench.write(*(f"{TOY_ANSWER}# {number}\n" for number in range(12)))
 
     def limited() -> None:
@@ -421,7 +421,7 @@ def test_nothing_in_an_answer_ends_a_run(tmp_path: Path, toy_row: dict[str, Any]
     predictions = tmp_path / "predictions.jsonl"
     good = {"instance_id": "toy-scale", "model_name_or_path": "m", "function": TOY_ANSWER}
     hostile = TOY_ANSWER.replace("return", "# provokes\n    return")
-    # More than the consecutive failures of an engine that end a run.
+    # More than the number of consecutive engine failures that ends a run.
     rows = [{**good, "sample": n, "function": TOY_ANSWER if n in (0, 9) else f"{hostile}# {n}\n"} for n in range(10)]
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with Fragile() as sandbox:
@@ -463,7 +463,7 @@ def test_a_row_of_a_dataset_that_cannot_be_read_costs_its_own_answers_their_verd
 
 
 def test_a_row_without_cases_is_refused(tmp_path: Path, toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
-    """Rows of an imported original have none, and no failed case must not mean a pass."""
+    """Rows of an imported original have none, and the absence of failed cases must not count as a pass."""
     row = {**toy_row, "tests": {**toy_row["tests"], "cases": []}}
     with pytest.raises(ArgumentError, match="'toy-scale' has no test cases"):
         evaluate("gold", RunSettings(out=tmp_path / "run"), [row], local_sandbox)
@@ -503,7 +503,7 @@ def test_answers_that_say_nothing_are_malformed_and_the_run_is_complete(
         for _ in range(2):
             summary = evaluate(str(path), RunSettings(out=tmp_path / "run"), [toy_row], sandbox)
             assert (summary.rows, summary.bad_rows, summary.infra_errors) == (7, [], 0)
-            # The run's own copy is a file of predictions like any other, and goes on in the same folder.
+            # The run's own copy is a file of predictions like any other, and resumes in the same folder.
             path = Path(shutil.copy(tmp_path / "run" / "predictions.jsonl", tmp_path / "copy.jsonl"))
     assert summary.jobs == 0
     details = {row["sample"]: (row["status"], row["detail"]) for row in RunFolder(tmp_path / "run").rows()}

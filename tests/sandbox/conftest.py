@@ -61,7 +61,7 @@ def scale(values, factor): ...
 
 @pytest.fixture
 def look_around() -> Callable[[Callable[..., Verdict]], dict[str, Any]]:
-    """Called with a function that tries an answer; returns what that answer sees."""
+    """Given a function that tries an answer, return what that answer sees."""
 
     def look(attempt: Callable[..., Verdict]) -> dict[str, Any]:
         log = attempt(LOOK, memory_mb=300).log

@@ -46,7 +46,7 @@ def scale(values, factor):
 
 @pytest.fixture
 def starved(docker_sandbox: DockerSandbox, toy_row: DatasetRow) -> Iterator[None]:
-    """Containers get about a tenth of a processor: beside them runs one that burns all and has more weight."""
+    """Containers get about a tenth of a processor: another one, with more weight, burns the rest."""
     cores = os.cpu_count() or 1
     burn = f"import os\nfor _ in range({cores - 1}): os.fork() or exec('while True: pass')\nwhile True: pass"
     api = connect()

@@ -88,7 +88,7 @@ class TestFromInside:
         assert top == {"bin", "dev", "etc", "lib", "proc", "python", "sys", "tmp", "usr", "work", prefix}
 
     def test_no_file_of_this_machine_but_these(self, bwrap_sandbox: Sandbox, image: str) -> None:
-        """Homes, engines, this package and the benchmark, however they are called."""
+        """No homes, engines, this package or the benchmark, under any name."""
         packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
         paths = [*packages, benchmark_folder(), Path(__file__), Path(sys.prefix, "pyvenv.cfg"), Path.home() / ".cache"]
         hidden = ["/run", "/var", "/home", "/etc/passwd", "/etc/shadow", "/usr/local/bin", *map(str, paths)]
@@ -105,7 +105,7 @@ class TestFromInside:
         assert found == ([], ["torch", "numpy"])
 
     def test_refused_by_the_kernel(self, bwrap_sandbox: Sandbox) -> None:
-        """Not by a lack of rights alone: keyrings, memory of nobody, a way to a hypervisor, other namespaces."""
+        """And not only for lack of rights: keyrings, memory without an owner, a hypervisor, other namespaces."""
         found = _output(
             bwrap_sandbox,
             "",
@@ -150,7 +150,7 @@ def test_memory_is_limited_over_all_processes(try_in_bwrap: Callable[..., Verdic
 def test_a_package_that_cannot_be_imported_inside_is_not_the_answers_fault(
     bwrap_sandbox: Sandbox, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As with a library in a place that is not shown."""
+    """For example, a library in a directory that is not visible inside."""
     monkeypatch.setattr(bwrap_view, "_closure", lambda requirements: [metadata.distribution("numpy")])
     with BwrapSandbox() as sandbox, pytest.raises(InfraError, match=r"cannot import numpy, .*ModuleNotFoundError"):
         sandbox.prepare(toy_row["docker_image"])

@@ -145,7 +145,7 @@ open_sandbox(sys.argv[1]).run("", sys.stdin.buffer.read(), Limits(60, 256))
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
 def test_a_harness_that_ends_leaves_no_process(how: signal.Signals, bwrap_sandbox: Sandbox, own_folder: Path) -> None:
-    """`local` cannot promise it: what left the session of a killed harness lives on."""
+    """`local` cannot promise it: a process that left the killed harness's session lives on."""
     mark = uuid.uuid4().hex
     harness = subprocess.Popen([sys.executable, "-c", HARNESS, "bwrap"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     with harness:
@@ -178,7 +178,7 @@ def test_no_process_of_an_ordinary_user_is_left(docker_sandbox: Sandbox, toy_row
     """
     user, processes, alive = _output(docker_sandbox.run(image, _workspace(nested, source), Limits(60, 512)))
     assert user != 0
-    assert processes > 2  # the dead ones that nobody has waited for yet
+    assert processes > 2  # dead processes that nobody has waited for yet
     assert alive == 2  # the outer runner and the case itself
 
 

@@ -115,7 +115,7 @@ def own_sandbox(docker_sandbox: DockerSandbox) -> Iterator[DockerSandbox]:
 
 
 class _Background(threading.Thread):
-    """A run on another thread, with what came of it."""
+    """A run on another thread, with its outcome or error."""
 
     def __init__(self, sandbox: DockerSandbox, image: str, body: str) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ def test_a_container_is_labelled_while_it_runs_and_gone_after(own_sandbox: Docke
 
 
 def test_close_during_runs(own_sandbox: DockerSandbox, image: str) -> None:
-    """Runs end at once as infra errors, nothing is left, and nothing can be started after."""
+    """Runs end at once as infra errors, nothing is left, and nothing can be started afterwards."""
     threads = [_Background(own_sandbox, image, "import time; time.sleep(50)") for _ in range(3)]
     assert _until(lambda: len(_containers(own_sandbox.run_id)) == 3)
     started = time.monotonic()
@@ -206,7 +206,7 @@ def test_a_harness_that_is_killed_leaves_no_container(group: bool, image: str) -
         harness.stdin.close()
         run_id = harness.stdout.readline().decode().strip()
         assert _until(lambda: bool(_running(run_id)))
-        if group:  # as a batch system ends a job: everybody is told, then the harness is shot
+        if group:  # as a batch system ends a job: every process gets a signal, then the harness is killed
             [reaper] = _reapers(run_id)
             for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
                 os.kill(reaper, number)

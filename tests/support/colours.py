@@ -21,7 +21,7 @@ SIGHTS = tuple(_SIMULATED)
 
 
 def linear(colour: RGB) -> RGB:
-    """Linear RGB from 0 to 1 of a colour in sRGB from 0 to 255."""
+    """Convert a colour from sRGB (0 to 255) to linear RGB (0 to 1)."""
     parts = (part / 255 for part in colour)
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return red, green, blue
@@ -34,7 +34,7 @@ def contrast(one: RGB, other: RGB) -> float:
 
 
 def difference(one: RGB, other: RGB, sight: str = "normal") -> float:
-    """CIE76's difference of two colours as somebody with this sight sees them."""
+    """CIE76's difference of two colours as a person with this colour vision sees them."""
     return math.dist(_lab(one, sight), _lab(other, sight))
 
 

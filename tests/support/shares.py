@@ -15,7 +15,7 @@ INSTANCES = tuple(f"toy-{name}" for name in "abcde")
 #: The last instance has no prediction.
 ANSWERED = INSTANCES[:-1]
 WRONG = TOY_ANSWER.replace("*", "+")
-#: What tells results apart that two evaluations of the same predictions have in common.
+#: The columns that are equal in two evaluations of the same predictions.
 COMMON = ("instance_id", "model_name_or_path", "sample", "prediction_sha256", "status", "core_status", "cases")
 
 

@@ -161,7 +161,7 @@ def changed_number(x: Any) -> Any:
 
 
 def changes(value: Any) -> Iterator[tuple[str, Any]]:
-    """Everything that is close to `value` and yet another value."""
+    """Values that are close to `value` but different."""
     yield "wrapped in a list", [value]
     if value is None or isinstance(value, bool):
         yield "another constant", not value
@@ -522,7 +522,7 @@ def test_frames_that_are_none_end_the_stream(header: bytes) -> None:
 
 
 def test_a_small_stream_cannot_take_much_memory() -> None:
-    """64 MiB, what the sandbox may send, in the forms that grow most: in a process of its own, which may take 1 GiB."""
+    """64 MiB, the most that a sandbox may send, in the forms that grow most; decoded in a process limited to 1 GiB."""
     program = """
         import json, resource, sys, time
         from lmrbench_evaluate.verdict.decode import StreamError, decode, read_frames

@@ -222,7 +222,7 @@ def second_daemon(docker_sandbox: Sandbox) -> Iterator[SecondDaemon]:
         assert loaded.returncode == 0, loaded.stderr
         yield daemon
     finally:
-        daemon.stop(signal.SIGKILL)  # politely it takes 15 s more
+        daemon.stop(signal.SIGKILL)  # a graceful stop takes 15 s more
         for mounted in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
             if (place := mounted.split()[4]).startswith(f"{daemon.folder}/"):
                 subprocess.run(["umount", "-l", place], check=False)

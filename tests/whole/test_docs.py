@@ -213,7 +213,7 @@ def test_rows_and_mapping_on_the_page_are_read(folder_of_a_reader: Path, monkeyp
     names: dict[str, Any] = {}
     exec(program, names)
     found = [(row["model_name_or_path"], row["sample"]) for row in names["run"].results()]
-    assert sorted(found) == [("m", 0), ("m", 1)]  # whichever was done first
+    assert sorted(found) == [("m", 0), ("m", 1)]  # whichever finished first
 
 
 @pytest.mark.slow

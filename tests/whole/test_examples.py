@@ -21,7 +21,7 @@ LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
 
 def outputs(notebook: Any) -> str:
-    """All that its cells showed, as text."""
+    """All output of its cells, as text."""
     shown = []
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
@@ -67,7 +67,7 @@ def test_the_example_of_a_sandbox_evaluates(
 
 @pytest.mark.slow
 def test_the_demo_takes_a_scripted_model_from_nothing_to_a_report(tmp_path: Path) -> None:
-    """The demo's own line, its sandbox aside; each answer comes to what the script says."""
+    """The demo's own command except for the sandbox; each answer gets the verdict that the script intends."""
     plan = subprocess.run(
         ["make", "-n", "demo", f"BIN={Path(LMRBENCH).parent}"], cwd=EXAMPLES.parent, text=True, capture_output=True
     )
@@ -88,7 +88,7 @@ def test_the_demo_takes_a_scripted_model_from_nothing_to_a_report(tmp_path: Path
 
 @pytest.mark.slow
 def test_the_scripted_model_says_what_its_script_has_and_nothing_else(tmp_path: Path) -> None:
-    """In whatever setting it is asked: it reads the request, not what stands around it."""
+    """In every setting: it reads the request, not the text around it."""
     out = tmp_path / "answers.jsonl"
     with subprocess.Popen([sys.executable, str(SCRIPTED)], stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None

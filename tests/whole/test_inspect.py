@@ -35,7 +35,7 @@ def toy(toy_row: DatasetRow, tmp_path: Path) -> Path:
 
 
 def evaluate(server: Server, toy: Path, folder: Path, *options: str) -> tuple[Any, str]:
-    """(the log of `inspect eval`, what it said)."""
+    """Run `inspect eval`; return (its log, its output)."""
     from inspect_ai.log import list_eval_logs, read_eval_log
 
     line = [
@@ -47,7 +47,7 @@ def evaluate(server: Server, toy: Path, folder: Path, *options: str) -> tuple[An
     ]
     line += ["--model-base-url", server.base_url, "--log-dir", str(folder / "logs"), "--display", "plain"]
     line += ["-T", f"dataset={toy}", *options]
-    # Inspect knows the tasks of installed packages only: a path to the checkout would hide that it is one.
+    # Inspect knows only tasks of installed packages; with the checkout on the path, it would not see an installed one.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"MY_API_KEY": "k"}
     done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
     logs = list_eval_logs(str(folder / "logs"))

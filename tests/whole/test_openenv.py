@@ -55,7 +55,7 @@ def start(**variables: str) -> "subprocess.Popen[str]":
 
 @pytest.fixture(scope="module")
 def url(dataset: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running server, which has to end well."""
+    """The address of a running server, which must exit cleanly."""
     log = tmp_path_factory.mktemp("server") / "log"
     variables = {"LMRBENCH_CACHE": os.environ["LMRBENCH_CACHE"], "LMRBENCH_SESSIONS": "6", "LMRBENCH_PAPER": "none"}
     with start(LMRBENCH_DATASET=dataset, LMRBENCH_SANDBOX="local", **variables) as server, log.open("w") as copy:
@@ -197,7 +197,7 @@ def test_a_server_that_cannot_work_says_why(dataset: str) -> None:
 
 
 class BrokenSandbox(LocalSandbox):
-    """Its machine is always full."""
+    """A sandbox on a machine that is always full."""
 
     def run(self, image: str, workspace: bytes, limits: Limits, **_: Any) -> Outcome:
         raise InfraError("no space left on device")

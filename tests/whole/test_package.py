@@ -50,7 +50,7 @@ def without_links(target: Path) -> Path:
     done = run("git", "clone", "-q", "--no-hardlinks", "-c", "core.symlinks=false", ROOT, target)
     assert done.returncode == 0, done.stderr
     changed = run("git", "ls-files", "-m", "-o", "--exclude-standard", "-z", cwd=ROOT).stdout.split("\0")
-    for name in filter(None, changed):  # what is not committed yet belongs to what is tested
+    for name in filter(None, changed):  # uncommitted changes are tested, too
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).unlink(missing_ok=True)
         if (ROOT / name).exists():

@@ -1,4 +1,4 @@
-"""A benchmark of one's own: the page's complete example works as it stands, and environments of one's own are known."""
+"""A benchmark of one's own: the page's complete example works as it stands, and one's own environments are known."""
 
 import json
 import shlex
@@ -66,7 +66,7 @@ def test_the_example_of_the_page_works(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) -> None:
-    """It is left out with a warning, of the build as well; a task that was recorded once is never taken for one."""
+    """It is left out with a warning, also from the build; a task that was recorded once is never taken for a draft."""
     follow_the_page(tmp_path)
     option = ("--benchmark", "tasks")
     draft = tmp_path / "tasks" / "02-draft"
@@ -82,7 +82,7 @@ def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) ->
     built = json.loads(lmrbench(tmp_path, "dataset", "build", *option, "--json").stdout)
     assert built["rows"] == 1
     assert [problem["subject"] for problem in built["problems"]] == ["02-draft", "bleu-brevity-penalty"]
-    # With names, only those are read; a name of the draft tells what is wrong with it.
+    # With names, only those tasks are read; naming the draft reports what is wrong with it.
     for verb, name, told in (
         ("record", "01-bleu", ""),
         ("record", "bleu-draft", "02-draft/task.yaml: implementations[0].category: 'TODO' is not one of"),
@@ -90,7 +90,7 @@ def test_a_draft_does_not_keep_finished_tasks_from_their_work(tmp_path: Path) ->
     ):
         done = lmrbench(tmp_path, "dataset", verb, name, *option, "--sandbox", "local")
         assert (done.returncode, told in done.stderr, "left out" in done.stderr) == (int(bool(told)), True, False)
-    # Once recorded it may be in somebody's dataset: what is wrong with it stops a build.
+    # Once recorded, it may be in somebody's dataset, so any problem in it stops a build.
     (draft / "recorded").mkdir()
     (draft / "recorded" / "bleu-draft.json").write_text("{}")
     refused = lmrbench(tmp_path, "dataset", "build", *option)
@@ -124,7 +124,7 @@ def test_what_is_suggested_works_in_a_benchmark_of_ones_own(tmp_path: Path) -> N
     unproved = f"warning: bleu-brevity-penalty: not proved in Docker; run {check}"
     assert (built.returncode, unproved in built.stderr) == (0, True)
     again = lmrbench(tmp_path, "dataset", "init", "tasks", "--title", "Again")
-    assert again.stderr == "error: tasks: is a benchmark already; nothing is overwritten\n"
+    assert again.stderr == "error: tasks: is already a benchmark; nothing is overwritten\n"
 
 
 @pytest.fixture

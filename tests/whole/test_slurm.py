@@ -14,7 +14,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from support.shares import ANSWERED, INSTANCES, common, write_shared_world
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "examples" / "slurm"
-#: In place of SLURM's: runs the command of a step here.
+#: Replaces SLURM's srun: runs the step's command here.
 SRUN = """#!/bin/bash
 while [[ $1 == --* ]]; do shift; done
 exec "$@"
@@ -37,7 +37,7 @@ def test_a_script_is_well_formed(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_shares_evaluate_every_prediction_once(tmp_path: Path, toy_row: DatasetRow) -> None:
-    """In an array with other numbers than 0, 1, and with a third task that has no work."""
+    """In an array with numbers other than 0 and 1, and with a third task that has no work."""
     dataset, predictions = write_shared_world(tmp_path, toy_row)
     srun = tmp_path / "bin" / "srun"
     srun.parent.mkdir()

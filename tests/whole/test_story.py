@@ -34,7 +34,7 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
         world = World(tmp_path, hub)
 
         def insist(*arguments: str, token: str = "ann", tries: int = 3) -> str:
-            """Give the command again, as a user does after a broken connection."""
+            """Repeat the command, as a user does after a broken connection."""
             for _ in range(tries):
                 done = world.lmrbench(*arguments, token=token, OPENAI_API_KEY="k", OPENAI_BASE_URL=judges.base_url)
                 if done.returncode == 0:

@@ -45,7 +45,7 @@ def lines(path: Path) -> list[dict[str, str]]:
 
 
 class ReadyScores:
-    """In place of a scorer: gives these shares; each answer is the status that it gets."""
+    """Replaces a scorer: gives these shares; each answer's text is its status."""
 
     def __init__(self, *shares: float | None) -> None:
         self._shares = shares

@@ -31,8 +31,8 @@ def checks(settings: DoctorSettings) -> Iterator[Check]:
     yield Check("packages", functools.partial(look_at_local_packages, engine))
     # bubblewrap imports every package once.
     yield Check("sandbox", functools.partial(look_at_sandbox, engine), limit_s=CONTAINER_S, fix=_RESTART)
-    yield Check("disk", functools.partial(look_at_disks, engine), fix="see whether a network disk is gone: df")
-    yield Check("runs", look_at_runs, fix="see whether a network disk is gone: df")
+    yield Check("disk", functools.partial(look_at_disks, engine), fix="check that network disks respond: df")
+    yield Check("runs", look_at_runs, fix="check that network disks respond: df")
     yield Check("memory", functools.partial(look_at_memory, engine, settings.workers))
     yield Check("cores", functools.partial(look_at_cores, engine, settings.workers))
     yield Check("extras", look_at_extras)

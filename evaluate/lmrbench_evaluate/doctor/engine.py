@@ -156,5 +156,5 @@ _WALLS = {
     "unprivileged": "it runs as root",
     "read_only_root": "it can write to the image's files",
     "no_network": "it has a network",
-    "no_capabilities": "it has capabilities of root",
+    "no_capabilities": "it has root capabilities",
 }

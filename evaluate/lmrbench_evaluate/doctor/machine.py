@@ -61,7 +61,7 @@ def look_at_runs() -> Iterator[Finding]:
     if not os.access(existing, os.W_OK | os.X_OK):
         yield problem("runs", f"{existing} is not writable", "change to a folder of your own, or use --out DIR")
     else:
-        yield ok("runs", f"{folder} can be written")
+        yield ok("runs", f"{folder} is writable")
 
 
 def look_at_memory(engine: Engine, workers: int) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ def look_at_hub() -> Iterator[Finding]:
         if status == 401:
             yield note("hub", f"{constants.ENDPOINT} rejects the token", "hf auth login, or correct HF_TOKEN")
         else:
-            yield note("hub", f"{constants.ENDPOINT} refuses the question who this is (HTTP {status})", CHECK_NETWORK)
+            yield note("hub", f"{constants.ENDPOINT} does not identify the user (HTTP {status})", CHECK_NETWORK)
     else:
         role = (user.get("auth") or {}).get("accessToken", {}).get("role")
         yield ok("hub", f"{user['name']} at {constants.ENDPOINT}" + (f", token with role {role}" if role else ""))
@@ -96,7 +96,8 @@ def look_at_endpoint(check: str, endpoint: Endpoint, flag: str) -> Iterator[Find
     except InputError as error:
         yield problem(check, str(error), f"correct OPENAI_API_KEY, the model's name or {flag}")
     except RequestFailed as error:
-        yield problem(check, f"{server} is there, but: {error}", "see the server's log; loading a model takes minutes")
+        fix = "see the server's log; loading a model takes minutes"
+        yield problem(check, f"{server} answers with an error: {error}", fix)
     else:
         yield ok(check, f"{endpoint.model} answers at {server}")
 

@@ -154,7 +154,7 @@ def read_predictions(
             note(raw, item)
         yield item
     if numbered:
-        told = f"{counted(numbered, 'row')} without `sample` taken as further samples of their instances"
+        told = f"{counted(numbered, 'row')} without `sample` counted as further samples of their instances"
         _log.warning("predictions %r: %s", source_name(source), told)
 
 

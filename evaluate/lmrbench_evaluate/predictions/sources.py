@@ -121,7 +121,7 @@ def _file_rows(path: Path) -> Iterator[tuple[str, Any]]:
             "Parquet": "name it .parquet",
             "text": "remove .gz from its name",
         }
-        raise InputError(f"{path}: is {kind}, and its name says otherwise; {fix[kind]}")
+        raise InputError(f"{path}: is {kind}, but its name says otherwise; {fix[kind]}")
     if said == "Parquet":
         return _parquet_rows(path)
     return _json_rows(path) if path.name.removesuffix(".gz").endswith(".json") else _jsonl_rows(path)
@@ -205,7 +205,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
         for index, value in enumerate(content):
             yield f"{path}[{index}]", value
     else:
-        raise InputError(f"{path}: neither a list of rows nor a mapping of them")
+        raise InputError(f"{path}: neither a list of rows nor an object of rows")
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:

@@ -82,7 +82,7 @@ def evaluate(
     for row in scope.values():  # rows in memory have not been through the loader
         check_row(row, "dataset")
     if untested := [name for name, row in scope.items() if not row["tests"]["cases"]]:
-        problem = f"{untested[0]!r} has no test cases: its answers can be judged, not evaluated"
+        problem = f"{untested[0]!r} has no test cases: its answers can be judged, but not evaluated"
         raise ArgumentError("dataset", problem)
     engine = place if isinstance(place, Engine) else Threads(place, settings.workers or WORKERS)
     out = settings.out or default_run_folder(predictions, settings.config, settings.instances, settings.categories)

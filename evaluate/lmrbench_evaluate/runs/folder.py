@@ -149,7 +149,7 @@ class RunFolder:
                 raise InputError(
                     f"{self.path}: an imported run whose answers are not known: only its results were published"
                 )
-            raise InputError(f"{self.path}: no {PREDICTIONS}; evaluate again to have it")
+            raise InputError(f"{self.path}: no {PREDICTIONS}; evaluate again to write it")
         return self.predictions
 
     def log_path(self, instance_id: str, prediction_sha256: str) -> Path:
@@ -180,7 +180,7 @@ class RunFolder:
         spec = dataset or facts["dataset"]
         rows = load_rows(spec, self.config) if rows is None else rows
         if dataset_sha256(rows) != facts["dataset_sha256"]:
-            problem = f"{self.path} was evaluated on other rows than {spec!r} has; name the one it was on"
+            problem = f"{self.path} was evaluated on rows other than those of {spec!r}; name the dataset of the run"
             raise ArgumentError("dataset", problem)
         return {row["instance_id"]: row for row in rows}
 

@@ -167,6 +167,6 @@ def _facts(path: Path, identity: Mapping[str, Any]) -> dict[str, Any]:
         if facts.get(name) != identity[name]:
             what = "selection of instances" if name == "scope" else name
             raise ArgumentError(
-                "out", f"{path} holds a run with another {what}, and results cannot be mixed; name another folder"
+                "out", f"{path} holds a run with a different {what}, and results cannot be mixed; name another folder"
             )
     return facts

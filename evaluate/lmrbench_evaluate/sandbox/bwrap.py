@@ -65,7 +65,7 @@ class BwrapSandbox(ChildSandbox):
         if program is None:
             raise InfraError("bubblewrap is not installed (Debian: `apt-get install bubblewrap`)")
         if os.geteuid() != 0 and _kernel() < _KERNEL:
-            raise InfraError(f"bubblewrap needs Linux {_KERNEL[0]}.{_KERNEL[1]} here, and this is {platform.release()}")
+            raise InfraError(f"bubblewrap needs Linux {_KERNEL[0]}.{_KERNEL[1]} here, but this is {platform.release()}")
         self._program = program
         self._filter = filter_program()
         self._system = system_mounts(benchmark)

@@ -41,7 +41,7 @@ def ensure_image(api: Any, tag: str, benchmark: Path | None = None) -> str:
             _log.warning("%s", error)
     if environment is None:
         raise InfraError(
-            f"image {tag} is missing, and this installation has no environment of that content; "
+            f"image {tag} is missing, and this installation has no environment with that content; "
             "set LMRBENCH_REGISTRY to a registry that has the image, "
             "install the version of lmrbench-data that built the dataset, "
             "or build the image from your own benchmark: `lmrbench images build --benchmark DIR`"

@@ -50,7 +50,7 @@ def read_cutoffs(texts: Sequence[str], models: Sequence[str]) -> dict[str, str]:
             common = month
     found = {model: special.get(model, common) for model in models}
     if missing := sorted(model for model, month in found.items() if not month):
-        raise ArgumentError("cutoff", f"none is given for {', '.join(missing)}: MODEL=YYYY-MM, or YYYY-MM for all")
+        raise ArgumentError("cutoff", f"missing for {', '.join(missing)}; give MODEL=YYYY-MM, or YYYY-MM for all")
     return found
 
 

@@ -15,9 +15,9 @@ from .texts import CONTROLS, REFERENCE
 #: The information that each kind of server gives.
 WAYS = {
     ECHO: "the server echoes prompts with log-probabilities, so every text is scored",
-    CHAT: "the server gives log-probabilities of its own words only: references cannot be scored, their verbatim "
-    "continuation can be seen, and how sure the model is of what it writes",
-    TEXT: "the server gives no log-probabilities: nothing but the verbatim continuation can be seen",
+    CHAT: "the server gives log-probabilities only of the model's own words: references cannot be scored, but their "
+    "verbatim continuation is seen, and how sure the model is of it",
+    TEXT: "the server gives no log-probabilities: only the verbatim continuation of references is seen",
 }
 _MEASURES = ("mean_logprob", "mean_probability", "min_k")
 

@@ -91,7 +91,7 @@ def run_agent(
     ):
         names = name, f"agent:{agent.name}", settings.track
         if any(key[1:4] != names for key in file.keys):
-            raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; give another")
+            raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; choose another")
         older = file.spent(lambda key: (key[0], key[4]) not in spending.jobs)
         budget = spending.budget(settings.max_cost, price, older)
         run = _AgentRun(settings, agent, names, budget, spending, file, sandbox, tell)
@@ -138,8 +138,8 @@ class _AgentRun:
     def _give_up(self, job: JobKey) -> None:
         """Give up a row after several tries."""
         reason = (
-            f"{job[0]}, sample {job[1]}: {MAX_TRIES} tries left no row ({self.spending.reasons[job]}); it is not tried "
-            f"again: to do so, remove its lines of no_row from {self.settings.out / FILE}"
+            f"{job[0]}, sample {job[1]}: {MAX_TRIES} tries left no row ({self.spending.reasons[job]}); "
+            f"to try again, remove its no_row lines from {self.settings.out / FILE}"
         )
         self.summary.fail(reason)
         self.tell(reason)

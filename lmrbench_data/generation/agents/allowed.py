@@ -36,7 +36,7 @@ def read_request(body: bytes, model: str) -> dict[str, Any]:
         NotAllowed: it is not relayed.
     """
     if len(body) > MAX_REQUEST_BYTES:
-        raise NotAllowed(f"a request may have {MAX_REQUEST_BYTES >> 20} MiB")
+        raise NotAllowed(f"a request may have at most {MAX_REQUEST_BYTES >> 20} MiB")
     if body.count(b"{") + body.count(b"[") > _MAX_CONTAINERS:
         raise NotAllowed("the request holds too many lists or objects")
     with _parsing:
@@ -49,7 +49,7 @@ def read_request(body: bytes, model: str) -> dict[str, Any]:
         if asked.get("model") != model:
             raise NotAllowed(f"the model of this run is {model!r}; no other is relayed")
         if asked.get("n") not in (None, 1):
-            raise NotAllowed("one answer a request is relayed; leave out n")
+            raise NotAllowed("only one answer per request is relayed; leave out n")
         sent: dict[str, Any] = {"model": model, "messages": [_message(item) for item in asked["messages"]]}
         for name, value in asked.items():
             if name in sent or name in ("n", "stream_options", *_LABELS) or value is None:
@@ -73,7 +73,7 @@ def _message(item: Any) -> dict[str, Any]:
     message |= {name: item[name] for name in _OF_MESSAGE if isinstance(item.get(name), str)}
     if calls := item.get("tool_calls"):
         if not isinstance(calls, list) or not all(_is_function(call) for call in calls):
-            raise NotAllowed("tool_calls other than of functions are not relayed")
+            raise NotAllowed("only tool_calls of functions are relayed")
         message["tool_calls"] = [
             {name: call[name] for name in ("id", "type", "function") if name in call} for call in calls
         ]

@@ -37,7 +37,8 @@ class CommandAgent(Agent):
             if word not in self._files and path.is_file() and not path.is_absolute() and path.parts[0] != REPO:
                 raise ArgumentError(
                     "agent_files",
-                    f"{word!r} of the command is not in the container; give its folder, and its path from there",
+                    f"{word!r} of the command is not in the container; name its folder here, and in the command its "
+                    "path below that folder",
                 )
         self._words = [f"{AGENT}/{word}" if word in self._files else word for word in words]
         own = [word for word in words if word in self._files]

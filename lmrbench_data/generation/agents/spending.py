@@ -37,7 +37,7 @@ class Spending(Ledger):
     """An open spending.jsonl, or one that is only in memory; safe to use from several threads."""
 
     KEYS: ClassVar = {"event": str}
-    FIX = "remove that line, or move the file away: what it holds then counts no more"
+    FIX = "remove that line, or move the file away: its tries and costs then no longer count"
 
     def __init__(self) -> None:
         super().__init__()

@@ -117,7 +117,7 @@ def _rebuilt(element: ElementTree.Element) -> Markup:
     """
     name = element.tag.removeprefix(_MATHML)
     if name not in _ELEMENTS:
-        raise ValueError(f"{name} is no element of a formula")
+        raise ValueError(f"{name} is not an element of a formula")
     kept = {key: value for key, value in element.attrib.items() if key in _ATTRIBUTES and _VALUE.fullmatch(value)}
     attributes = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in kept.items())
     inside = Markup("").join((escape(element.text or ""), *map(_rebuilt, element)))
