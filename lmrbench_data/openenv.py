@@ -91,6 +91,8 @@ class LMRBenchEnvironment(Environment[LMRBenchAction, LMRBenchObservation, LMRBe
         Raises:
             InputError: The instance is unknown.
         """
+        if not isinstance(instance_id, str):
+            raise InputError(f"instance_id: give text, not {instance_id!r}")
         chosen = instance_id or random.Random(seed).choice(list(self._prompts))
         if chosen not in self._prompts:
             near = did_you_mean(chosen, self._prompts, within=True)

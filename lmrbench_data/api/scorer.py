@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import reprlib
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +13,7 @@ from typing import Any, Self
 from lmrbench_evaluate.predictions.prediction import Prediction, prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.runs.evaluation import select
+from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.verdict.decode import Frame
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
@@ -19,6 +21,7 @@ from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
 from ..base.errors import ArgumentError, InfraError, InputError
+from ..base.settings import Settings, copied, setting
 from ..dataset.load import load_rows
 from ..dataset.rows import DatasetRow
 from ..loader import FUNCTION
@@ -41,6 +44,16 @@ class Score:
     """One line on the first core case that did not pass, such as the first difference of its output."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """Option that the answer implements for each choice of an altered paper; empty text if it is none of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Checked(Settings):
+    """The arguments of a scorer that nothing else checks."""
+
+    instances: Sequence[str] = copied(RunSettings, "instances")
+    workers: int = copied(RunSettings, "workers", default=2)
+    seeds: Sequence[int] = setting((), "Seeds of the cases to run (default: all).")
+    timeout_scale: float = copied(RunSettings, "timeout_scale")
 
 
 class Scorer:
@@ -83,10 +96,9 @@ class Scorer:
             InputError: The dataset cannot be read, or an instance, a seed or the isolation is unknown.
             InfraError: No engine answers, or an image is missing.
         """
-        if workers < 1:
-            raise ArgumentError("workers", f"must be at least 1, not {workers}")
-        self._rows = select(load_rows(dataset, config, instances), instances, ())
-        self._frames = {name: _chosen(row, seeds) for name, row in self._rows.items()}
+        checked = _Checked(instances=instances, workers=workers, seeds=seeds, timeout_scale=timeout_scale)
+        self._rows = select(load_rows(dataset, config, checked.instances), checked.instances, ())
+        self._frames = {name: _chosen(row, checked.seeds) for name, row in self._rows.items()}
         self._fail_fast, self._timeout_scale = fail_fast, timeout_scale
         self._stop = threading.Event()
         self._sandbox = open_sandbox(sandbox, isolation=isolation)
@@ -107,7 +119,13 @@ class Scorer:
             InputError: A row is not a prediction, or names an instance that this scorer does not have.
             InfraError: The scorer was closed.
         """
-        return [future.result() for future in self._submit(rows)]
+        futures = self._submit(rows)
+        try:
+            return [future.result() for future in futures]
+        except BaseException:  # such as Ctrl-C: the next call must not wait for answers that nobody wants any more
+            for future in futures:
+                future.cancel()
+            raise
 
     async def ascore(self, rows: Iterable[Mapping[str, Any]]) -> list[Score]:
         """Return the score of each row, in their order, without blocking the event loop. See `score`."""
@@ -130,6 +148,8 @@ class Scorer:
         self.close()
 
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
+        if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
+            raise ArgumentError("rows", f"give a list of prediction rows, not {reprlib.repr(rows)}")
         predictions = [self._prediction(place, row) for place, row in enumerate(rows)]
         jobs: dict[tuple[str, str], Future[Score]] = {}
         for prediction in predictions:
@@ -142,7 +162,8 @@ class Scorer:
         return [jobs[prediction.instance_id, prediction.sha256] for prediction in predictions]
 
     def _prediction(self, place: int, row: Mapping[str, Any]) -> Prediction:
-        found = prediction_of(f"row {place}", {"model_name_or_path": "policy", **row}, self._rows.keys())
+        named = {"model_name_or_path": "policy", **row} if isinstance(row, Mapping) else row
+        found = prediction_of(f"row {place}", named, self._rows.keys())
         if isinstance(found, BadRow):
             raise InputError(str(found))
         return found
@@ -179,8 +200,8 @@ def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
         ArgumentError: a seed has no recorded output.
     """
     known = row["tests"]["seeds"]
-    if unknown := [seed for seed in seeds if seed not in known]:
-        raise ArgumentError("seeds", f"{row['instance_id']} has no seed {unknown[0]}; it has {known}")
+    if unknown := [seed for seed in seeds if isinstance(seed, bool) or seed not in known]:
+        raise ArgumentError("seeds", f"{row['instance_id']} has no seed {unknown[0]!r}; it has {known}")
     return [frame for frame in read_expected(row) if not seeds or frame.seed in seeds]
 
 

@@ -16,8 +16,9 @@ import inspect
 import os
 import textwrap
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -73,7 +74,7 @@ class Option:
         """Return a value converted to the type of the setting.
 
         Raises:
-            ArgumentError: it is not one of the choices or is out of range.
+            ArgumentError: it has another type, is not one of the choices or is out of range.
         """
         if value is not None and Path in self.types:
             value = Path(value)
@@ -81,9 +82,15 @@ class Option:
             if isinstance(value, str):
                 raise ArgumentError(self.name, f"give a list of names, not the string {value!r}")
             value = () if value is None else value
+            if not isinstance(value, Iterable):
+                raise ArgumentError(self.name, f"give a list, not {value!r}")
+        is_number = value is not None and not {int, float}.isdisjoint(self.types)
+        if is_number and (isinstance(value, bool) or not isinstance(value, Real if float in self.types else Integral)):
+            kind = "number" if float in self.types else "whole number"
+            raise ArgumentError(self.name, f"give a {kind}, not {value!r}")
         if self.choices and value not in self.choices:
             raise ArgumentError(self.name, f"{value!r} is unknown; one of: {', '.join(self.choices)}")
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if is_number:
             # NaN is in no range.
             if self.min is not None and not value >= self.min:
                 raise ArgumentError(self.name, f"{value} is too small; the minimum is {self.min}")
@@ -131,7 +138,7 @@ class Settings:
     """Root of all settings; values are converted and checked when the object is made.
 
     Raises:
-        ArgumentError: a value is not one of the choices or is out of range.
+        ArgumentError: a value has another type, is not one of the choices or is out of range.
     """
 
     def __post_init__(self) -> None:
@@ -191,7 +198,7 @@ def build(settings: type[S], values: Mapping[str, Any]) -> S:
     """Settings from a flat mapping of names to values; names that are missing have their defaults.
 
     Raises:
-        ArgumentError: a value is not one of the choices or is out of range.
+        ArgumentError: a value has another type, is not one of the choices or is out of range.
     """
     hints, taken = get_type_hints(settings), dict[str, Any]()
     for field in dataclasses.fields(settings):

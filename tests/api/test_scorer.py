@@ -1,6 +1,7 @@
 """`lmr.Scorer`: answers in, scores out, in order, from any thread; failures of the machinery have no reward."""
 
 import asyncio
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,11 +72,45 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ({"seeds": [7]}, "seeds: toy-scale has no seed 7; it has"),
         ({"isolation": "none"}, "isolation: 'none' is unknown; one of: container, shared"),
         ({"isolation": "shared", "sandbox": "local"}, "shared needs the docker sandbox, not 'local'"),
-        ({"workers": 0}, "workers: must be at least 1"),
+        ({"workers": 0}, "workers: 0 is too small; the minimum is 1"),
+        ({"workers": "2"}, "workers: give a whole number, not '2'"),
+        ({"workers": 1.5}, "workers: give a whole number, not 1.5"),
+        ({"timeout_scale": float("nan")}, "timeout_scale: nan is too small"),
+        ({"timeout_scale": True}, "timeout_scale: give a number, not True"),
+        ({"seeds": 0}, "seeds: give a list, not 0"),
+        ({"seeds": ["0"]}, "seeds: toy-scale has no seed '0'; it has"),
+        ({"seeds": [True]}, "seeds: toy-scale has no seed True; it has"),
         ({"instances": ["tox"]}, "tox"),
+        ({"instances": "toy-scale"}, "instances: give a list of names, not the string 'toy-scale'"),
     ):
         with pytest.raises(lmr.InputError, match=message):
             lmr.Scorer(dataset=dataset, **options)  # type: ignore[arg-type]
+    for rows, message in (
+        ([row(TOY_ANSWER), None], "row 1: a row must be a JSON object"),
+        (["answer"], "row 0: a row must be a JSON object"),
+        (row(TOY_ANSWER), "rows: give a list of prediction rows, not {'goal_file'"),
+        ("answer", "rows: give a list of prediction rows, not 'answer'"),
+        (None, "rows: give a list of prediction rows, not None"),
+    ):
+        with pytest.raises(lmr.InputError, match=message):
+            scorer.score(rows)  # type: ignore[arg-type]
+
+
+def test_answers_of_an_interrupted_call_do_not_run(dataset: str, tmp_path: Path) -> None:
+    """The next call waited for all of them."""
+    log = tmp_path / "runs"
+
+    def logging(number: int) -> str:
+        return f"open({str(log)!r}, 'a').write('{number} ')\nimport time\ntime.sleep(0.3)\n{TOY_ANSWER}"
+
+    with lmr.Scorer(dataset=dataset, isolation="container", sandbox="local", workers=1, seeds=[0]) as scorer:
+        timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            scorer.score([row(logging(number)) for number in range(100)])
+        [score] = scorer.score([row(TOY_ANSWER)])
+        assert score.reproduced
+        assert "99 " not in log.read_text()
 
 
 def test_fail_fast_and_seeds_run_fewer_cases(dataset: str, tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ def test_a_malformed_action_is_an_error_message(url: str) -> None:
         ("step", {"action": {"answer": TOY_ANSWER}}, 400, "reset first, or name an instance_id"),
         ("step", {"action": {"reply": ""}}, 422, "answer"),
         ("reset", {"instance_id": "toy-z"}, 400, "'toy-z' is unknown"),
+        ("reset", {"instance_id": 5}, 400, "instance_id: give text, not 5"),
     ],
 )
 def test_requests_without_a_session_are_answered(url: str, path: str, body: Any, code: int, said: str) -> None:
