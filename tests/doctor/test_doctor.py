@@ -29,7 +29,7 @@ from lmrbench_evaluate.sandbox.base import Sandbox
 from support import warm_cli
 from support.command_line import PROGRAM, in_process, in_terminal, plain
 from support.hub_server import Hub
-from support.openai_server import Server
+from support.openai_server import Reply, Server
 
 NO_ENGINE = {"DOCKER_HOST": "tcp://127.0.0.1:1"}
 #: Replaces variables of the user's environment.
@@ -205,6 +205,23 @@ def test_a_model_is_asked_for_one_token() -> None:
     gone = doctor(*asked[:4], **NO_ENGINE)
     assert (gone.status, gone["model"]["status"]) == (1, "problem")
     assert "no server answers" in gone["model"]["found"]
+
+
+def test_a_server_of_another_kind_is_no_model() -> None:
+    """A proxy's welcome page passed for the model's answer."""
+    with Server() as server:
+        server.judge = lambda request: Reply(200, b"<html>Welcome to nginx</html>")
+        said = doctor("--model", "served", "--base-url", server.base_url, OPENAI_API_KEY="sk-right", **NO_ENGINE)
+    assert (said.status, said["model"]["status"]) == (1, "problem")
+    assert "the server's answer is not a chat completion" in said["model"]["found"]
+    assert "--base-url, which often ends in /v1" in said["model"]["fix"]
+
+
+def test_a_user_without_a_home_has_no_stored_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "HF_HOME", "HF_TOKEN_PATH", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    assert redact("nothing to hide") == "nothing to hide"
 
 
 @pytest.mark.parametrize(

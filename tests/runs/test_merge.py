@@ -1,6 +1,7 @@
 """Shares of an evaluation become one run: each result once, the same scores as without shares."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,21 @@ def test_what_a_share_left_open_is_evaluated_in_the_merged_run(shared: Shared, t
     assert run.summary is not None
     assert (run.summary.kept, run.complete) == (8, True)
     assert results(whole) == results(shared.folder / "all")
+
+
+@pytest.mark.parametrize("left", [0, 2])
+def test_a_damaged_share_that_was_complete_is_said(
+    left: int, shared: Shared, parts: list[Path], tmp_path: Path
+) -> None:
+    """The merged run was called complete with the results of the other share alone."""
+    damaged = tmp_path / "damaged"
+    shutil.copytree(parts[0], damaged)
+    lines = (damaged / "results.jsonl").read_bytes().splitlines(keepends=True)[:left]
+    (damaged / "results.jsonl").write_bytes(b"".join(lines))
+    done = in_process("merge", str(damaged), str(parts[1]), "--out", str(tmp_path / "whole"))
+    assert done.returncode == 3
+    assert f"1 run is not complete ({damaged})" in done.stderr
+    assert not lmr.open_run(tmp_path / "whole").complete
 
 
 def test_runs_that_cannot_be_mixed_are_refused(shared: Shared, parts: list[Path], tmp_path: Path) -> None:

@@ -107,4 +107,6 @@ def look_for_bubblewrap(engine: Engine) -> Iterator[Finding]:
             yield ok("bubblewrap", f"{program} isolates processes")
     except InfraError as error:
         fix = "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Ubuntu: an AppArmor profile for bwrap)"
+        if "source path" in str(error):
+            fix = "correct LMRBENCH_BWRAP_FOLDERS"
         yield note("bubblewrap", str(error)[:200], fix)

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import platform
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from lmrbench_data.tasks.environments import known_environments
 from lmrbench_data.tasks.manifest import load_benchmark
 
 from ..sandbox import open_sandbox
+from ..sandbox.bwrap import BwrapSandbox
 from ..sandbox.local import LocalSandbox
 from .engine import Engine
 from .finding import Finding, note, ok, problem
@@ -59,7 +61,8 @@ def look_at_extras() -> Iterator[Finding]:
 def look_at_sandbox(engine: Engine) -> Iterator[Finding]:
     """Find out which sandbox `auto` chooses, and whether it can run tasks."""
     if engine.hangs:
-        fix = "restart the engine, or name another sandbox: --sandbox local"
+        other = BwrapSandbox.name if shutil.which("bwrap") else LocalSandbox.name
+        fix = f"restart the engine, or name another sandbox: --sandbox {other}"
         yield problem("sandbox", "evaluations wait for an engine that does not answer", fix)
         return
     try:

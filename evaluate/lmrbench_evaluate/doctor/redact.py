@@ -43,8 +43,9 @@ def _password(url: str) -> str:
 
 def _stored_token() -> str:
     """Return the token that `hf auth login` stored."""
-    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "huggingface")
     try:
+        cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        home = os.environ.get("HF_HOME") or Path(cache, "huggingface")
         return Path(os.environ.get("HF_TOKEN_PATH") or Path(home, "token")).expanduser().read_text("utf-8")
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: this user has no home directory
         return ""

@@ -5,7 +5,6 @@ Results are copied unchanged, so each answer counts exactly once and nothing is 
 
 import itertools
 import logging
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -92,12 +91,7 @@ def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[st
 
 def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the facts that are computed from all parts."""
-    # A part whose instances have no answer ends with an error and lacks nothing.
-    open_parts = [
-        folder.path
-        for folder, part in zip(folders, facts, strict=True)
-        if not part.get("complete") and os.path.getsize(folder.predictions.path)
-    ]
+    open_parts = [folder.path for folder in folders if _is_open(folder)]
     if open_parts:
         _log.warning(
             "%s not complete (%s): re-run %s, or evaluate into the merged folder",
@@ -117,3 +111,10 @@ def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) ->
         "finished_at": max((part["finished_at"] for part in facts if "finished_at" in part), default=None),
         "merged": [part["run_id"] for part in facts],
     }
+
+
+def _is_open(folder: RunFolder) -> bool:
+    """Return whether a run lacks results, even if it was complete before its files were damaged."""
+    count = sum(1 for _ in folder.predictions)
+    # A run whose instances have no answer ends with an error and lacks nothing.
+    return count > 0 and not (folder.facts.get("complete") and sum(1 for _ in folder.rows()) == count)

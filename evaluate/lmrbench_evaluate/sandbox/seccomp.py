@@ -14,6 +14,7 @@ _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _EQUAL_MASKED, _GREATER = 7, 6
 _UNKNOWN = -1
 _CLONE_NEWUSER = 0x10000000
+_MAP_SHARED, _MAP_ANONYMOUS = 0x1, 0x20
 _AF_LOCAL, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 
 _REFUSED = (
@@ -60,6 +61,9 @@ def filter_program() -> bytes:
         # Its flags are in memory, which a filter cannot read; the C library then uses clone.
         _refuse(library, context, "clone3", errno.ENOSYS)
         _refuse(library, context, "clone", errno.EPERM, _Comparison(0, _EQUAL_MASKED, _CLONE_NEWUSER, _CLONE_NEWUSER))
+        # Its pages stay when every process has let go of them, and then count as nobody's memory.
+        shared = _MAP_SHARED | _MAP_ANONYMOUS
+        _refuse(library, context, "mmap", errno.EPERM, _Comparison(3, _EQUAL_MASKED, shared, shared))
         # The kernel reads the lower half of the argument; a filter sees all of it.
         _refuse(library, context, "socket", errno.EAFNOSUPPORT, _Comparison(0, _GREATER, _AF_NETLINK, 0))
         for family in set(range(_AF_NETLINK)) - {_AF_LOCAL, _AF_INET, _AF_INET6}:
