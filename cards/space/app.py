@@ -73,16 +73,26 @@ ABOUT = """## How to read this
 - **Looks like**: the name resembles that of another submitter's model."""
 
 
+class Menu(gr.Dropdown):
+    """A menu that accepts any value: a request may have been sent before the answer that changed its choices."""
+
+    is_template = True
+
+    def preprocess(self, payload: Any) -> Any:
+        """Return the value without looking for it among the choices; a name that the board lacks filters nothing."""
+        return payload if isinstance(payload, str) else None
+
+
 def show(
     config: str | None, version: str | None, setting: str | None, category: str | None, *, reload: bool = False
 ) -> tuple[Any, Any, Any, Any, str]:
     """Return the four menus and the board for their values."""
     snapshot = RESULTS.get(reload=reload)
     board = make_board(snapshot, Filters(_chosen(config), _chosen(version), _chosen(setting), _chosen(category)))
-    configs = gr.Dropdown(_choices(board.configs), value=_value(board.filters.config))
-    versions = gr.Dropdown(_choices(board.versions), value=_value(board.filters.version))
-    settings = gr.Dropdown(_choices(board.settings), value=_value(board.filters.setting))
-    categories = gr.Dropdown([("All", ALL), *_choices(board.categories)], value=_value(board.filters.category))
+    configs = Menu(_choices(board.configs), value=_value(board.filters.config))
+    versions = Menu(_choices(board.versions), value=_value(board.filters.version))
+    settings = Menu(_choices(board.settings), value=_value(board.filters.setting))
+    categories = Menu([("All", ALL), *_choices(board.categories)], value=_value(board.filters.category))
     return configs, versions, settings, categories, render(snapshot, board)
 
 
@@ -111,7 +121,7 @@ def build() -> gr.Blocks:
         gr.Markdown(INTRO, elem_id="intro")
         with gr.Row():
             # The menus are as old as the page: a value that has disappeared since filters nothing.
-            menu = partial(gr.Dropdown, [("All", ALL)], value=ALL, allow_custom_value=False, min_width=140)
+            menu = partial(Menu, [("All", ALL)], value=ALL, allow_custom_value=False, min_width=140)
             config = menu(label="Configuration", elem_id="config")
             setting = menu(label="Setting", elem_id="setting")
             version = menu(label="Benchmark version", elem_id="version")
