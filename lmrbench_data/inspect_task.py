@@ -23,7 +23,7 @@ from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status, Verdict
 
-from .base.errors import InfraError, LMRBenchError
+from .base.errors import ArgumentError, InfraError, LMRBenchError
 from .dataset.load import load_rows
 from .dataset.rows import DatasetRow, PartRow, choose_rows
 from .generation.paper_texts import paper_text
@@ -61,6 +61,8 @@ def lmr_bench(
     """
     with _errors_in_one_line():
         check_track(track)
+        if workers < 1:
+            raise ArgumentError("workers", f"must be at least 1, not {workers}")
         names = instances.split(",") if isinstance(instances, str) else instances
         rows = choose_rows(load_rows(dataset, config), [name.strip() for name in names if name.strip()])
         texts = [paper_text(row, paper, paper_pages) for row in rows]

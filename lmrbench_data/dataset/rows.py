@@ -281,14 +281,14 @@ def golden_files_of(row: DatasetRow) -> dict[str, str]:
 
 
 def choose_rows(rows: Sequence[DatasetRow], instances: Sequence[str] = ()) -> list[DatasetRow]:
-    """Return the rows of the given instances in this order; by default all rows, sorted by instance id.
+    """Return the rows of the given instances in this order, each once; by default all rows, sorted by instance id.
 
     Raises:
         ArgumentError: an instance is unknown.
     """
     known = {row["instance_id"]: row for row in rows}
     check_instances(instances, known)
-    return [known[name] for name in instances or sorted(known)]
+    return [known[name] for name in dict.fromkeys(instances or sorted(known))]
 
 
 def check_instances(instances: Iterable[str], known: Collection[str], command: str = "tasks list") -> None:

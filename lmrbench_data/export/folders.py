@@ -25,6 +25,7 @@ def write_folder(folder: Path, files: Mapping[str, File]) -> bool:
         InputError: the folder exists, and is not an earlier export or contains other files.
         OSError: it cannot be written; an earlier export is unchanged.
     """
+    folder = Path(os.path.abspath(folder))  # `.` has no name; links are not followed
     marker = {"content_sha256": _identity(files), "files": sorted(files)}
     if os.path.lexists(folder):
         there = _read_marker(folder)

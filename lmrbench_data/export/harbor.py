@@ -44,7 +44,8 @@ _BUILD_S = 3600
 #: Memory beside that of tested code, for the harness or for an agent that runs inside.
 _MORE_MEMORY_MB = 1024
 _ENVIRONMENT = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY workspace/ {WORKDIR}/\n"
-_TESTS = "FROM {image}\nCOPY . /tests/\n"
+#: From Harbor 0.26 on, commands of the verifier run in the environment's work folder, too.
+_TESTS = f"FROM {{image}}\nWORKDIR {WORKDIR}\nCOPY . /tests/\n"
 _TEST_SH = f"""#!/bin/sh
 # Grades {WORKDIR}/{REPO} with LMR-Bench's own modules; writes reward.json and verdict.json.
 set -eu

@@ -262,6 +262,44 @@ def test_an_answer_in_the_container_can_neither_read_the_tests_nor_write_its_rew
     assert "sleep(200)" not in box.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), "nothing outlives its run"
 
 
+#: Forks without end, so that whoever kills one process after the other comes too late for the next.
+RUNNERS = """
+import os, subprocess, sys
+CODE = '''
+import os, time
+end = time.time() + 20
+while time.time() < end:
+    try:
+        if os.fork():
+            os._exit(0)
+    except OSError:
+        pass
+    try:
+        os.rename("/logs/verifier/reward.json", "/logs/verifier/reward.old")
+        open("/logs/verifier/reward.json", "w").write('{"reward": 1}')
+        os._exit(0)
+    except OSError:
+        pass
+'''
+for _ in range(12):
+    subprocess.Popen([sys.executable, "-I", "-S", "-c", CODE], start_new_session=True)
+
+def scale(values, factor):
+    return []
+"""
+
+
+@pytest.mark.docker
+def test_processes_that_fork_faster_than_they_are_killed_do_not_outlive_their_run(box: Box) -> None:
+    """One of ten such answers wrote its own reward once the verifier had opened the folder again."""
+    box.run("mkdir -p /logs/verifier && chmod 777 /logs/verifier")
+    box.put({"scale.py": File(RUNNERS.encode())}, "/app/repo")
+    for _ in range(3):
+        assert box.rewards() == {"reward": 0, "core_cases": 0, "robust": 0}
+        assert "rename" not in box.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+        assert "reward.old" not in box.run("sleep 0.5; ls /logs/verifier")
+
+
 ENDLESS = """
 import subprocess, sys, time
 

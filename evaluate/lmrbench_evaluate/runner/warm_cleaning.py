@@ -28,7 +28,7 @@ def clean(uid: int, zygote_pid: int) -> None:
         time.sleep(number / 1000)
         for user in alive:
             # All at once, as that user: one after the other, they could fork faster than they are killed.
-            as_user(user, lambda: os.kill(-1, signal.SIGKILL))
+            as_user(user, lambda: os.kill(-1, signal.SIGKILL), own=user + 1)
     else:
         sys.exit("warm container: processes of a job cannot be killed")
     for remove in (lambda: remove_tree(SHARED_FOLDERS), lambda: remove_stubborn(SHARED_FOLDERS)):
@@ -55,8 +55,12 @@ def users() -> set[int]:
     return found - {0}
 
 
-def as_user(uid: int, action: Callable[[], object]) -> None:
-    """Run something as a user in a child and wait for it."""
+def as_user(uid: int, action: Callable[[], object], own: int | None = None) -> None:
+    """Run something as a user in a child and wait for it.
+
+    Args:
+        own: its real user; if it is another one, processes of `uid` cannot signal the child.
+    """
     pid = os.fork()
     if pid == 0:
         try:
@@ -65,7 +69,7 @@ def as_user(uid: int, action: Callable[[], object]) -> None:
             for number in range(3):
                 os.dup2(null, number)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            become(uid)
+            become(uid, own)
             action()
         finally:
             os._exit(0)

@@ -8,7 +8,6 @@ of other harnesses (`lmrbench_data/export/verifier.py`).
 import contextlib
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,10 +16,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lmrbench_data.base.child import Child
+from lmrbench_data.base.errors import InfraError
 
 from ..runner import bootstrap
 from .base import Limits
 from .child_sandbox import ChildSandbox, Started, cpu_seconds, rlimits
+
+#: Kills as that user, who cannot signal the killer in turn: its real user is another one.
+_KILL = """
+import os, signal, sys
+user = int(sys.argv[1])
+os.setgroups([])
+os.setresgid(user, user, user)
+os.setresuid(user - 1, user, user - 1)
+os.kill(-1, signal.SIGKILL)
+"""
+_TRIES = 50
 
 
 class OtherUserSandbox(ChildSandbox):
@@ -58,15 +69,19 @@ class OtherUserSandbox(ChildSandbox):
 
 
 def _kill_all_of(user: int) -> None:
-    """Kill every process of a user, including those that left their session."""
-    for _ in range(5):
-        processes = list(_processes_of(user))
-        for process in processes:
-            with contextlib.suppress(OSError):
-                os.kill(process, signal.SIGKILL)
-        if not processes:
+    """Kill every process of a user, including those that left their session.
+
+    Raises:
+        InfraError: some cannot be killed.
+    """
+    for _ in range(_TRIES):
+        # All at once: one after the other, they could fork faster than they are killed.
+        with contextlib.suppress(OSError):  # they leave no room for another process
+            subprocess.run([sys.executable, "-I", "-S", "-c", _KILL, str(user)], stderr=subprocess.DEVNULL, check=False)
+        if not any(_processes_of(user)):
             return
         time.sleep(0.02)
+    raise InfraError(f"processes of user {user} cannot be killed")
 
 
 def _processes_of(user: int) -> Iterator[int]:
