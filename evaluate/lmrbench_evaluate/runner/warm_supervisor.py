@@ -81,7 +81,7 @@ def run_job(control: socket.socket, zygote_pid: int, size: int) -> bool:
 
     Returns:
         Whether the container can take another job: this one ended by itself, and the kernel killed no process for lack
-        of memory. It may choose others than tested code would like, and jobs kill what is left between their cases.
+        of memory. An answer can steer which process the kernel kills, even to the job that should clean up after it.
     """
     kills_before = oom_kills()
     uid = random.SystemRandom().choice(UIDS)

@@ -132,21 +132,8 @@ class BwrapSandbox(ChildSandbox):
                 *mounts,
                 *("--file", str(venv), CONFIGURATION),
                 # A shared mapping of /dev/zero would be memory that no limit covers.
-                *(
-                    "--proc",
-                    "/proc",
-                    "--dev",
-                    "/dev",
-                    "--dev-bind",
-                    "/dev/null",
-                    "/dev/zero",
-                    *folder,
-                    "/tmp",
-                    *folder,
-                    WORK,
-                    "--chdir",
-                    WORK,
-                ),
+                *("--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"),
+                *(*folder, "/tmp", *folder, WORK, "--chdir", WORK),
                 # bwrap leaves both writable, without a limit on their size.
                 *("--remount-ro", "/dev", "--remount-ro", "/"),
                 *("--", *change_user, PYTHON, "-I", *code),
