@@ -14,7 +14,7 @@ from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.sandbox.shared import SharedSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status, Verdict
-from support.toy import TOY_ANSWER, attempt_in
+from support.toy import TOY_ANSWER, attempt_in, warm_containers
 
 pytestmark = pytest.mark.docker
 
@@ -127,22 +127,18 @@ def test_one_container_serves_many_answers_and_is_replaced_if_it_dies(toy_row: d
         attempt = attempt_in(sandbox, toy_row)
         api = connect()
 
-        def containers() -> list[str]:
-            label = f"lmrbench.run={sandbox._docker.run_id}"
-            return [item["Id"] for item in api.containers(filters={"label": label})]
-
         assert attempt(TOY_ANSWER).status is Status.PASSED
-        [first] = containers()
+        [first] = warm_containers(sandbox)
         assert [attempt(TOY_ANSWER).status for _ in range(3)] == [Status.PASSED] * 3
-        assert containers() == [first]
+        assert warm_containers(sandbox) == [first]
         api.kill(first)
         assert attempt(TOY_ANSWER).status is Status.PASSED
-        [second] = containers()
+        [second] = warm_containers(sandbox)
         # An answer that exceeds a limit takes its container with it.
         assert attempt("def scale(values, factor):\n    while True: pass\n", timeout_s=2).status is Status.TIMEOUT
-        assert second not in containers()
+        assert second not in warm_containers(sandbox)
         assert attempt(TOY_ANSWER).status is Status.PASSED
-    assert containers() == []
+    assert warm_containers(sandbox) == []
 
 
 def test_an_engine_that_fails_during_a_run_is_an_infra_error(

@@ -16,6 +16,9 @@ from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.docker import RUN_LABEL
+from lmrbench_evaluate.sandbox.docker_client import connect
+from lmrbench_evaluate.sandbox.shared import SharedSandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Verdict
 
@@ -198,3 +201,9 @@ def attempt_in(sandbox: Sandbox, row: DatasetRow) -> Callable[..., Verdict]:
         return evaluate_prediction(changed, Prediction("toy-scale", "test", form, content), sandbox, image)
 
     return attempt
+
+
+def warm_containers(sandbox: SharedSandbox) -> list[str]:
+    """Return the ids of the containers that a sandbox keeps."""
+    label = f"{RUN_LABEL}={sandbox._docker.run_id}"
+    return [item["Id"] for item in connect().containers(filters={"label": label})]
