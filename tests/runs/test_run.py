@@ -36,9 +36,14 @@ from support.toy import TOY_ANSWER, recorded_rows, write_toy_benchmark
 
 pytestmark = pytest.mark.docker
 
-SLOW_ANSWER = (
-    "import time\n\ndef scale(values, factor):\n    time.sleep(0.3)\n    return [value * factor for value in values]\n"
-)
+SLOW_ANSWER = """import time
+
+def scale(values, factor):
+    {wait}
+    return [value * factor for value in values]
+"""
+#: Seconds in which a test can act before the answers of `Bench.write_waiting` return; on a busy machine, most are lost.
+HOLD_S = 12
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +91,12 @@ class Bench:
                         "sample": sample,
                     }
                     file.write(json.dumps(row) + "\n")
+
+    def write_waiting(self, count: int, quick: int = 0) -> None:
+        """Write answers that return at once and, up to `count`, others that all wait for the same moment."""
+        wait = f"while time.time() < {time.time() + HOLD_S}: time.sleep(0.05)"
+        slow = [f"{SLOW_ANSWER.format(wait=wait)}# {number}\n" for number in range(quick, count)]
+        self.write(*(f"{TOY_ANSWER}# {number}\n" for number in range(quick)), *slow)
 
     def command(self, *options: str) -> list[str]:
         evaluate = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "evaluate"]
@@ -141,8 +152,7 @@ def assert_no_container(run_id: str) -> None:
 
 def test_resumes_after_kill(bench: Bench) -> None:
     """SIGKILL in the middle: its containers go, finished rows stay as they were, the rest runs once."""
-    answers = [f"{SLOW_ANSWER}# {number}\n" for number in range(6)]
-    bench.write(*answers)
+    bench.write_waiting(6, quick=2)
     process = bench.start()
     bench.wait_for_rows(2)
     run_id = run_id_of(process)
@@ -165,7 +175,7 @@ def test_resumes_after_kill(bench: Bench) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_leaves_no_container(number: signal.Signals, bench: Bench) -> None:
-    bench.write(*(f"{SLOW_ANSWER}# {copy}\n" for copy in range(6)))
+    bench.write_waiting(6, quick=1)
     process = bench.start()
     bench.wait_for_rows(1)
     run_id = run_id_of(process)
@@ -222,7 +232,7 @@ def test_only_new_predictions_are_evaluated(bench: Bench) -> None:
 
 def test_a_folder_takes_one_run_only(bench: Bench, tmp_path: Path) -> None:
     """Other settings, or another process, are refused in one line; nothing of the first run is touched."""
-    bench.write(SLOW_ANSWER)
+    bench.write_waiting(1)
     process = bench.start()
     deadline = time.monotonic() + 30
     while not (bench.folder / "run" / "run.json").exists():
@@ -342,7 +352,7 @@ def test_other_dataset_or_sandbox_is_refused(bench: Bench, toy_pair: Path) -> No
 def test_slow_answers_pass_with_a_larger_time_limit(bench: Bench) -> None:
     """The limit of the toy task is 20 s of CPU time; waiting alone uses none."""
     burning = "until = time.process_time() + 0.8\n    while time.process_time() < until: pass"
-    bench.write(SLOW_ANSWER.replace("time.sleep(0.3)", burning))
+    bench.write(SLOW_ANSWER.format(wait=burning))
     for scale, status in (("0.05", "timeout"), ("2", "passed")):
         bench.results = bench.folder / scale / "results.jsonl"
         assert bench.run("--timeout-scale", scale, "--out", str(bench.folder / scale)).returncode == 0
@@ -393,7 +403,7 @@ def test_a_full_disk_keeps_what_was_written(bench: Bench) -> None:
 
 
 def test_an_impatient_interrupt_leaves_no_container(bench: Bench) -> None:
-    bench.write(*(f"{SLOW_ANSWER}# {copy}\n" for copy in range(6)))
+    bench.write_waiting(6, quick=1)
     process = bench.start("--workers", "4")
     bench.wait_for_rows(1)
     run_id = run_id_of(process)
