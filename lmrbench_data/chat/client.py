@@ -1,8 +1,8 @@
 """Ask a model over any OpenAI-compatible endpoint, with the parameters that the server accepts.
 
-Transient errors (connection, 408, 409, 429, 5xx) are retried with backoff or after the server's Retry-After; each try
-reserves its own part of the budget. A server that refuses `response_format` or `temperature`, or expects another name
-for the token limit, is asked without it.
+Transient errors (connection, 408, 409, 429, 5xx, or no completion in the answer) are retried with backoff or after the
+server's Retry-After; each try reserves its own part of the budget. A server that refuses `response_format` or
+`temperature`, or expects another name for the token limit, is asked without it.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from ..base.errors import InfraError, InputError
 from ..base.text import one_line
 from .address import address_and_key
 from .budget import Budget, read_usage
-from .completion import Completion, get, read_completion
+from .completion import NO_COMPLETION, Completion, first_choice, get, read_completion
 from .dialect import LIMITS, Dialect, is_about_length, response_formats
 from .endpoint import Endpoint
 from .pace import Pace
@@ -162,11 +162,11 @@ class ChatClient:
                 return completion
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send a request with retries; return the JSON value of the answer, None if it is not JSON.
+        """Send a request with retries; return the JSON value of the answer, which has a first choice.
 
         Raises:
             Refused: the last answer was an error.
-            RequestFailed: there is no answer.
+            RequestFailed: there is no answer, or no completion in it.
             CostLimit: the budget allows no more requests.
             InputError: the server redirects to another one.
         """
@@ -189,16 +189,17 @@ class ChatClient:
                 raise
             else:
                 value = parse(answer.body)
-                if answer.status < 300:
-                    usage = read_usage(get(value, "usage"))
-                    # An answer that is not a completion, such as an error page of a proxy, costs nothing.
-                    if usage is None and not get(value, "choices"):
-                        self.budget.release(place)
-                    else:
-                        self.budget.settle(place, usage)
+                is_done, usage = answer.status < 300, read_usage(get(value, "usage"))
+                is_completion = is_done and first_choice(value) is not None
+                if is_completion or (is_done and usage):
+                    self.budget.settle(place, usage)
+                else:
+                    self.budget.release(place)
+                if is_completion:
                     return value
-                self.budget.release(place)
-                if is_last or not (answer.status in _RETRIED or answer.status >= 500):
+                if is_done and is_last:
+                    raise RequestFailed(one_line(f"{NO_COMPLETION}: {self._text(answer, value)}")[:300], reached=False)
+                if is_last or not (is_done or answer.status in _RETRIED or answer.status >= 500):
                     raise self._refusal(answer, value)
                 pause = _pause(answer.retry_after) or pause
             await asyncio.sleep(pause)
@@ -218,15 +219,21 @@ class ChatClient:
         return RequestFailed(error.message, reached=False)
 
     def _refusal(self, answer: HttpAnswer, value: Any) -> Refused:
-        """Read the server's message into one line without the key."""
-        inner = get(value, "error")
-        body = inner if isinstance(inner, dict) else value
-        said = get(body, "message") or get(body, "detail") or (inner if isinstance(inner, str) else "")
-        text = str(said or answer.body[:2000].decode("utf-8", "replace"))
-        if self._key:
-            text = text.replace(self._key, "***")
-        message = one_line(f"HTTP {answer.status}: {text}"[:2000])[:300]
+        text, body = self._text(answer, value), _error(value)
+        message = one_line(f"HTTP {answer.status}: {text}")[:300]
         return Refused(answer.status, message, f"{get(body, 'param')} {text}".lower(), str(get(body, "code") or ""))
+
+    def _text(self, answer: HttpAnswer, value: Any) -> str:
+        """Return the server's message, or the beginning of its answer, without the key."""
+        said = get(_error(value), "message") or get(_error(value), "detail") or get(value, "error")
+        text = str(said or answer.body[:2000].decode("utf-8", "replace"))
+        return (text.replace(self._key, "***") if self._key else text)[:2000]
+
+
+def _error(value: Any) -> Any:
+    """Return the object that describes an error: `error`, or the value itself."""
+    inner = get(value, "error")
+    return inner if isinstance(inner, dict) else value
 
 
 def _pause(retry_after: str) -> float | None:

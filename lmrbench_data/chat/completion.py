@@ -17,7 +17,7 @@ class Completion:
 
     text: str
     problem: str = ""
-    """The reason for a missing text: not a completion, a refusal, a tool call, or no content."""
+    """The reason for a missing text: a refusal, a tool call, or no content."""
     tokens: Tokens | None = None
     """Tokens of question and answer; None if the server does not report them."""
     finish_reason: str = ""
@@ -30,14 +30,18 @@ class Completion:
         return self.finish_reason == "length"
 
 
-def read_completion(completion: Any) -> Completion:
-    """Read the JSON value of a reply."""
-    tokens = read_usage(get(completion, "usage"))
-    choices = get(completion, "choices")
-    if not isinstance(choices, list) or not choices:
-        return Completion("", NO_COMPLETION, tokens)
-    reason = one_line(str(get(choices[0], "finish_reason")))[:40]
-    message = get(choices[0], "message")
+def first_choice(reply: Any) -> dict[str, Any] | None:
+    """Return the first choice of a chat or text completion; None if the JSON value of a reply is neither."""
+    choices = get(reply, "choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice if isinstance(choice, dict) and ("message" in choice or "text" in choice) else None
+
+
+def read_completion(reply: Any) -> Completion:
+    """Read the JSON value of a reply that has a choice."""
+    tokens, choice = read_usage(get(reply, "usage")), first_choice(reply)
+    reason = one_line(str(get(choice, "finish_reason")))[:40]
+    message = get(choice, "message")
     content = get(message, "content")
     problem = ""
     if get(message, "refusal"):

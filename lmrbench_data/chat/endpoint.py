@@ -14,7 +14,12 @@ class Endpoint(Settings):
 
     model: str = setting(help="Model name, as its server knows it.", flags=("--model", "-m"))
     base_url: str | None = setting(None, "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")
-    retries: int = setting(5, "Retries per request on connection errors, 408, 409, 429 and 5xx.", min=0, max=100)
+    retries: int = setting(
+        5,
+        "Retries per request on connection errors, 408, 409, 429, 5xx and answers without a completion.",
+        min=0,
+        max=100,
+    )
     timeout_s: float = setting(300.0, "Seconds per request.", flags=("--timeout",), min=0.1)
     max_tokens: int | None = setting(
         None, "Token limit of one reply, reasoning included (default: the server's).", min=1

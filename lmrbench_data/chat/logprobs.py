@@ -124,8 +124,6 @@ class LogprobClient(ChatClient):
                 if refused is None:
                     raise RequestFailed(error.message, reached=True) from error
                 del options[refused]
-        if found is None:
-            raise RequestFailed("not a chat completion", reached=False)
         choice = _first(found)
         content = get(get(choice, "logprobs"), "content")
         values = [get(item, "logprob") for item in content] if isinstance(content, list) else None

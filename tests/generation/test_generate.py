@@ -182,10 +182,17 @@ def test_faults_cost_no_answer_and_a_dead_server_ends_it(server: Server, toy: Pa
     second = api.generate("m", tmp_path / "p.jsonl", **options)
     assert second.complete
     assert first.asked + second.asked == 3
-    server.judge = lambda request: Reply(500, {})
-    dead = api.generate("other", tmp_path / "p.jsonl", **{**options, "retries": 0, "workers": 1, "samples": 9})
-    assert "keeps failing" in dead.stopped
-    assert dead.asked == 0
+    pages = [
+        Reply(200, b"<html>Welcome to nginx"),
+        Reply(200, {"error": {"message": "away"}}),
+        Reply(200, {"choices": [5]}),
+    ]
+    for number, reply in enumerate([Reply(500, {}), *pages]):
+        server.judge = lambda request, reply=reply: reply  # type: ignore[misc]
+        dead = api.generate("other", tmp_path / "p.jsonl", **{**options, "retries": 0, "workers": 1, "samples": 9})
+        assert "keeps failing" in dead.stopped, "no model answers with a page, so no model fails"
+        assert ("not a chat completion" in dead.stopped) is (number > 0)
+        assert dead.asked == 0
     assert len(rows_of(tmp_path / "p.jsonl")) == 3
 
 

@@ -1,6 +1,7 @@
 """Warm containers: nothing of an answer reaches the next one, and everything else is as in a container of its own."""
 
 import json
+import subprocess
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -139,6 +140,18 @@ def test_one_container_serves_many_answers_and_is_replaced_if_it_dies(toy_row: d
         assert second not in warm_containers(sandbox)
         assert attempt(TOY_ANSWER).status is Status.PASSED
     assert warm_containers(sandbox) == []
+
+
+def test_a_job_without_room_for_a_process_is_no_answers_fault(toy_row: dict[str, Any]) -> None:
+    with SharedSandbox() as sandbox:
+        attempt = attempt_in(sandbox, toy_row)
+        assert attempt(TOY_ANSWER).status is Status.PASSED
+        [container] = warm_containers(sandbox)
+        [_, *processes] = subprocess.check_output(["docker", "top", container], text=True).splitlines()
+        # The job gets a place, its child does not.
+        subprocess.check_call(["docker", "update", "--pids-limit", str(len(processes) + 1), container])
+        assert attempt(TOY_ANSWER).status is Status.PASSED
+        assert warm_containers(sandbox) != [container]
 
 
 def test_an_engine_that_fails_during_a_run_is_an_infra_error(

@@ -17,7 +17,7 @@ from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.base.text import counted
 from lmrbench_data.chat.address import address_and_key, server_name
 from lmrbench_data.chat.client import ChatClient, RequestFailed
-from lmrbench_data.chat.completion import NO_COMPLETION, Completion
+from lmrbench_data.chat.completion import NO_COMPLETION
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.transport import NotAnswered, Transport
 
@@ -89,7 +89,7 @@ def look_at_endpoint(check: str, endpoint: Endpoint, flag: str) -> Iterator[Find
         yield problem(check, reason, f"correct {flag}, or check the network and its name server")
         return
     try:
-        completion = asyncio.run(_ask(endpoint))
+        asyncio.run(_ask(endpoint))
     except NotAnswered as error:
         yield problem(check, f"no server answers at {server} ({error})", f"start the server, or correct {flag}")
     except InfraError as error:
@@ -97,16 +97,16 @@ def look_at_endpoint(check: str, endpoint: Endpoint, flag: str) -> Iterator[Find
     except InputError as error:
         yield problem(check, str(error), f"correct OPENAI_API_KEY, the model's name or {flag}")
     except RequestFailed as error:
-        fix = "see the server's log; loading a model takes minutes"
-        yield problem(check, f"{server} answers with an error: {error}", fix)
-    else:
-        if completion.problem == NO_COMPLETION:
-            yield problem(check, f"{server}: {NO_COMPLETION}", f"correct {flag}, which often ends in /v1")
+        if str(error).startswith(NO_COMPLETION):
+            yield problem(check, f"{server}: {error}", f"correct {flag}, which often ends in /v1")
         else:
-            yield ok(check, f"{endpoint.model} answers at {server}")
+            fix = "see the server's log; loading a model takes minutes"
+            yield problem(check, f"{server} answers with an error: {error}", fix)
+    else:
+        yield ok(check, f"{endpoint.model} answers at {server}")
 
 
-async def _ask(endpoint: Endpoint) -> Completion:
+async def _ask(endpoint: Endpoint) -> None:
     """Ask the server for its models, which any server answers at once in some way, and the model for one token."""
     url, key = address_and_key(endpoint.base_url)
     async with Transport(url, key, _ANSWER_S) as transport:
@@ -114,7 +114,7 @@ async def _ask(endpoint: Endpoint) -> Completion:
             await transport.send("GET", "/models")
     # One token costs next to nothing and proves address, key and name of the model.
     async with ChatClient(replace(endpoint, retries=0, max_tokens=1, timeout_s=_REPLY_S)) as client:
-        return await client.complete([{"role": "user", "content": "Say ok."}])
+        await client.complete([{"role": "user", "content": "Say ok."}])
 
 
 def _unresolved(server: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from lmrbench_data.chat.budget import CostLimit
 from lmrbench_data.chat.client import ChatClient, Message, RequestFailed
-from lmrbench_data.chat.completion import CUT, NO_COMPLETION
+from lmrbench_data.chat.completion import CUT
 from lmrbench_data.chat.endpoint import Endpoint
 
 from .parse import Unreadable, parse_reply
@@ -92,7 +92,7 @@ class JudgeClient(ChatClient, Generic[_Read]):
             reply = replace(
                 reply,
                 tokens=(reply.tokens[0] + used[0], reply.tokens[1] + used[1]),
-                counted=reply.counted and (completion.tokens is not None or problem == NO_COMPLETION),
+                counted=reply.counted and completion.tokens is not None,
                 temperature=completion.temperature,
             )
             if not problem:

@@ -115,11 +115,11 @@ def run_plan(runner: ModuleType) -> None:
     limit = runner.Limit(begun + plan["limit_s"], time.monotonic() + plan["wall_s"])
     signal.signal(signal.SIGALRM, lambda *_: time.monotonic() >= limit.wall and os._exit(124))
     signal.alarm(plan["wall_s"] + 1)
-    stream.write(b"ready %.3f\n" % begun)
-    stream.flush()
+    ready = b"ready %.3f\n" % begun
     rest = [(case, seed) for case, seed in plan.pop("runs")]
     while rest:
-        results = run_some(runner, stream, limit, rest)
+        results = run_some(runner, stream, limit, rest, ready)
+        ready = b""
         frames = io.BytesIO()
         for (case, seed), (kind, payload) in zip(rest, results, strict=False):
             runner.send(frames, case, seed, kind, payload)
@@ -131,8 +131,17 @@ def run_plan(runner: ModuleType) -> None:
     stream.flush()
 
 
-def run_some(runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, int]]) -> list[tuple[str, Any]]:
-    """Run cases in one child until it ends; return (kind, payload) of those that it finished or that ended it."""
+def run_some(
+    runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, int]], ready: bytes
+) -> list[tuple[str, Any]]:
+    """Run cases in one child until it ends; return (kind, payload) of those that it finished or that ended it.
+
+    Args:
+        ready: a line to send once there is a child; empty after the first.
+
+    Raises:
+        OSError: not even the first child could be started, which is no answer's fault.
+    """
 
     def every(_case: str, _seed: int) -> tuple[str, Any]:
         user = os.geteuid()
@@ -157,18 +166,27 @@ def run_some(runner: ModuleType, stream: Any, limit: Any, runs: list[tuple[str, 
     earlier = os.memfd_create("results")
     result_read, result_write = os.pipe()
     log_read, log_write = os.pipe()
+    gate_read, gate_write = os.pipe()  # opens when the child may begin, after `ready`
     try:
         pid = os.fork()
     except OSError as error:
-        for fd in (earlier, result_read, result_write, log_read, log_write):
+        if ready:
+            raise
+        for fd in (earlier, result_read, result_write, log_read, log_write, gate_read, gate_write):
             os.close(fd)
         return [("died", json.dumps({"reason": f"no process could be started: {error.strerror}"}).encode())]
     if pid == 0:
-        for fd in (stream.fileno(), result_read, log_read):
+        for fd in (stream.fileno(), result_read, log_read, gate_write):
             os.close(fd)
+        os.read(gate_read, 1)
+        os.close(gate_read)
         runner.child(cpu_s, limit.wall, *runs[0], every, result_write, log_write)
     os.close(result_write)
     os.close(log_write)
+    stream.write(ready)
+    stream.flush()
+    for fd in (gate_read, gate_write):
+        os.close(fd)
     last, log = runner.collect(pid, result_read, log_read, stream.fileno())
     status = runner.end(pid)
     kill_others()
