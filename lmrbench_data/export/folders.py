@@ -33,13 +33,22 @@ def write_folder(folder: Path, files: Mapping[str, File]) -> bool:
             return False
         _refuse_foreign(folder, there)
     staging = folder.with_name(f".{folder.name}-{uuid.uuid4().hex}")
+    # One level deeper, or Harbor would take what a killed export leaves for a task.
+    new = staging / "new"
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        write_files({**files, MARKER: File((json.dumps(marker) + "\n").encode())}, staging)
-        replace_folder(staging, folder)
+        write_files({**files, MARKER: File((json.dumps(marker) + "\n").encode())}, new)
+        replace_folder(new, folder)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return True
+
+
+def exported_files(folder: Path) -> list[str]:
+    """Return the paths of the files of an earlier export; empty if the folder is none."""
+    marker = _read_marker(folder)
+    names = marker.get("files") if isinstance(marker, dict) else None
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _identity(files: Mapping[str, File]) -> str:

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import TypedDict
 
+from ..base.errors import InputError
 from ..base.git import run_git
 from ..base.progress import Progress
 from ..dataset.rows import DatasetRow, config_of, contract_of, golden_files_of
@@ -23,7 +24,7 @@ from ..loader import File, read_archive, write_files
 from ..tasks.environments import registry_tag
 from .chosen_rows import chosen_rows
 from .exported import Exported
-from .folders import write_folder
+from .folders import exported_files, write_folder
 from .settings import ExportSettings
 
 INSTANCES, REPOS = "instances.jsonl", "repos"
@@ -66,21 +67,36 @@ def export_swebench(settings: ExportSettings, progress: Progress | None = None) 
 
     Raises:
         ArgumentError: see `chosen_rows`.
-        InputError: the folder exists and is not an earlier export.
+        InputError: the folder exists and is not an earlier export, or has instances that are not chosen now.
         LoadError: there is no such dataset.
         InfraError: git is missing.
     """
     progress = progress or Progress()
     rows, lines = chosen_rows(settings), []
+    _keep_others(settings.out, {_bundle(row) for row in rows})
     files: dict[str, File] = {}
     progress.start(len(rows))
     for row in rows:
         exported, bundle = swebench_row(row, track=settings.track)
         lines.append(json.dumps(exported, ensure_ascii=False) + "\n")
-        files[f"{REPOS}/{row['instance_id']}.bundle"] = File(bundle)
+        files[_bundle(row)] = File(bundle)
         progress.step(config_of(row))
     is_new = write_folder(settings.out, {INSTANCES: File("".join(lines).encode()), **files})
     return Exported([row["instance_id"] for row in rows], len(rows) if is_new else 0)
+
+
+def _bundle(row: DatasetRow) -> str:
+    return f"{REPOS}/{row['instance_id']}.bundle"
+
+
+def _keep_others(folder: Path, bundles: set[str]) -> None:
+    """Refuse to replace an export of more instances: the new one would remove them."""
+    others = [name for name in exported_files(folder) if name.startswith(REPOS) and name not in bundles]
+    if others:
+        instance = Path(others[0]).stem
+        raise InputError(
+            f"{folder}: contains other instances ({len(others)}, such as {instance}); give a new folder, or remove it"
+        )
 
 
 def swebench_row(row: DatasetRow, *, track: str = "paper") -> tuple[SweBenchRow, bytes]:

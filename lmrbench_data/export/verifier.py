@@ -43,9 +43,9 @@ def main() -> None:
     """Grade one repository; without a verdict, print one line and exit with status 3."""
     tests, repo, logs = map(Path, sys.argv[1:4])
     try:
-        row = read_row((tests / ROW).read_bytes())
-        for name in (REWARDS, "reward.txt"):  # not ours, if the verdict fails
+        for name in (REWARDS, "reward.txt"):  # not ours, if there is no verdict
             (logs / name).unlink(missing_ok=True)
+        row = read_row((tests / ROW).read_bytes())
         with _closed(tests), _closed(logs):
             with OtherUserSandbox(_NOBODY) if os.geteuid() == 0 else LocalSandbox() as sandbox:
                 verdict = grade_folder(row, repo, sandbox)

@@ -2,6 +2,9 @@
 
 import io
 import json
+import signal
+import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -118,6 +121,21 @@ def test_a_write_that_fails_keeps_the_earlier_export(tmp_path: Path) -> None:
         write_folder(folder, {"a": File(b"new"), "a/b": File(b"new")})
     assert (folder / "a").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_what_a_killed_export_leaves_is_no_task(tmp_path: Path) -> None:
+    killed = """
+import os, signal, sys
+from pathlib import Path
+from lmrbench_data.export import folders
+
+folders.replace_folder = lambda new, folder: os.kill(os.getpid(), signal.SIGKILL)
+folders.write_folder(Path(sys.argv[1]), {"task.toml": folders.File(b"")})
+"""
+    done = subprocess.run([sys.executable, "-c", killed, tmp_path / "task"])
+    assert done.returncode == -signal.SIGKILL
+    assert [path.parent.name for path in tmp_path.rglob("task.toml")] == ["new"], "written, but nothing is in its place"
+    assert not [path for path in tmp_path.iterdir() if (path / "task.toml").exists()]
 
 
 @pytest.mark.parametrize("fixture", ["toy_row", "method_row", "counterfactual_row"])

@@ -74,3 +74,11 @@ def test_rows_have_the_columns_of_swe_bench_and_two_exports_are_equal(exported: 
     for path in exported.rglob("*"):
         if path.is_file():
             assert path.read_bytes() == (tmp_path / "again" / path.relative_to(exported)).read_bytes(), path
+
+
+def test_an_export_of_fewer_instances_does_not_remove_the_others(exported: Path) -> None:
+    before = {path: path.read_bytes() for path in exported.rglob("*") if path.is_file()}
+    done = in_process("export", "swebench", "out", "--dataset", "toy", "--instance", "toy-scale")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "out: contains other instances (1, such as toy-method); give a new folder" in done.stderr
+    assert before == {path: path.read_bytes() for path in exported.rglob("*") if path.is_file()}
