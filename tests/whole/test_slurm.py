@@ -33,6 +33,21 @@ def test_a_script_is_well_formed(name: str) -> None:
     assert last < first, "sbatch reads no options after the first command"
     done = subprocess.run(["bash", SCRIPTS / name], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, f"usage: sbatch {name} PREDICTIONS OUT\n")
+    asked = {"VENV": "nowhere", "SLURM_ARRAY_TASK_ID": "0"}
+    done = subprocess.run(
+        ["bash", SCRIPTS / name, "predictions.jsonl", "runs"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **asked},
+    )
+    assert (done.returncode, done.stderr) == (2, "error: VENV: nowhere is not a virtual environment\n")
+
+
+def test_a_job_outside_an_array_says_how_to_submit_it() -> None:
+    command = ["bash", SCRIPTS / "evaluate.sbatch", "predictions.jsonl", "runs"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "sbatch --array" in done.stderr
 
 
 @pytest.mark.slow
