@@ -98,7 +98,7 @@ def evaluate(
         if not entries and not summary.bad_rows:
             raise InputError(f"predictions {name!r}: none for the chosen instances")
         if entries and (unanswered := len(scope.keys() - {entry.instance_id for entry in entries})):
-            told = "have no answer and count as not passed; choose `instances` to leave them out"
+            told = "have no answer and count as not passed; to leave them out, choose the others with --instance"
             _log.warning("%d of %d instances %s", unanswered, len(scope), told)
         pending = writer.pending(entries)
         jobs = writer.copy_known_results(pending)
