@@ -6,6 +6,7 @@ file, the expected outputs or the variants: a sandbox cannot leak files that it 
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 from lmrbench_data.base.archive import tar_bytes
@@ -21,6 +22,9 @@ from .answer import check_goal_file, splice_function
 from .extract import MAX_ANSWER_BYTES
 from .method_answer import splice_reply
 from .patch import apply_patch
+
+#: Place of the repository in the workspace.
+_REPO = "repo/"
 
 
 def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
@@ -60,6 +64,7 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
         raise MalformedAnswerError("a method has several goal files; give `files`, an object of path and text")
     else:
         files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
+    _check_paths(files, masked)
     sources = _sources(files, masked, goals)
     if form not in ("function", "functions"):  # a spliced file has been checked already
         _check_goals(sources, goals)
@@ -73,8 +78,9 @@ def check_repository(row: DatasetRow, files: Mapping[str, File]) -> None:
         MalformedAnswerError: it lacks a goal file or a goal function, or a changed file is not Python text.
         InfraError: this machine cannot do it now.
     """
-    goals = goals_of(row)
-    _check_goals(_sources(files, read_archive(row["repo_archive"]), goals), goals)
+    masked, goals = read_archive(row["repo_archive"]), goals_of(row)
+    _check_paths(files, masked)
+    _check_goals(_sources(files, masked, goals), goals)
 
 
 def _sources(
@@ -112,14 +118,28 @@ def _functions(content: str, goals: Mapping[str, Sequence[str]]) -> Iterator[tup
 
 def _files(content: str, masked: Mapping[str, File]) -> dict[str, File]:
     """Return the files of an answer in the form `files`."""
-    given = _texts("files", content)
-    for path in given:
+    given: dict[str, File] = {}
+    for name, text in _texts("files", content).items():
         try:
-            check_path(path)
+            path = check_path(name)
         except LoadError as error:
             raise MalformedAnswerError(f"files: {error}") from None
-    old = File(b"")
-    return {path: masked.get(path, old)._replace(data=text.encode("utf-8")) for path, text in given.items()}
+        if path in given:
+            raise MalformedAnswerError(f"files: {path[:100]!r} is there twice")
+        given[path] = masked.get(path, File(b""))._replace(data=text.encode("utf-8"))
+    return given
+
+
+def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
+    """Refuse new files that cannot be written beside the others."""
+    folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
+    if both := folders & files.keys():
+        raise MalformedAnswerError(f"{min(both)[:100]!r} is both a file and a folder")
+    for path in files.keys() - masked.keys():
+        try:
+            check_path(_REPO + path)
+        except LoadError:
+            raise MalformedAnswerError(f"the path {path[:100]!r}... is too long") from None
 
 
 def _texts(form: str, content: str) -> dict[str, str]:
@@ -169,7 +189,7 @@ def workspace_tar(
     if answers:
         plan["answers"] = [(str(i), limit_s / len(answers)) for i in range(len(answers))]
     harness = {f"harness/{name}": File(content) for name, content in runner_files().items()}
-    files = {f"repo/{name}": file for name, file in repo.items()}
+    files = {_REPO + name: file for name, file in repo.items()}
     return tar_bytes(
         {
             **files,

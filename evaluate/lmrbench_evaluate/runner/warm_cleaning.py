@@ -1,6 +1,7 @@
 """Clean a warm container after a job: kill every process that is not root's and remove all files, as their users.
 
-Process 1 has no capability to change or remove other users' files, and needs none.
+Process 1 has no capability to change or remove other users' files, and needs none. What the kernel keeps of sockets
+cannot be removed, only noticed (`network_state`).
 """
 
 import contextlib
@@ -16,6 +17,8 @@ from warm_zygote import become
 #: Folders that jobs can write to.
 SHARED_FOLDERS = ("/work", "/tmp")
 TRIES = 50
+#: Counters of the container's own network, in /proc/net.
+COUNTERS = ("dev", "snmp", "snmp6", "netstat", "ip6_flowlabel")
 
 
 def clean(uid: int, zygote_pid: int) -> None:
@@ -33,11 +36,33 @@ def clean(uid: int, zygote_pid: int) -> None:
         sys.exit("warm container: processes of a job cannot be killed")
     for remove in (lambda: remove_tree(SHARED_FOLDERS), lambda: remove_stubborn(SHARED_FOLDERS)):
         if not any(os.listdir(folder) for folder in SHARED_FOLDERS):
-            return
+            break
         as_user(uid, remove)
         reap(zygote_pid)
     if any(os.listdir(folder) for folder in SHARED_FOLDERS):
         sys.exit("warm container: files of a job cannot be removed")
+    reset_times()
+
+
+def network_state() -> list[str]:
+    """Return what shows that sockets were used: those that exist, and the counters of this network.
+
+    Sockets that are on their way through each other outlive all processes, with the files and the memory that travel
+    with them, and a closed connection is remembered for a minute.
+    """
+    found: list[str] = []
+    for name in ("sockstat", "sockstat6", *COUNTERS):
+        with contextlib.suppress(OSError), open(f"/proc/net/{name}", encoding="ascii", errors="replace") as file:
+            # Other numbers of these two count the whole machine.
+            found += re.findall(r"used \d+|inuse \d+|tw \d+", file.read()) if "sock" in name else [file.read()]
+    return found
+
+
+def reset_times() -> None:
+    """Reset the times of what any user may write to, which an answer could set for the next one to read."""
+    for path in (*(entry.path for entry in os.scandir("/dev")), *SHARED_FOLDERS):
+        with contextlib.suppress(OSError):
+            os.utime(path, (0, 0))
 
 
 def users() -> set[int]:

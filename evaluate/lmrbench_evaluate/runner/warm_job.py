@@ -47,7 +47,8 @@ def job(size: int, stdin: int, stdout: int, stderr: int) -> NoReturn:
             sys.modules.pop(name, None)  # a repository may have modules of these names
         for fd, number in ((stdin, 0), (stdout, 1), (stderr, 2)):
             os.dup2(fd, number)
-            os.close(fd)
+        # Locks and settings of an open file that other jobs inherit, too, would reach them.
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         os.setsid()
         # Orphans come to this process, as they do to process 1 of a container.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -26,7 +26,7 @@ import sys
 from collections.abc import Sequence
 
 from runner import oom_kills
-from warm_cleaning import clean
+from warm_cleaning import clean, network_state
 from warm_zygote import DONE, read_exactly, serve
 
 #: Each job takes one of them and the number after it.
@@ -46,7 +46,7 @@ def main() -> None:
         message = json.loads(line)
         if message["kind"] == "run":
             if not run_job(instances[message["instance"]], zygote_pid, message["size"]):
-                sys.exit("warm container: a job was killed or memory ran out")
+                sys.exit("warm container: a job was killed, memory ran out or sockets were used")
             continue
         content = read_exactly(0, message["size"])
         ask(ours, "load", content)
@@ -80,10 +80,11 @@ def run_job(control: socket.socket, zygote_pid: int, size: int) -> bool:
     """Have a job forked, pass its workspace on and its output back, and clean up after it.
 
     Returns:
-        Whether the container can take another job: this one ended by itself, and the kernel killed no process for lack
-        of memory. An answer can steer which process the kernel kills, even to the job that should clean up after it.
+        Whether the container can take another job: this one ended by itself, used no sockets that leave a trace, and
+        the kernel killed no process for lack of memory. An answer can steer which process the kernel kills, even to
+        the job that should clean up after it.
     """
-    kills_before = oom_kills()
+    kills_before, network_before = oom_kills(), network_state()
     uid = random.SystemRandom().choice(UIDS)
     (job_in, workspace), (out, job_out), (log, job_log) = (os.pipe() for _ in range(3))
     send(b"begin %.3f\n" % cpu_seconds())
@@ -93,7 +94,7 @@ def run_job(control: socket.socket, zygote_pid: int, size: int) -> bool:
     is_well = relay(control, size, workspace, out, log)
     clean(uid, zygote_pid)
     send(b"end\n")
-    return is_well and oom_kills() == kills_before
+    return is_well and oom_kills() == kills_before and network_state() == network_before
 
 
 def relay(control: socket.socket, size: int, workspace: int, out: int, log: int) -> bool:

@@ -18,8 +18,10 @@ DONE, FAILED = b"k", b"x"
 def serve(control: socket.socket) -> NoReturn:
     """Do what the supervisor asks: load libraries, branch, fork jobs."""
     sys.dont_write_bytecode = True
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    os.dup2(0, 1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in range(2):
+        os.dup2(null, number)
+    os.close(null)
     while True:
         line, fds = read_request(control)
         message, answer = json.loads(line), DONE
