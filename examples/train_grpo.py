@@ -10,6 +10,7 @@ variant of the task, right or wrong. It cannot write code; samples, scores, adva
 
 import argparse
 import csv
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +43,7 @@ class Reward:
 
     def __init__(self, scorer: lmr.Scorer, out: Path) -> None:
         self._scorer, self._out = scorer, out
+        out.parent.mkdir(parents=True, exist_ok=True)
         self._write(COLUMNS, "w")
 
     def __call__(
@@ -136,7 +138,10 @@ def main() -> None:
     model, tokenizer = options.model, None
     if not options.model:
         model, tokenizer = tiny_model(rows, [prompt.messages[-1]["content"] for prompt in prompts])
-    columns = {"prompt": [list(prompt.messages) for prompt in prompts], "instance_id": instances}
+    columns = {
+        "prompt": [list(prompt.messages) for prompt in prompts],
+        "instance_id": [row["instance_id"] for row in rows],
+    }
     gpu = torch.cuda.is_available()
     with (
         lmr.Scorer(
@@ -174,4 +179,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except lmr.LMRBenchError as error:
+        sys.exit(f"error: {error}")

@@ -79,7 +79,7 @@ class LMRBenchEnvironment(Environment[LMRBenchAction, LMRBenchObservation, LMRBe
         self._state = LMRBenchState()
 
     def reset(
-        self, seed: int | None = None, episode_id: str | None = None, instance_id: str = "", **_: Any
+        self, seed: int | None = None, episode_id: str | None = None, instance_id: str = "", **others: Any
     ) -> LMRBenchObservation:
         """Begin an episode.
 
@@ -89,14 +89,17 @@ class LMRBenchEnvironment(Environment[LMRBenchAction, LMRBenchObservation, LMRBe
             instance_id: The instance.
 
         Raises:
-            InputError: The instance is unknown.
+            InputError: The instance or another argument is unknown.
         """
+        if others:
+            name = min(others)
+            raise InputError(f"reset: {name!r} is unknown{did_you_mean(name, ('instance_id', 'seed', 'episode_id'))}")
         if not isinstance(instance_id, str):
             raise InputError(f"instance_id: give text, not {instance_id!r}")
+        if seed is not None and type(seed) is not int:
+            raise InputError(f"seed: give a whole number, not {seed!r}")
         chosen = instance_id or random.Random(seed).choice(list(self._prompts))
-        if chosen not in self._prompts:
-            near = did_you_mean(chosen, self._prompts, within=True)
-            raise InputError(f"instance_id: {chosen!r} is unknown{near}; one of: {', '.join(self._prompts)}")
+        self._check(chosen)
         self._state = LMRBenchState(episode_id=episode_id or str(uuid.uuid4()), instance_id=chosen)
         return LMRBenchObservation(instance_id=chosen, messages=self._prompts[chosen])
 
@@ -125,10 +128,16 @@ class LMRBenchEnvironment(Environment[LMRBenchAction, LMRBenchObservation, LMRBe
         about = "Write the masked function of a research paper's repository; hidden tests score it."
         return EnvironmentMetadata(name="lmrbench", description=about, version=__version__)
 
+    def _check(self, instance: str) -> None:
+        if instance not in self._prompts:
+            near = did_you_mean(instance, self._prompts, within=True)
+            raise InputError(f"instance_id: {instance!r} is unknown{near}; one of: {', '.join(self._prompts)}")
+
     def _row(self, action: LMRBenchAction) -> dict[str, str]:
         instance = action.instance_id or self._state.instance_id
         if not instance:
             raise InputError("step: reset first, or name an instance_id")
+        self._check(instance)
         return {"instance_id": instance, "function": action.answer}
 
     def _observation(self, score: Score) -> LMRBenchObservation:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from lmrbench_evaluate.predictions.prediction import Prediction, prediction_of
-from lmrbench_evaluate.predictions.sources import BadRow
+from lmrbench_evaluate.predictions.prediction import FORMS, Prediction, prediction_of
+from lmrbench_evaluate.predictions.sources import BadRow, memory_rows
 from lmrbench_evaluate.runs.evaluation import select
 from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import open_sandbox
@@ -21,6 +21,7 @@ from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
 from ..base.errors import ArgumentError, InfraError, InputError
+from ..base.near import did_you_mean
 from ..base.settings import Settings, copied, setting
 from ..dataset.load import load_rows
 from ..dataset.rows import DatasetRow
@@ -113,10 +114,11 @@ class Scorer:
         """Return the score of each row, in their order.
 
         Args:
-            rows: Prediction rows. `model_name_or_path` may be left out. An answer that cannot be read is malformed.
+            rows: Prediction rows, or a DataFrame. They need no `model_name_or_path`. An answer that cannot be read is
+                malformed.
 
         Raises:
-            InputError: A row is not a prediction, or names an instance that this scorer does not have.
+            InputError: A row is not a prediction, has no answer, or names an instance that this scorer does not have.
             InfraError: The scorer was closed.
         """
         futures = self._submit(rows)
@@ -150,7 +152,7 @@ class Scorer:
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
         if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
             raise ArgumentError("rows", f"give a list of prediction rows, not {reprlib.repr(rows)}")
-        predictions = [self._prediction(place, row) for place, row in enumerate(rows)]
+        predictions = [self._prediction(place, row) for place, row in memory_rows(rows)]
         jobs: dict[tuple[str, str], Future[Score]] = {}
         for prediction in predictions:
             answer = prediction.instance_id, prediction.sha256
@@ -161,9 +163,16 @@ class Scorer:
                     raise InfraError("the scorer was closed") from None
         return [jobs[prediction.instance_id, prediction.sha256] for prediction in predictions]
 
-    def _prediction(self, place: int, row: Mapping[str, Any]) -> Prediction:
-        named = {"model_name_or_path": "policy", **row} if isinstance(row, Mapping) else row
-        found = prediction_of(f"row {place}", named, self._rows.keys())
+    def _prediction(self, place: str, row: Any) -> Prediction:
+        named = row
+        if isinstance(row, Mapping):
+            named = {"model_name_or_path": "policy", **row}
+            name = row.get("instance_id")
+            if isinstance(name, str) and name not in self._rows:
+                raise InputError(f"{place}: this scorer has no instance {name!r}{did_you_mean(name, self._rows)}")
+            if not row.keys() & set(FORMS):  # a mistake of the caller, which would give every answer the reward 0
+                raise InputError(f"{place}: has no answer; give one of {', '.join(FORMS)}, not {', '.join(row)}")
+        found = prediction_of(place, named, self._rows.keys())
         if isinstance(found, BadRow):
             raise InputError(str(found))
         return found

@@ -16,7 +16,7 @@ import inspect
 import os
 import textwrap
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -77,13 +77,13 @@ class Option:
             ArgumentError: it has another type, is not one of the choices or is out of range.
         """
         if value is not None and Path in self.types:
+            if not isinstance(value, str | os.PathLike):
+                raise ArgumentError(self.name, f"give a path, not {value!r}")
             value = Path(value)
         if get_origin(self.types[0]) is Sequence:
-            if isinstance(value, str):
-                raise ArgumentError(self.name, f"give a list of names, not the string {value!r}")
-            value = () if value is None else value
-            if not isinstance(value, Iterable):
-                raise ArgumentError(self.name, f"give a list, not {value!r}")
+            value = self._list(value)
+        if get_origin(self.types[0]) is Mapping and not isinstance(value, Mapping | None):
+            raise ArgumentError(self.name, f"give a mapping of names, not {value!r}")
         is_number = value is not None and not {int, float}.isdisjoint(self.types)
         if is_number and (isinstance(value, bool) or not isinstance(value, Real if float in self.types else Integral)):
             kind = "number" if float in self.types else "whole number"
@@ -97,6 +97,18 @@ class Option:
             if self.max is not None and not value <= self.max:
                 raise ArgumentError(self.name, f"{value} is too large; the maximum is {self.max}")
         return value
+
+    def _list(self, value: Any) -> Iterable[Any]:
+        if isinstance(value, str):
+            raise ArgumentError(self.name, f"give a list of names, not the string {value!r}")
+        if not isinstance(value, Iterable | None):
+            raise ArgumentError(self.name, f"give a list, not {value!r}")
+        # A generator could be read only once.
+        items = tuple(value or ()) if isinstance(value, Iterator | None) else value
+        [kind] = get_args(self.types[0])
+        if kind is str and (others := [item for item in items if not isinstance(item, str)]):
+            raise ArgumentError(self.name, f"give a list of names, not of {others[0]!r}")
+        return items
 
 
 def setting(default: Any = REQUIRED, help: str = "", **facts: Any) -> Any:

@@ -111,7 +111,8 @@ def parse(source: str) -> ast.Module:
         with _PARSER:
             return ast.parse(source.removeprefix("\ufeff"), _FILENAME)
     except SyntaxError as error:
-        found = SourceError(f"syntax error in line {error.lineno}: {error.msg}")
+        place = f" in line {error.lineno}" if error.lineno else ""
+        found = SourceError(f"syntax error{place}: {error.msg}")
         found.line = error.lineno
         raise found from None
     except (ValueError, MemoryError, RecursionError) as error:

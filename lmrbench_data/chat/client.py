@@ -8,6 +8,7 @@ server's Retry-After; each try reserves its own part of the budget. A server tha
 import asyncio
 import json
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -211,6 +212,7 @@ class ChatClient:
             401: "refuses the key; set OPENAI_API_KEY",
             403: "denies access; check OPENAI_API_KEY and its permissions",
             404: f"does not know the model {self.endpoint.model!r} or the address (it often ends in /v1)",
+            **dict.fromkeys((405, 501), "has no models at this address (it often ends in /v1)"),
         }.get(error.status)
         if what:
             return InputError(f"the server {self.server} {what}: {error.message}")
@@ -227,6 +229,8 @@ class ChatClient:
         """Return the server's message, or the beginning of its answer, without the key."""
         said = get(_error(value), "message") or get(_error(value), "detail") or get(value, "error")
         text = str(said or answer.body[:2000].decode("utf-8", "replace"))
+        if text.lstrip().startswith("<"):  # a page
+            text = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL | re.IGNORECASE)
         return (text.replace(self._key, "***") if self._key else text)[:2000]
 
 

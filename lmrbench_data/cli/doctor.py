@@ -47,7 +47,7 @@ def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
     if as_json:
         print_json([item.as_dict() for item in findings])
     else:
-        put("\nEvaluation can work here." if not problems else "\nFix what is marked as a problem first.")
+        put("\nEvaluation can work here." if not problems else "\nFix the problems above first.")
     if problems:
         raise typer.Exit(1)
 

@@ -52,4 +52,5 @@ def swebench(settings: ExportSettings, as_json: Json = False) -> None:
         print_json({"folder": str(settings.out), "instances": done.instances, "written": done.written})
     else:
         put(f"{settings.out / INSTANCES}: {counted(len(done.instances), 'row')}")
-        put("evaluate the predictions with: lmrbench evaluate PREDICTIONS")
+        config = f" --config {settings.config}" if settings.config else " --config CONFIG, one configuration at a time"
+        put(f"evaluate the predictions with: lmrbench evaluate PREDICTIONS{config}")

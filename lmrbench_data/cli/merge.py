@@ -19,7 +19,7 @@ def merge(
     """Merge runs on different instances into one run.
 
     For evaluations that several machines or batch jobs have shared. Report, judge and show then work on the whole.
-    Results are taken over as they stand, and nothing is evaluated again.
+    Results are copied unchanged, and nothing is evaluated again.
 
     Example: lmrbench merge runs/mine/share-* --out runs/mine/whole
     """

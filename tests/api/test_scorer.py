@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import lmrbench_data as lmr
@@ -66,7 +67,7 @@ def test_threads_and_event_loops_share_a_scorer(scorer: lmr.Scorer) -> None:
 
 
 def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset: str) -> None:
-    with pytest.raises(lmr.InputError, match=r"row 1: unknown instance 'toy-scal'; did you mean 'toy-scale'"):
+    with pytest.raises(lmr.InputError, match=r"row 1: this scorer has no instance 'toy-scal'; did you mean"):
         scorer.score([row(WRONG), {"instance_id": "toy-scal", "goal_file": ""}])
     for options, message in (
         ({"seeds": [7]}, "seeds: toy-scale has no seed 7; it has"),
@@ -81,6 +82,7 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
         ({"seeds": ["0"]}, "seeds: toy-scale has no seed '0'; it has"),
         ({"seeds": [True]}, "seeds: toy-scale has no seed True; it has"),
         ({"instances": ["tox"]}, "tox"),
+        ({"instances": [1]}, "instances: give a list of names, not of 1"),
         ({"instances": "toy-scale"}, "instances: give a list of names, not the string 'toy-scale'"),
     ):
         with pytest.raises(lmr.InputError, match=message):
@@ -88,12 +90,24 @@ def test_mistakes_of_the_caller_are_one_line_errors(scorer: lmr.Scorer, dataset:
     for rows, message in (
         ([row(TOY_ANSWER), None], "row 1: a row must be a JSON object"),
         (["answer"], "row 0: a row must be a JSON object"),
+        (
+            [{"instance_id": "toy-scale", "fucntion": ""}],
+            "row 0: has no answer; give one of function, .* not instance_id",
+        ),
         (row(TOY_ANSWER), "rows: give a list of prediction rows, not {'goal_file'"),
         ("answer", "rows: give a list of prediction rows, not 'answer'"),
         (None, "rows: give a list of prediction rows, not None"),
     ):
         with pytest.raises(lmr.InputError, match=message):
             scorer.score(rows)  # type: ignore[arg-type]
+
+
+def test_tables_and_generators_are_read_as_lists_are(dataset: str) -> None:
+    names = (name for name in ["toy-scale"])
+    with lmr.Scorer(dataset=dataset, instances=names, isolation="container", sandbox="local") as scorer:  # type: ignore[arg-type]
+        [score] = scorer.score(pd.DataFrame([row(TOY_ANSWER)]))
+        assert score.reproduced
+        assert scorer.score(item for item in [row(TOY_ANSWER)]) == [score]
 
 
 def test_answers_of_an_interrupted_call_do_not_run(dataset: str, tmp_path: Path) -> None:

@@ -215,6 +215,20 @@ def test_a_server_of_another_kind_is_no_model() -> None:
     assert (said.status, said["model"]["status"]) == (1, "problem")
     assert "the server's answer is not a chat completion" in said["model"]["found"]
     assert "--base-url, which often ends in /v1" in said["model"]["fix"]
+    with Server() as server:
+        server.judge = lambda request: Reply(501, b"<html><style>p {}</style><p>Unsupported method ('POST')</p></html>")
+        said = doctor("--model", "served", "--base-url", server.base_url, OPENAI_API_KEY="sk-right", **NO_ENGINE)
+    assert (said.status, said["model"]["status"]) == (1, "problem")
+    assert "has no models at this address" in said["model"]["found"]
+    assert "<" not in said["model"]["found"]
+    assert "p {}" not in said["model"]["found"]
+    assert "--base-url" in said["model"]["fix"]
+
+
+def test_an_address_without_a_model_is_refused() -> None:
+    done = in_process("doctor", "--base-url", "http://localhost:1/v1")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "--base-url: needs the name of a model; add --model" in done.stderr
 
 
 def test_a_user_without_a_home_has_no_stored_token(monkeypatch: pytest.MonkeyPatch) -> None:

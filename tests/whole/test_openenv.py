@@ -157,11 +157,15 @@ def test_a_malformed_action_is_an_error_message(url: str) -> None:
             env.step({"answer": TOY_ANSWER})
         with pytest.raises(RuntimeError, match=r"'toy-z' is unknown .*; one of: toy-a, toy-b"):
             env.reset(instance_id="toy-z")
+        with pytest.raises(RuntimeError, match=r"reset: 'instanceid' is unknown.*did you mean 'instance_id'"):
+            env.reset(instanceid="toy-a")
+        with pytest.raises(RuntimeError, match="seed"):
+            env.reset(seed="a")
         env.reset(instance_id="toy-a")
         for action in ({}, {"answer": 7}, {"answer": TOY_ANSWER, "shell": "ls"}, {"answer": TOY_ANSWER, "type": "x"}):
             with pytest.raises(RuntimeError, match="VALIDATION_ERROR"):
                 env.step(action)
-        with pytest.raises(RuntimeError, match="unknown instance 'toy-z'"):
+        with pytest.raises(RuntimeError, match="instance_id: 'toy-z' is unknown"):
             env.step({"answer": TOY_ANSWER, "instance_id": "toy-z"})
         assert env.step({"answer": "\ud800 half"}).observation["status"] == "malformed"
         for frame in ("{", "[]", "7", json.dumps({"type": "step"}), json.dumps({"type": "step", "data": []})):

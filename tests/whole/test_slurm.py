@@ -76,13 +76,20 @@ def test_the_shares_evaluate_every_prediction_once(tmp_path: Path, toy_row: Data
     for job in jobs:
         output, _ = job.communicate(timeout=250)
         assert job.returncode == 0, output
-    shares = [lmr.open_run(path) for path in sorted((tmp_path / "runs" / "mine").iterdir())]
+    shares = [lmr.open_run(path) for path in sorted((tmp_path / "runs" / "mine").glob("share-*"))]
     assert [sorted(run.facts["scope"]) for run in shares] == [sorted(INSTANCES[0::2]), sorted(INSTANCES[1::2])]
     rows = [row for run in shares for row in run.results()]
     keys = Counter((row["instance_id"], row["model_name_or_path"], row["sample"]) for row in rows)
     assert set(keys.values()) == {1}
     assert len(keys) == 3 * len(ANSWERED) == len(predictions.read_text().splitlines())
 
+    lost = tmp_path / "runs" / "mine" / "share-1"
+    lost.rename(tmp_path / "lost")
+    job = start("merge.sbatch")
+    output, _ = job.communicate(timeout=250)
+    assert (job.returncode, output.count("\n")) == (1, 1)
+    assert "runs/mine/share-1 is missing; submit the array again" in output
+    (tmp_path / "lost").rename(lost)
     job = start("merge.sbatch")
     output, _ = job.communicate(timeout=250)
     assert job.returncode == 0, output
@@ -95,7 +102,7 @@ def test_the_shares_evaluate_every_prediction_once(tmp_path: Path, toy_row: Data
 def test_a_task_without_instances_has_nothing_to_do(tmp_path: Path) -> None:
     """The list of instances is empty: no run folder, no error."""
     program = tmp_path / "python"
-    program.write_text("#!/bin/sh\ncat > /dev/null\n")
+    program.write_text("#!/bin/sh\ncat > /dev/null\necho 28\n")
     program.chmod(0o755)
     environment = {
         **os.environ,
@@ -106,4 +113,4 @@ def test_a_task_without_instances_has_nothing_to_do(tmp_path: Path) -> None:
     command = ["bash", SCRIPTS / "evaluate.sbatch", "predictions.jsonl", "runs/mine"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (done.returncode, "use a shorter array" in done.stdout) == (0, True)
-    assert not (tmp_path / "runs").exists()
+    assert [path.name for path in (tmp_path / "runs" / "mine").iterdir()] == ["shares"]

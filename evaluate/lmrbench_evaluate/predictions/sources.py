@@ -94,7 +94,7 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
     if isinstance(source, Piped):
         return _rows_named(NAME, source.path)
     if not isinstance(source, str | Path):
-        return _memory_rows(source)
+        return memory_rows(source)
     path = Path(source)
     if path.is_dir():
         return _saved_rows(path)
@@ -131,7 +131,7 @@ def _open(path: Path) -> "IO[bytes]":
     return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
-def _memory_rows(source: "Iterable[Mapping[str, Any]] | pd.DataFrame") -> Iterator[tuple[str, Any]]:
+def memory_rows(source: "Iterable[Mapping[str, Any]] | pd.DataFrame") -> Iterator[tuple[str, Any]]:
     """Yield the rows of a list, a `datasets.Dataset` or a DataFrame, whose NaN becomes None."""
     frame: Any = source
     records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "iloc") else frame

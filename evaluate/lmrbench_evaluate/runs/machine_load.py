@@ -76,6 +76,6 @@ def overload_note(facts: Mapping[str, Any]) -> str:
     waited = f"; {counted(slowed, 'answer')} got less than half a processor" if slowed else ""
     return (
         f"The machine was overloaded during run {one_line(facts['run_id'])} (load average up to "
-        f"{machine['load_average']} on {counted(machine['cores'], 'core')}{waited}): answers took longer, and no "
-        "verdict counts the time that they waited."
+        f"{machine['load_average']} on {counted(machine['cores'], 'core')}{waited}): answers took longer; "
+        "waiting does not affect verdicts."
     )
