@@ -21,7 +21,7 @@ from ..sandbox.meter import wall_limit
 from .answer import check_goal_file, splice_function
 from .extract import MAX_ANSWER_BYTES
 from .method_answer import splice_reply
-from .patch import apply_patch
+from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
 #: Place of the repository in the workspace.
 _REPO = "repo/"
@@ -126,20 +126,28 @@ def _files(content: str, masked: Mapping[str, File]) -> dict[str, File]:
             raise MalformedAnswerError(f"files: {error}") from None
         if path in given:
             raise MalformedAnswerError(f"files: {path[:100]!r} is there twice")
-        given[path] = masked.get(path, File(b""))._replace(data=text.encode("utf-8"))
+        try:
+            given[path] = masked.get(path, File(b""))._replace(data=text.encode("utf-8"))
+        except UnicodeEncodeError as error:
+            raise MalformedAnswerError(f"files: {path[:100]!r} is not valid Unicode: {error.reason}") from error
     return given
 
 
 def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
-    """Refuse new files that cannot be written beside the others."""
+    """Refuse new files that cannot be written beside the others, or are too many for the work folder."""
+    new = files.keys() - masked.keys()
+    if len(new) > MAX_PATCHED_FILES:
+        raise MalformedAnswerError(f"the answer adds more than {MAX_PATCHED_FILES} files")
     folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
     if both := folders & files.keys():
         raise MalformedAnswerError(f"{min(both)[:100]!r} is both a file and a folder")
-    for path in files.keys() - masked.keys():
+    for path in new:
         try:
             check_path(_REPO + path)
         except LoadError:
             raise MalformedAnswerError(f"the path {path[:100]!r}... is too long") from None
+        if len(PurePosixPath(path).parts) > MAX_PATCHED_DEPTH:
+            raise MalformedAnswerError(f"the path {path[:100]!r} is below more than {MAX_PATCHED_DEPTH} folders")
 
 
 def _texts(form: str, content: str) -> dict[str, str]:
