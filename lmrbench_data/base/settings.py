@@ -103,8 +103,9 @@ class Option:
             raise ArgumentError(self.name, f"give a list of names, not the string {value!r}")
         if not isinstance(value, Iterable | None):
             raise ArgumentError(self.name, f"give a list, not {value!r}")
+        value = () if value is None else value
         # A generator could be read only once.
-        items = tuple(value or ()) if isinstance(value, Iterator | None) else value
+        items = tuple(value) if isinstance(value, Iterator) else value
         [kind] = get_args(self.types[0])
         if kind is str and (others := [item for item in items if not isinstance(item, str)]):
             raise ArgumentError(self.name, f"give a list of names, not of {others[0]!r}")

@@ -17,7 +17,7 @@ from ..base.errors import InfraError, InputError
 from ..base.text import one_line
 from .address import address_and_key
 from .budget import Budget, read_usage
-from .completion import NO_COMPLETION, Completion, first_choice, get, read_completion
+from .completion import Completion, first_choice, get, read_completion
 from .dialect import LIMITS, Dialect, is_about_length, response_formats
 from .endpoint import Endpoint
 from .pace import Pace
@@ -39,12 +39,13 @@ class RequestFailed(Exception):
     """A request that failed after all retries.
 
     `reached` is False if the server did not answer at all, so that other requests will probably fail too; `too_long`
-    is True if the server says that the prompt is too long.
+    is True if the server says that the prompt is too long, `is_no_model` if it answers with something else than a
+    completion.
     """
 
-    def __init__(self, message: str, *, reached: bool, too_long: bool = False) -> None:
+    def __init__(self, message: str, *, reached: bool, too_long: bool = False, is_no_model: bool = False) -> None:
         super().__init__(message)
-        self.reached, self.too_long = reached, too_long
+        self.reached, self.too_long, self.is_no_model = reached, too_long, is_no_model
 
 
 @dataclass
@@ -199,7 +200,10 @@ class ChatClient:
                 if is_completion:
                     return value
                 if is_done and is_last:
-                    raise RequestFailed(one_line(f"{NO_COMPLETION}: {self._text(answer, value)}")[:300], reached=False)
+                    message = one_line(f"the server's answer is not a chat completion: {self._text(answer, value)}")[
+                        :300
+                    ]
+                    raise RequestFailed(message, reached=False, is_no_model=True)
                 if is_last or not (is_done or answer.status in _RETRIED or answer.status >= 500):
                     raise self._refusal(answer, value)
                 pause = _pause(answer.retry_after) or pause

@@ -6,7 +6,6 @@ from typing import Any
 from ..base.text import one_line
 from .budget import Tokens, read_usage
 
-NO_COMPLETION = "the server's answer is not a chat completion"
 CUT = "it was cut at max_tokens (finish_reason length)"
 REFUSED = "the model refused to answer"
 

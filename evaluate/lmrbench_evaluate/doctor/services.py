@@ -17,7 +17,6 @@ from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.base.text import counted
 from lmrbench_data.chat.address import address_and_key, server_name
 from lmrbench_data.chat.client import ChatClient, RequestFailed
-from lmrbench_data.chat.completion import NO_COMPLETION
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.transport import NotAnswered, Transport
 
@@ -97,7 +96,7 @@ def look_at_endpoint(check: str, endpoint: Endpoint, flag: str) -> Iterator[Find
     except InputError as error:
         yield problem(check, str(error), f"correct OPENAI_API_KEY, the model's name or {flag}")
     except RequestFailed as error:
-        if str(error).startswith(NO_COMPLETION):
+        if error.is_no_model:
             yield problem(check, f"{server}: {error}", f"correct {flag}, which often ends in /v1")
         else:
             fix = "see the server's log; loading a model takes minutes"
