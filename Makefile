@@ -18,7 +18,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal
 export PYTHONDONTWRITEBYTECODE :=
 
 # Selection of `make test-fast`; FAST="not docker" adds the slow tests.
-FAST   ?= not docker and not slow
+FAST   ?= not docker and not slow and not nightly
 
 .PHONY: demo test test-fast test-all test-agents lint layers docs bench clean
 
@@ -38,7 +38,7 @@ MINI    = $(shell $(BIN)/python -c 'import tomllib; print(*map(repr, tomllib.loa
 
 # Everything; tasks of the benchmark are fully checked only if they changed since they were proved.
 test: $(if $(LINTED),$(VENV)/dev.installed,lint)
-	$(PYTEST)
+	$(PYTEST) -m "not nightly"
 
 # Without Docker, and without the tests marked slow, in about three minutes on two cores.
 test-fast: $(VENV)/dev.installed
