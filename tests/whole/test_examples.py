@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import lmrbench_data as lmr
 from lmrbench_data.dataset.load import load_rows
@@ -30,33 +28,30 @@ def outputs(notebook: Any) -> str:
     return "\n".join(shown)
 
 
-@pytest.mark.slow
-def test_the_notebook_runs_and_the_right_answer_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.nightly
+def test_notebook_runs_and_the_right_answer_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMRBENCH_EXAMPLE_SANDBOX", "local")
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
-    NotebookClient(notebook, kernel_name="python3", timeout=240, resources={"metadata": {"path": tmp_path}}).execute()
+    nbclient.NotebookClient(
+        notebook, kernel_name="python3", timeout=240, resources={"metadata": {"path": tmp_path}}
+    ).execute()
     assert "| empathy-gap-delta | robust | failed |" in outputs(notebook)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_saved_outputs_are_of_one_clean_run_in_docker() -> None:
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbformat.validate(notebook)
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
-    assert not [output for cell in cells for output in cell.outputs if output.get("name") == "stderr"]
-    shown = outputs(notebook)
-    assert "sandbox docker" in shown
-    assert "| empathy-gap-delta | robust | failed |" in shown
     text = NOTEBOOK.read_text(encoding="utf-8")
-    for trace in (str(NOTEBOOK.parents[1]), "/tmp/", "/home/", "/root/", "Warning"):
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    assert "sandbox docker" in text
+    assert "| empathy-gap-delta | robust | failed |" in text
+    for trace in (str(NOTEBOOK.parents[1]), "/tmp/", "/home/", "/root/", "Warning", '"stderr"', 'e": "error"'):
         assert trace not in text
 
 
 @pytest.mark.docker
-def test_the_example_of_a_sandbox_evaluates(
-    docker_sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_example_sandbox_evaluates(docker_sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [row] = [row for row in load_rows() if row["instance_id"] == "empathy-gap-delta"]
     docker_sandbox.prepare(row["docker_image"])
     monkeypatch.syspath_prepend(EXAMPLES)
@@ -66,7 +61,7 @@ def test_the_example_of_a_sandbox_evaluates(
 
 
 @pytest.mark.slow
-def test_the_demo_takes_a_scripted_model_from_nothing_to_a_report(tmp_path: Path) -> None:
+def test_demo_takes_a_scripted_model_to_a_report(tmp_path: Path) -> None:
     """The demo's own command except for the sandbox; each answer gets the verdict that the script intends."""
     plan = subprocess.run(
         ["make", "-n", "demo", f"BIN={Path(LMRBENCH).parent}"], cwd=EXAMPLES.parent, text=True, capture_output=True
@@ -84,32 +79,3 @@ def test_the_demo_takes_a_scripted_model_from_nothing_to_a_report(tmp_path: Path
         "nsa-selected-and-sliding-attention": ("malformed", "malformed"),
     }
     assert "tokens out" in done.stdout
-
-
-@pytest.mark.slow
-def test_the_scripted_model_says_what_its_script_has_and_nothing_else(tmp_path: Path) -> None:
-    """In every setting: it reads the request, not the text around it."""
-    out = tmp_path / "answers.jsonl"
-    with subprocess.Popen([sys.executable, str(SCRIPTED)], stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        url = server.stderr.readline().split()[-1]
-        for setting in ("standard", "paper-only", "full-repo"):
-            assert lmr.generate("scripted", out, base_url=url, setting=setting).complete
-        server.terminate()
-    noted: dict[str, list[Any]] = {}
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len(rows) == 3 * len(load_rows())
-    for row in rows:
-        noted.setdefault(row["instance_id"], []).append(row["metadata"].get("tolerated"))
-        assert row["metadata"]["output_tokens"] == len(row["function"].split())
-    answered = {instance: notes for instance, notes in noted.items() if notes != [None] * 3}
-    assert answered == {
-        "dpo-preference-loss": [["prose", "fences", "more than the function"]] * 3,
-        "step-length-prompt-construction": [[]] * 3,
-        "empathy-gap-delta": [["more than the function"]] * 3,
-        "simpo-loss": [["more than the function"]] * 3,
-    }
-    cut = [row["metadata"]["finish_reason"] for row in rows if row["instance_id"].startswith("nsa-")]
-    assert cut == ["length"] * 3
-    failing = subprocess.run([sys.executable, str(SCRIPTED), "--", "sh", "-c", "exit 7"], timeout=60)
-    assert failing.returncode == 7

@@ -94,7 +94,7 @@ def editable(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return interpreter
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_wheel_sdist_editable_install_and_checkout_hold_the_same_dataset(
     checkout: Path, built: dict[str, Path], wheel: Path, editable: Path, tmp_path: Path
 ) -> None:
@@ -115,7 +115,7 @@ def test_wheel_sdist_editable_install_and_checkout_hold_the_same_dataset(
         assert [dataset, recordings] == identity, kind
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_wheel_puts_two_packages_into_site_packages(checkout: Path, built: dict[str, Path], wheel: Path) -> None:
     """All of both, tasks and cards inside the first, and nothing generic: `evaluate` is another library's name."""
     information = f"lmrbench_data-{lmr.__version__}.dist-info"
@@ -132,12 +132,12 @@ def test_the_wheel_puts_two_packages_into_site_packages(checkout: Path, built: d
     assert {name for name in packed if not name.startswith(information)} == expected
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "command",
     ["dataset check dpo-preference-loss --sandbox local", "calibrate variants --model m", "tasks lint 01-dpo"],
 )
-def test_a_wheel_says_that_it_has_no_variants(command: str, wheel: Path, tmp_path: Path) -> None:
+def test_wheel_without_variants_is_one_line(command: str, wheel: Path, tmp_path: Path) -> None:
     code = "from lmrbench_data.cli import main; main()"
     done = run(sys.executable, "-c", code, *command.split(), cwd=tmp_path, env=bare_environment(wheel))
     assert done.returncode == 1, done.stderr
@@ -150,8 +150,8 @@ def test_git_has_no_symbolic_link() -> None:
     assert [line for line in run("git", "ls-files", "-s", cwd=ROOT).stdout.splitlines() if line[:6] == "120000"] == []
 
 
-@pytest.mark.slow
-def test_the_folder_at_the_root_does_not_hide_hugging_faces_library(editable: Path, tmp_path: Path) -> None:
+@pytest.mark.nightly
+def test_root_folder_does_not_hide_hugging_faces_library(editable: Path, tmp_path: Path) -> None:
     """From the root of a checkout, and in an editable install anywhere: a folder gives way to a package."""
     theirs = tmp_path / "site" / "evaluate" / "__init__.py"
     theirs.parent.mkdir(parents=True)
@@ -163,7 +163,7 @@ def test_the_folder_at_the_root_does_not_hide_hugging_faces_library(editable: Pa
     assert python(code, cwd=ROOT, env=site, interpreter=editable) == str(theirs)
 
 
-def test_importing_is_cheap_and_every_name_resolves() -> None:
+def test_import_is_cheap_and_every_name_resolves() -> None:
     heavy = python("""
         import sys, lmrbench_data
         print(*sorted({"datasets", "docker", "torch", "httpx", "numpy", "pandas", "yaml"} & sys.modules.keys()))

@@ -22,7 +22,7 @@ exec "$@"
 
 
 @pytest.mark.parametrize("name", ["evaluate.sbatch", "merge.sbatch"])
-def test_a_script_is_well_formed(name: str) -> None:
+def test_script_is_well_formed(name: str) -> None:
     subprocess.run(["bash", "-n", SCRIPTS / name], check=True)
     if shellcheck := shutil.which("shellcheck"):
         done = subprocess.run([shellcheck, SCRIPTS / name], capture_output=True, text=True)
@@ -43,15 +43,15 @@ def test_a_script_is_well_formed(name: str) -> None:
     assert (done.returncode, done.stderr) == (2, "error: VENV: nowhere is not a virtual environment\n")
 
 
-def test_a_job_outside_an_array_says_how_to_submit_it() -> None:
+def test_job_outside_an_array_is_one_line() -> None:
     command = ["bash", SCRIPTS / "evaluate.sbatch", "predictions.jsonl", "runs"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "sbatch --array" in done.stderr
 
 
-@pytest.mark.slow
-def test_the_shares_evaluate_every_prediction_once(tmp_path: Path, toy_row: DatasetRow) -> None:
+@pytest.mark.nightly
+def test_shares_evaluate_every_prediction_once(tmp_path: Path, toy_row: DatasetRow) -> None:
     """In an array with numbers other than 0 and 1, and with a third task that has no work."""
     dataset, predictions = write_shared_world(tmp_path, toy_row)
     srun = tmp_path / "bin" / "srun"
@@ -99,7 +99,7 @@ def test_the_shares_evaluate_every_prediction_once(tmp_path: Path, toy_row: Data
     assert common(whole.results()) == common(rows)  # type: ignore[arg-type]
 
 
-def test_a_task_without_instances_has_nothing_to_do(tmp_path: Path) -> None:
+def test_array_task_without_instances_does_nothing(tmp_path: Path) -> None:
     """The list of instances is empty: no run folder, no error."""
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\ncat > /dev/null\necho 28\n")
