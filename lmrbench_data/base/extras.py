@@ -9,7 +9,6 @@ EXTRAS = {
     "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "pygments"),
     "papers": ("pymupdf4llm",),
     "agents": ("minisweagent", "litellm", "mcp"),
-    "openenv": ("openenv",),
     "ray": ("ray",),
     "dev": ("libcst",),
 }

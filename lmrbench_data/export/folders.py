@@ -44,13 +44,6 @@ def write_folder(folder: Path, files: Mapping[str, File]) -> bool:
     return True
 
 
-def exported_files(folder: Path) -> list[str]:
-    """Return the paths of the files of an earlier export; empty if the folder is none."""
-    marker = _read_marker(folder)
-    names = marker.get("files") if isinstance(marker, dict) else None
-    return [str(name) for name in names] if isinstance(names, list) else []
-
-
 def _identity(files: Mapping[str, File]) -> str:
     lines = (f"{name} {file.executable} {hashlib.sha256(file.data).hexdigest()}\n" for name, file in files.items())
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()

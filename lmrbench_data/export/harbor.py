@@ -15,21 +15,23 @@ the same test.sh in the agent's container.
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
+from lmrbench_evaluate.predictions.prediction import check_track
 from lmrbench_evaluate.runner import runner_sha256
 from lmrbench_evaluate.sandbox.base import START_S
 from lmrbench_evaluate.sandbox.meter import wall_limit
 
 from ..base.progress import Progress
 from ..base.version import __version__
-from ..dataset.rows import DatasetRow, config_of, golden_files_of
+from ..dataset.load import load_rows
+from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of, golden_files_of
 from ..generation.settings import AgentSettings
 from ..generation.workspace import REPO, TASK, workspace_files
-from ..loader import File
+from ..loader import File, NoConfigError
 from ..tasks.environments import registry_tag
-from .chosen_rows import chosen_rows
-from .exported import Exported
+from ..tasks.task import CONFIGS
 from .folders import write_folder
 from .harness_zip import harness_zip
 from .row_file import row_bytes
@@ -63,22 +65,45 @@ cp -R "$(dirname "$0")/files/." {WORKDIR}/{REPO}/
 """
 
 
+class Exported(NamedTuple):
+    """The result of an export."""
+
+    instances: list[str]
+    written: int
+    """The number of instances whose files were new or had changed."""
+
+
 def export_harbor(settings: HarborSettings, progress: Progress | None = None) -> Exported:
     """Write a task folder for each row; folders that are up to date stay untouched.
 
     Raises:
-        ArgumentError: see `chosen_rows`.
+        ArgumentError: an instance or a track is unknown, or an instance has no contract to show.
         InputError: a folder of that name exists and is not an earlier export.
-        LoadError: there is no such dataset.
+        LoadError: there is no such dataset or configuration.
     """
     progress = progress or Progress()
-    rows, written = chosen_rows(settings), 0
+    rows, written = _rows(settings), 0
     progress.start(len(rows))
     for row in rows:
         files = harbor_task(row, track=settings.track, network=settings.network)
         written += write_folder(settings.out / row["instance_id"], files)
         progress.step(config_of(row))
     return Exported([row["instance_id"] for row in rows], written)
+
+
+def _rows(settings: HarborSettings) -> list[DatasetRow]:
+    """Return the rows to export, from one configuration or from all that the dataset has."""
+    check_track(settings.track)
+    rows: list[DatasetRow] = []
+    if settings.config is not None:
+        rows = load_rows(settings.dataset, settings.config)
+    else:
+        for config in CONFIGS:
+            with suppress(NoConfigError):
+                rows += load_rows(settings.dataset, config)
+    rows = choose_rows(rows, settings.instances)
+    check_contracts(rows, settings.track)
+    return rows
 
 
 def harbor_task(row: DatasetRow, *, track: str = "paper", network: str = PUBLIC) -> dict[str, File]:

@@ -103,8 +103,7 @@ def test_the_examples_of_the_page_run(rows: list[DatasetRow], tmp_path: Path, mo
     monkeypatch.setattr(lmr, "Scorer", functools.partial(lmr.Scorer, **local))
     names: dict[str, Any] = {"replies": [row["golden_file"], "I cannot."]}
     for block in blocks:
-        if "LMRBenchEnv(" not in block:  # tests/whole/test_openenv.py runs it
-            exec(block, names)
+        exec(block, names)
     assert names["rewards"] == [1.0, 0.0]
     assert [score.status for score in names["scores"]] == ["passed", "malformed"]
     assert row["goal_function"] in names["messages"][-1]["content"]

@@ -1,1 +1,0 @@
-"""LMR-Bench as an OpenEnv environment."""
