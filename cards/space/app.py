@@ -69,8 +69,7 @@ ABOUT = """## How to read this
   not count at that level. Unverified runs are not ranked.
 - **Cost**: the cost of one answer to each instance, as the submitter states it.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic, as shares of the judged
-  answers. They are the submitter's *claims* and never change a rank.
-- **Looks like**: the name resembles that of another submitter's model."""
+  answers. They are the submitter's *claims* and never change a rank."""
 
 
 class Menu(gr.Dropdown):

@@ -5,11 +5,10 @@ verified run, never by its best one; equal predictions are ranked once, whatever
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from base.names import Owned, look_alikes
 from base.ranking import RANKED_BY, ranking_level
 from base.shares import Share
 from grid import Grid, make_grid
@@ -103,7 +102,6 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
     shown = [item for item in shown if item.run.version == version]
 
     tasks = _tasks(snapshot, shown)
-    alike = look_alikes(Owned(entry.model, item.run.submitted_by) for item in shown for entry in item.run.entries)
     settings = sorted(
         {entry.setting for item in shown for entry in item.run.entries},
         key=lambda name: (name != DEFAULT_SETTING, name),
@@ -114,7 +112,7 @@ def make_board(snapshot: Snapshot, filters: Filters) -> Board:
 
     selected = {name: task for name, task in tasks.items() if category in (None, task.category)}
     models = [
-        _score(snapshot, item, entry, selected, category, alike)
+        _score(snapshot, item, entry, selected, category)
         for item in shown
         for entry in item.run.entries
         if entry.setting == setting
@@ -168,7 +166,6 @@ def _score(
     entry: SubmittedModel,
     tasks: Mapping[str, Task],
     category: str | None,
-    alike: Mapping[Owned, Sequence[Owned]],
 ) -> ScoredModel:
     inside = {name: entry.instances[name] for name in tasks if name in entry.instances}
     # An instance without a row in any run has no category: it counts while no category is chosen.
@@ -203,7 +200,6 @@ def _score(
         choices=(sum(item[0] for item in choices), sum(item[1] for item in choices), sum(item[2] for item in choices)),
         memorised=sum(instance.memorised for instance in inside.values()),
         profile=profile,
-        alike=tuple(alike.get(Owned(entry.model, item.run.submitted_by), ()))[:3],
         **counts,
     )
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from base.names import Owned
 from base.ranking import ranking_key, ranking_level
 from results_dataset import Published, Record
 from submitted_run import Paper, SubmittedModel, SubmittedRun
@@ -34,7 +33,6 @@ class ScoredModel:
         memorised: rows that passed on the published seeds only, at either level.
         choices: altered and open choices over all samples, those as the paper has them, and what guessing gets.
         profile: category → rows that reached the ranking level, and all its rows.
-        alike: names of other submitters' models that look like this one.
     """
 
     item: Published
@@ -50,7 +48,6 @@ class ScoredModel:
     memorised: int
     choices: tuple[int, int, float]
     profile: Mapping[str, tuple[int, int]]
-    alike: tuple[Owned, ...] = ()
 
     @property
     def run(self) -> SubmittedRun:

@@ -1,15 +1,11 @@
-"""Untrusted names: safe file names, their form in tables, and names that look alike.
+"""Untrusted names: safe file names, and one printable form without invisible characters.
 
-Two names must not look the same on a leaderboard. Invisible characters are refused. Letters of other alphabets can
-still imitate a name, so names are compared by a skeleton, and look-alikes are reported.
 The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 MAX_NAME = 200
 #: A name that is not a path, an option or a pattern, and needs no escaping in a URL; the form of run names.
@@ -59,52 +55,3 @@ def clean_name(text: str) -> str:
     if name.startswith(FORMULA):
         raise ValueError(f"must not start with {name[0]!r}, which spreadsheets treat as a formula")
     return name
-
-
-#: Letters that look like Latin ones, unless Unicode decomposes them.
-_LOOK = {
-    # Cyrillic
-    **dict(zip("АВЕЗКМНОРСТУХЅІЈԚԜҺҮӀЬГПБ", "ABE3KMHOPCTYXSIJQWhYIbrn6", strict=True)),
-    **dict(zip("авезкмнорстухѕіјԛԝһүӏьгпбԁѵԍ", "abe3kmhopctyxsijqwhylbrn6dvg", strict=True)),
-    # Greek
-    **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ", "ABEZHIKMNOPTYXC", strict=True)),
-    **dict(zip("αβγεηικμνορτυχωςσϲ", "abyenikuvoptuxwcoc", strict=True)),
-    # Armenian, Hebrew, Cherokee
-    **dict(zip("օոսհցզՏԼՕՍԱ", "onuhgqSLOSU", strict=True)),
-    **dict(zip("סוןו", "olll", strict=True)),
-    **dict(zip("ᎠᎡᎢᎪᎫᎬᎷᎻᏀᏃᏞᏢᏚᏙᏔᎳᏦᏴᏟᎽ", "DRTAJEMHGZLPSVWWKBCY", strict=True)),
-    # Latin letters and signs of other kinds
-    **dict(zip("ıłøđħɑɡɩʀɴʏʜʟɪɢʙꜱꜰ", "ilodhagirnyhligbsf", strict=True)),
-    **dict(zip("ᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢ", "acdejkmoptuvwz", strict=True)),
-    **dict(zip("ŁØĐĦ⍺∨∪⁄∕⧸", "LODHavu///", strict=True)),
-}
-#: Characters that are easily confused after case folding.
-_MERGED = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "!": "l", "_": "-", " ": "-", "5": "s", "8": "b"})
-
-
-def skeleton(name: str) -> str:
-    """Reduce a name to a skeleton; two names with the same skeleton are easily confused."""
-    plain = [char for char in unicodedata.normalize("NFKD", name) if not is_invisible(char)]
-    letters = "".join(_LOOK.get(char, char) for char in plain if not unicodedata.combining(char)).casefold()
-    dashes = "".join("-" if unicodedata.category(char) == "Pd" else char for char in letters)
-    return dashes.translate(_MERGED).replace("rn", "m").replace("vv", "w")
-
-
-class Owned(NamedTuple):
-    """A name and its owner."""
-
-    name: str
-    owner: str
-
-
-def look_alikes(owned: Iterable[Owned]) -> dict[Owned, list[Owned]]:
-    """Map each name to the look-alikes of other owners; names without look-alikes are left out."""
-    groups: dict[str, list[Owned]] = {}
-    for item in sorted(set(owned)):
-        groups.setdefault(skeleton(item.name), []).append(item)
-    found = {
-        item: [other for other in group if other.owner != item.owner and other.name != item.name]
-        for group in groups.values()
-        for item in group
-    }
-    return {item: others for item, others in found.items() if others}

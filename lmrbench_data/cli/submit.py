@@ -63,8 +63,6 @@ def submit(
             put(f"{name}  {len(content)} bytes")
         if plan.scores:
             put(plan.scores)
-        for warning in plan.warnings:
-            say(f"warning: {warning}")
         put(f"run {submission.run_id} of {plan.user}: dataset {where}, {len(submission.rows)} rows, {size} bytes")
     result: dict[str, object] = {"run_id": submission.run_id, "rows": len(submission.rows), "bytes": size}
     result |= {"dataset": where, "pull_request": None, "model_pull_request": None}
@@ -116,7 +114,6 @@ def verify(
     from lmrbench_evaluate.hub.maintainer.claim import fetch_claim
     from lmrbench_evaluate.hub.maintainer.settle import accept, close, earlier_record, reject
     from lmrbench_evaluate.hub.maintainer.verify import count_memorised, differences, repeat, run_folder
-    from lmrbench_evaluate.hub.records import name_warnings, read_records
 
     from ..base.hub_client import check_rights
     from ..base.hub_session import open_hub
@@ -138,9 +135,6 @@ def verify(
     claim = fetch_claim(api, repo, int(number[1]))
     if not as_json:
         put(f"{claim.where} at {claim.sha[:12]}: run {claim.run_id}, {len(claim.rows)} rows")
-    models = sorted({str(row["model_name_or_path"]) for row in claim.rows})
-    for warning in name_warnings(models, claim.author, read_records(api, repo, "main")):
-        say(f"warning: {warning}")
     with progress_bar("verifying", shown=not as_json) as progress:
         summary, instances = repeat(claim, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
     if summary.stopped or summary.infra_errors:

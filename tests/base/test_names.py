@@ -1,11 +1,10 @@
-"""Names of models: one form, nothing invisible, and which ones can be mistaken for each other."""
+"""Names of models: one form, nothing invisible."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lmrbench_data.base.names import Owned, look_alikes, skeleton
 from lmrbench_data.base.retry_after import retry_after_s
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
@@ -44,36 +43,6 @@ def test_one_name_has_one_form() -> None:
     assert isinstance(first, Prediction)
     assert first.model == "org/model"
     assert all("duplicate of row 0" in str(other) for other in others), others
-
-
-@pytest.mark.parametrize(
-    ("name", "other"),
-    [
-        ("gpt-4o", "gpт-4o"),
-        ("GPT-4", "GРТ-4"),
-        ("Llama", "LIama"),
-        ("o1", "ol"),
-        ("claude", "clаudе"),
-        ("gemini", "gemını"),
-        ("qwen", "qvven"),
-        ("corn", "com"),
-        ("café", "cafe"),
-        ("gpt_4", "gpt–4"),
-    ],
-)
-def test_names_that_look_alike_have_one_skeleton(name: str, other: str) -> None:
-    assert skeleton(name) == skeleton(other)
-    ann, bob = Owned(name, "ann"), Owned(other, "bob")
-    assert look_alikes([ann, bob, Owned(name, "carol"), Owned("else", "bob")])[ann] == [bob]
-    assert look_alikes([ann, Owned(other, "ann"), Owned(name, "bob")]) == {
-        Owned(other, "ann"): [Owned(name, "bob")],
-        Owned(name, "bob"): [Owned(other, "ann")],
-    }
-
-
-def test_names_that_differ_do_not_look_alike() -> None:
-    names = ["gpt-4", "gpt-4.1", "gpt-4o", "o1", "o3", "llama-3-8b", "llama-3-70b", "qwen2.5", "глобус", "模型"]
-    assert len({skeleton(name) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -633,17 +633,6 @@ def test_damaged_runs_are_named_and_cost_nobody_else(board: Leaderboard) -> None
     assert "data/.hidden.parquet: not a plain run id" in note
 
 
-def test_names_that_look_alike_are_marked(board: Leaderboard) -> None:
-    board.show(
-        run_files(run_rows("run-a", "gpt-4o", ["passed"] * 3)),
-        run_files(run_rows("run-b", "gрt-4о", ["passed"] * 2, submitted_by="eve")),
-        run_files(run_rows("run-c", "other", ["passed"], submitted_by="eve")),
-    )
-    marked = {row[1]: [text for text in row if "looks like" in text] for row in board.ranking()}
-    found = {"gpt-4o": ["looks like gрt-4о of eve"], "gрt-4о": ["looks like gpt-4o of bob"], "other": []}
-    assert marked == found
-
-
 ATTACK = "document.title='owned'"
 HOSTILE = [
     f"<script>{ATTACK}</script>",

@@ -2,13 +2,11 @@
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_data.base.hub_session import LostAnswerError, hub_errors
-from lmrbench_data.base.names import PLAIN, Owned, look_alikes
-from lmrbench_data.base.text import one_line
+from lmrbench_data.base.names import PLAIN
 
 from .layout import list_files
 
@@ -41,21 +39,3 @@ def read_records(api: "HfApi", repo_id: str, revision: str) -> dict[str, dict[st
         if isinstance(record, dict) and record.get("run_id") == path.stem:
             found[path.stem] = record
     return found
-
-
-def name_warnings(models: list[str], submitter: str, records: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return one line for each model whose name looks like one of another submitter."""
-    others = {
-        Owned(str(name), str(record.get("submitted_by", "")))
-        for record in records.values()
-        if isinstance(record.get("models"), list)
-        for name in record["models"]
-    }
-    own = {Owned(model, submitter) for model in models}
-    found = look_alikes(own | others)
-    return [
-        f"{one_line(model)!r} looks like {one_line(other.name)!r} of {one_line(other.owner)} "
-        f"({model!a}, {other.name!a})"
-        for model in models
-        for other in found.get(Owned(model, submitter), ())
-    ]

@@ -20,7 +20,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 
 from ...runs.provenance import benchmark_title
 from ..layout import belongs, list_files
-from ..records import name_warnings, read_records
+from ..records import read_records
 from ..submitted_rows import row_name
 from .claim import Claim
 from .publication import make_publication
@@ -137,9 +137,6 @@ def close(api: "HfApi", repo_id: str, record: Record) -> str:
         ]
         lines += ["", *_block(map(_differing_line, differing), len(differing))]
     records = read_records(api, repo_id, "main")
-    others = {name: item for name, item in records.items() if name != record["run_id"]}
-    if warnings := name_warnings(record["models"], record["submitted_by"], others):
-        lines += ["", "Names that look like another submitter's:", "", *_block(warnings, len(warnings))]
     _say_once(api, repo_id, number, "\n".join(lines), records, close=True)
     return url
 

@@ -3,10 +3,9 @@
 A retry never submits twice: the title of the pull request carries the hash of its content and is looked up first.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.hub_client import Committed, additions, check_rights, commit_once
@@ -17,7 +16,6 @@ from lmrbench_data.dataset.load import load_rows
 from ...runs.folder import RunFolder
 from ...runs.provenance import benchmark_title
 from ..layout import belongs, list_files
-from ..records import name_warnings, read_records
 from .model_scores import model_results, submit_to_model, verified_rows
 from .published_dataset import PublishedDataset, find_published
 from .submission import Submission, make_submission
@@ -34,7 +32,6 @@ class SubmissionPlan:
         benchmark: name of the benchmark in titles.
         results_repo: None if the run is published and only its scores are sent.
         scores: `.eval_results` of the model repository, or empty.
-        warnings: names of models that look like another submitter's.
     """
 
     submission: Submission
@@ -44,7 +41,6 @@ class SubmissionPlan:
     results_repo: str | None
     model_repo: str | None
     scores: str
-    warnings: Sequence[str] = ()
 
 
 def plan_submission(
@@ -82,15 +78,13 @@ def plan_submission(
         verified, source = verified_rows(api, results_repo, submission.run_id, user)
         scores = model_results(verified, model, published, source)
         return SubmissionPlan(submission, published, user, benchmark, None, model_repo, scores)
-    warnings: list[str] = []
     if results_repo:
-        records = check_free(api, results_repo, submission.run_id)
-        warnings = name_warnings(submission.models, user, records)
-    return SubmissionPlan(submission, published, user, benchmark, results_repo, None, "", warnings)
+        check_free(api, results_repo, submission.run_id)
+    return SubmissionPlan(submission, published, user, benchmark, results_repo, None, "")
 
 
-def check_free(api: "HfApi", results_repo: str, run_id: str) -> dict[str, dict[str, Any]]:
-    """Return the records of a results dataset, after checking that it has no file of that run.
+def check_free(api: "HfApi", results_repo: str, run_id: str) -> None:
+    """Check that a results dataset has no file of that run.
 
     Raises:
         InputError: it has one, so `verify` would refuse the run; or the dataset does not exist.
@@ -104,7 +98,6 @@ def check_free(api: "HfApi", results_repo: str, run_id: str) -> dict[str, dict[s
         taken = [name for name in list_files(api, results_repo, head) if belongs(name, run_id)]
     if taken:
         raise InputError(f"{results_repo}: run {run_id} exists already ({min(taken)})")
-    return read_records(api, results_repo, head)
 
 
 def carry_out(api: "HfApi", plan: SubmissionPlan) -> tuple[Committed | None, Committed | None]:
@@ -128,7 +121,6 @@ def submit(api: "HfApi", plan: SubmissionPlan) -> Committed:
     models = ", ".join(one_line(name) for name in submission.models)
     version = submission.facts["benchmark_version"]
     title = f"{models[:80]} on {plan.benchmark} {version}: {submission.run_id} [{submission.sha256[:16]}]"
-    said = "".join(f"\n\nThis name looks like another submitter's:\n\n    {line}" for line in plan.warnings[:50])
     with hub_errors(results_repo):
         author = api.whoami()["name"]
         opened = api.get_repo_discussions(
@@ -142,6 +134,6 @@ def submit(api: "HfApi", plan: SubmissionPlan) -> Committed:
         results_repo,
         lambda: additions(submission.files),
         title=title,
-        description=f"Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.{said}",
+        description="Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.",
         create_pr=True,
     )
