@@ -26,14 +26,14 @@ def init(
 
     Example: lmrbench dataset init tasks --title "My Bench" --name my-bench
     """
-    from ..draft.benchmark import new_benchmark
+    from ..tasks.new import new_benchmark
 
     new_benchmark(folder, title=title, name=name)
     if as_json:
         print_json({"folder": str(folder)})
     else:
         put(f"written: {folder / 'benchmark.yaml'}, {folder / 'environments'}")
-        put(f"next: lmrbench tasks new --benchmark {folder} --paper PDF --repo DIR --goal FILE::FUNCTION")
+        put(f"next: lmrbench tasks new SLUG --benchmark {folder}")
 
 
 @app.command()

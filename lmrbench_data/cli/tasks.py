@@ -1,15 +1,14 @@
-"""`lmrbench tasks`: list, show, draft and lint tasks."""
+"""`lmrbench tasks`: list, show, start and lint tasks."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .options import BaseUrl, BenchmarkFolder, Config, TaskNames, Track, tasks_and_drafts
+from .options import BenchmarkFolder, Config, TaskNames, Track, tasks_and_drafts
 from .output import Json, print_json, print_lines, put
 from .show_task import print_instances
 
-app = typer.Typer(help="List, show, draft and lint tasks.", no_args_is_help=True)
+app = typer.Typer(help="List, show, start and lint tasks.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -109,39 +108,22 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
 
 @app.command()
 def new(
-    paper: Annotated[Path, typer.Option("--paper", help="PDF of the paper.", exists=True, dir_okay=False)],
-    repo: Annotated[Path, typer.Option("--repo", help="Repository that implements the method.", exists=True)],
-    goal: Annotated[
-        str, typer.Option("--goal", metavar="FILE::FUNCTION", help="Function to mask; may be Class.method.")
-    ],
+    slug: Annotated[str, typer.Argument(help="Name of the folder, NN-SLUG, and of its first instance.")],
     benchmark: BenchmarkFolder = None,
-    slug: Annotated[
-        str, typer.Option("--slug", help="Name of the folder, NN-SLUG (default: the repository's name).")
-    ] = "",
-    model: Annotated[
-        str, typer.Option("--model", "-m", help="Model that drafts the instruction (default: a template).")
-    ] = "",
-    base_url: BaseUrl = None,
     as_json: Json = False,
 ) -> None:
-    """Draft a task folder from a PDF and a repository.
+    """Start a task: copy a template with TODO marks into the next task folder.
 
-    Marks the parts to write by hand with TODO.
+    Overwrites nothing. `lmrbench tasks lint` then lists what is missing.
 
-    Overwrites nothing and runs no code of the repository. `lmrbench tasks lint` then lists what is missing.
-
-    Example: lmrbench tasks new --paper paper.pdf --repo ~/nucleus --goal decoding.py::filter --benchmark tasks
+    Example: lmrbench tasks new nucleus --benchmark tasks
     """
-    from ..draft.new_task import new_task
+    from ..tasks.new import new_task
 
-    drafted = new_task(
-        paper=paper, repo=repo, goal=goal, benchmark=benchmark, slug=slug, model=model, base_url=base_url
-    )
+    folder = new_task(slug, benchmark)
     if as_json:
-        print_json(drafted.as_row())
+        print_json({"folder": str(folder)})
         return
-    put(f"drafted: {drafted.folder}")
-    for line in drafted.notes:
-        put(f"  {line}")
+    put(f"written: {folder}")
     option = f" --benchmark {benchmark}" if benchmark else ""
-    put(f"next: replace each TODO, then `lmrbench tasks lint {drafted.folder.name}{option}`")
+    put(f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`")

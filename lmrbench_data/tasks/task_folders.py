@@ -96,7 +96,9 @@ def task_folders(benchmark: Path) -> list[Path]:
     """
     folders = sorted(path.parent for path in benchmark.glob("*/task.yaml"))
     if not folders:
-        raise InputError(f"{benchmark}: contains no task folders (NN-slug/task.yaml); `lmrbench tasks new` drafts one")
+        raise InputError(
+            f"{benchmark}: contains no task folders (NN-slug/task.yaml); `lmrbench tasks new SLUG` makes one"
+        )
     return folders
 
 

@@ -1,4 +1,4 @@
-"""Shared by tests of new tasks: the documentation's example, a PDF of its paper, the commands of a page."""
+"""Shared by tests of new tasks: the documentation's example, the commands of a page."""
 
 import re
 import shlex
@@ -7,9 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pymupdf
-
-from lmrbench_data.draft.benchmark import new_benchmark
+from lmrbench_data.tasks.new import new_benchmark
 from support import warm_cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,38 +15,6 @@ EXAMPLE = ROOT / "examples" / "new-task"
 TASK = "01-nucleus"
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 Done = subprocess.CompletedProcess[str]
-
-#: Lines of the first page with their sizes; a heading is bold.
-FRONT = (
-    ("Published as a conference paper at ICLR 2020", 9, False),
-    ("The Curious Case of", 17, True),
-    ("Neural Text Degeneration", 17, True),
-    ("Ari Holtzman, Jan Buys, Li Du, Maxwell Forbes, Yejin Choi", 10, False),
-    ("Allen School of Computer Science & Engineering, University of Washington", 9, False),
-    ("Abstract", 12, True),
-    ("A summary of our own: sampling from all of the distribution loses the thread.", 10, False),
-    ("1 Introduction", 12, True),
-    ("The nucleus has most of the mass; the tail is cut off.", 10, False),
-    ("3.1 Nucleus Sampling", 12, True),
-    ("The smallest set of tokens whose probabilities add up to at least p (2).", 10, False),
-)
-
-
-def write_pdf(
-    path: Path, lines: tuple[tuple[str, int, bool], ...] = FRONT, stamp: str = "1904.09751v2", title: str = ""
-) -> Path:
-    """Write a one-page paper with a title in its metadata and, unless empty, arXiv's stamp in the margin."""
-    document = pymupdf.open()
-    document.set_metadata({"title": title})
-    page = document.new_page()
-    if stamp:
-        page.insert_text((22, 600), f"arXiv:{stamp}  [cs.CL]  14 Feb 2020", fontsize=18, rotate=90)
-    top = 70
-    for text, size, bold in lines:
-        page.insert_text((60, top), text, fontsize=size, fontname="hebo" if bold else "helv")
-        top += size + 8
-    document.save(path)
-    return path
 
 
 def example_benchmark(folder: Path) -> Path:

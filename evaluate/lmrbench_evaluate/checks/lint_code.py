@@ -146,16 +146,16 @@ def _import_problems(repo: Mapping[str, File], environment: Environment | None) 
         except InputError as error:
             yield f"repo/{name}", f"cannot be parsed: {error}"
     if environment:
-        for name, line, module in missing_imports(repo, environment):
-            yield f"repo/{name}:{line}", f"imports {module}, but {contents(environment)}; replace it"
+        for name, line, module in _missing_imports(repo, environment):
+            yield f"repo/{name}:{line}", f"imports {module}, but {_contents(environment)}; replace it"
 
 
-def contents(environment: Environment) -> str:
+def _contents(environment: Environment) -> str:
     """Return a clause that lists the packages of an environment."""
     return f"the environment {environment.name} has {', '.join(_packages(environment))}"
 
 
-def missing_imports(repo: Mapping[str, File], environment: Environment) -> Iterator[tuple[str, int, str]]:
+def _missing_imports(repo: Mapping[str, File], environment: Environment) -> Iterator[tuple[str, int, str]]:
     """Yield (file, line, module) of each import that the environment lacks.
 
     Imports inside `try` and files that cannot be parsed are skipped.

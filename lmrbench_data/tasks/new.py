@@ -1,4 +1,4 @@
-"""Start a benchmark of one's own: a folder with benchmark.yaml and a copy of the installed environments."""
+"""Start a benchmark of your own, and start a task as a copy of the template, whose TODO marks say what to write."""
 
 import json
 import re
@@ -10,6 +10,36 @@ from pathlib import Path
 from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
 from ..base.paths import benchmark_folder
+
+_TEMPLATE = Path(__file__).with_name("template")
+
+
+def new_task(slug: str, benchmark: Path | None = None) -> Path:
+    """Copy the template into the next task folder, NN-SLUG, of a benchmark; return the folder.
+
+    Args:
+        benchmark: a folder with benchmark.yaml; by default that of this checkout.
+
+    Raises:
+        ArgumentError: the slug is not valid, or there is no such benchmark.
+    """
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug):
+        raise ArgumentError("slug", f"{slug!r}: use lower-case letters, digits and single hyphens, such as nucleus")
+    if benchmark is None and (benchmark_folder().parent / "pyproject.toml").is_file():
+        benchmark = benchmark_folder()  # a checkout
+    if benchmark is None:
+        raise ArgumentError("benchmark", "is missing; `lmrbench dataset init DIR` makes a folder for tasks of your own")
+    if not (benchmark / "benchmark.yaml").is_file():
+        message = f"{benchmark} has no benchmark.yaml; `lmrbench dataset init {benchmark}` makes one"
+        raise ArgumentError("benchmark", message)
+    numbers = [int(match[1]) for path in benchmark.iterdir() if (match := re.match(r"(\d+)-", path.name))]
+    folder = benchmark / f"{max(numbers, default=0) + 1:02d}-{slug}"
+    for path in sorted(_TEMPLATE.rglob("*.*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            target = folder / path.relative_to(_TEMPLATE)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(path.read_text(encoding="utf-8").replace("SLUG", slug), encoding="utf-8")
+    return folder
 
 
 def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
