@@ -5,11 +5,7 @@ import functools
 import html
 import importlib.util
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,27 +175,15 @@ def rows_of(block: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in block.splitlines()]
 
 
-@pytest.fixture
-def folder_of_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a folder with the page's files; `lmrbench` runs answers in the local sandbox."""
+@pytest.mark.slow
+def test_examples_of_the_page_of_predictions_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [answer] = examples("text")
     row = {"instance_id": INSTANCE, "model_name_or_path": "m", "track": "paper", "function": answer}
     lines = [json.dumps({**row, "sample": sample}) for sample in (0, 1)]
     (tmp_path / "predictions.jsonl").write_text("\n".join(lines))
     [theirs] = [block for block in examples("json") if "completion" in block]
     (tmp_path / "theirs.jsonl").write_text(theirs)
-    command = tmp_path / "bin" / "lmrbench"
-    command.parent.mkdir()
-    real = Path(sys.executable).with_name("lmrbench")
-    command.write_text(f'#!/bin/sh\nexec {real} "$@" --sandbox local\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.mark.slow
-def test_rows_and_mapping_on_the_page_are_read(folder_of_a_reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {row["instance_id"]: row for config in ("function", "method") for row in load_rows(config=config)}
     ours = [block for block in examples("json") if "completion" not in block]
     for block in ours:
@@ -214,33 +198,6 @@ def test_rows_and_mapping_on_the_page_are_read(folder_of_a_reader: Path, monkeyp
     exec(program, names)
     found = [(row["model_name_or_path"], row["sample"]) for row in names["run"].results()]
     assert sorted(found) == [("m", 0), ("m", 1)]  # whichever finished first
-
-
-@pytest.mark.slow
-def test_commands_on_the_page_do_what_it_says(folder_of_a_reader: Path) -> None:
-    """The answer with thoughts, fences and prose is reproduced; equal rows are not evaluated again."""
-    if shutil.which("jq") is None:
-        pytest.skip("jq is needed")
-    said = []
-    for line in "".join(examples("bash")).splitlines():
-        done = subprocess.run(
-            f"set -o pipefail; {line}", shell=True, executable="/bin/bash", capture_output=True, text=True
-        )
-        assert done.returncode == 0, (line, done.stderr)
-        said.append(done)
-    runs = {path.name.rpartition("-")[0]: path for path in (folder_of_a_reader / "runs").iterdir()}
-    assert len(list((folder_of_a_reader / "runs").iterdir())) == 6
-    found = {
-        name: sorted(
-            (row["model_name_or_path"], row["sample"], row["core_status"]) for row in api.open_run(path).results()
-        )
-        for name, path in runs.items()
-    }
-    assert found["predictions"] == [("m", 0, "passed"), ("m", 1, "passed")]
-    assert found["first"] == [("m", 0, "passed")]
-    assert found["theirs"] == [("m", 0, "failed"), ("m", 1, "failed")]
-    again = subprocess.run("lmrbench evaluate - < predictions.jsonl", shell=True, capture_output=True, text=True)
-    assert "2 of 2 predictions were evaluated before" in again.stderr
 
 
 def test_the_categories_of_the_page_are_those_of_the_schema() -> None:
