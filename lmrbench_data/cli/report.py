@@ -1,7 +1,6 @@
 """`lmrbench report`: compare runs in the terminal, as Markdown, JSON, CSV, an HTML page or figures of a paper."""
 
 import enum
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -80,10 +79,7 @@ def report(
         write_atomically(html, made.to_html())
         say(f"written: {html}")
     if figures:
-        files = made.save_figures(figures)
-        for stem, forms in groupby(files.written, lambda path: path.with_suffix("")):
-            say(f"written: {stem}{', '.join(path.suffix for path in forms)}")
-        for line in files.skipped:
-            say(f"skipped: {line}")
+        for path in made.save_figures(figures):
+            say(f"written: {path}")
     if made.bad_annotations:
         raise typer.Exit(1)

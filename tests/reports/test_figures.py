@@ -10,21 +10,16 @@ from xml.etree import ElementTree
 import matplotlib
 import pymupdf
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lmrbench_data.base.text import one_line
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.reports.figures.charts import CHARTS
-from lmrbench_evaluate.reports.figures.latex import escape
-from lmrbench_evaluate.reports.figures.names import short_names, wrapped
+from lmrbench_evaluate.reports.figures import CHARTS
 from lmrbench_evaluate.reports.report import Report, make_report
 from lmrbench_evaluate.runs.folder import RunFolder
 from support.command_line import in_process
 from support.runs import SCOPE, result, two_levels, write_run
 
 #: A long name, one full of markup, and one that states no cost.
-NAMES = ["meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", r"_a$b$ & 50% <#1>~^{x}\y [z]", "free"]
+NAMES = ["meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", r"_a$b$ & 50% <#1>~^{x}\y [z]", "[free]"]
 SAMPLES = 3
 READINGS = ("stated", "published", "other")
 
@@ -38,7 +33,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
             for sample in range(SAMPLES):
                 core = "passed" if number + sample >= place * 2 else "failed"
                 contract = "passed" if sample else "failed"
-                metadata = {} if model == "free" else {"cost_usd": 0.01 * 30**place}
+                metadata = {} if model == "[free]" else {"cost_usd": 0.01 * 30**place}
                 made = Prediction(instance, model, "function", f"x = {sample}", sample, "", "paper", metadata)
                 reading = READINGS[(place + number) % 3]
                 kinds = {"altered": (True, False), "open": (False, True)}.values()
@@ -57,144 +52,99 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 @pytest.fixture(scope="module")
 def folder(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("figures") / "new"
-    files = report.save_figures(path)
-    assert files.skipped == ["cost: without free: no cost stated (cost_usd in the metadata of predictions)"]
-    assert sorted(file.name for file in files.written) == sorted(file.name for file in path.iterdir())
-    assert Counter(file.suffix for file in files.written) == {".svg": 5, ".pdf": 5, ".tex": 3, ".csv": 3}
+    written = report.save_figures(path)
+    assert sorted(written) == sorted(path.iterdir())
+    assert Counter(file.suffix for file in written) == {".svg": 5, ".pdf": 5, ".tex": 3, ".csv": 3}
     return path
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_figure_fits_a_column_and_names_every_model(name: str, folder: Path) -> None:
+    """As text in the SVG, and in fonts that conferences take (TrueType, embedded) in the PDF."""
+    shown = [squeezed(model) for model in NAMES if model != "[free]" or name != "cost"]
+    root = ElementTree.fromstring((folder / f"{name}.svg").read_bytes())
+    [page] = pymupdf.open(folder / f"{name}.pdf")
+    assert page.rect.width == pytest.approx(3.3 * 72)
+    fonts = [(kind, ending, "+" in font) for _, ending, kind, font, *_ in page.get_fonts()]
+    assert set(fonts) == {("Type0", "ttf", True)}
+    lines = (line for block in page.get_text("dict")["blocks"] for line in block.get("lines", ()))
+    spans: list[dict[str, Any]] = [span for line in lines for span in line["spans"]]
+    assert {round(span["size"], 1) for span in spans} == {8.0}
+    for text in ("".join(root.itertext()), "".join(span["text"] for span in spans)):
+        assert all(model in squeezed(text) for model in shown)
+    assert all(page.rect.contains(pymupdf.Rect(span["bbox"])) for span in spans), "text is cut"
 
 
 def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def numbers(share: dict[str, Any]) -> str:
-    low, high = share["ci95"]
-    return f"{100 * share['share']:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
-
-
-@pytest.mark.parametrize("name", CHARTS)
-def test_a_figure_fits_a_column_and_names_every_model(name: str, folder: Path) -> None:
-    """As text in the SVG, and in fonts that conferences take (TrueType, embedded) in the PDF."""
-    shown = [model for model in NAMES if model != "free" or name != "cost"]
-    names = shown if name in ("scores", "readings", "settled") else short_names(shown, 42)
-    root = ElementTree.fromstring((folder / f"{name}.svg").read_bytes())
-    texts = squeezed("".join(root.itertext()))
-    [page] = pymupdf.open(folder / f"{name}.pdf")
-    assert page.rect.width == pytest.approx(3.3 * 72)
-    fonts = [(kind, ending, "+" in font) for _, ending, kind, font, *_ in page.get_fonts()]
-    assert fonts
-    assert set(fonts) == {("Type0", "ttf", True)}
-    sizes = {round(span["size"], 1) for span in _spans(page)}
-    assert sizes == {8.0}
-    printed = squeezed("".join(span["text"] for span in _spans(page)))
-    for model in names:
-        assert squeezed(model) in texts
-        assert squeezed(model) in printed
-    assert all(page.rect.contains(pymupdf.Rect(span["bbox"])) for span in _spans(page)), "text is cut"
-
-
-def _spans(page: Any) -> list[dict[str, Any]]:
-    lines = (line for block in page.get_text("dict")["blocks"] for line in block.get("lines", ()))
-    return [span for line in lines for span in line["spans"]]
-
-
-def test_figures_show_the_numbers_of_the_report(report: Report, folder: Path) -> None:
+def test_figures_show_the_numbers_of_the_report(report: Report) -> None:
     scores = report.to_dict()["scores"]
-    for stem, key in (("scores", None), ("settled", "settled")):
-        texts = "".join(ElementTree.fromstring((folder / f"{stem}.svg").read_bytes()).itertext())
-        for score in scores:
-            assert numbers(score[key] if key else score["overall"][score["headline"]]) in texts
-    drawn = {name: chart(report.scores, NAMES).figure for name, chart in CHARTS.items()}
-    rates = [line.get_xydata().tolist() for line in drawn["pass-at-k"].axes[0].lines]
+    named = list(zip(NAMES, report.scores, strict=True))
+    drawn = {name: figure.axes[0] for name, draw in CHARTS.items() if (figure := draw(named))}
+    for name, key in (("scores", None), ("settled", "settled")):
+        shares = [score[key] if key else score["overall"][score["headline"]] for score in scores]
+        [values] = [line.get_xdata() for line in drawn[name].lines if line.get_marker() == "o"]
+        assert list(values) == pytest.approx([100 * share["share"] for share in shares], abs=0.01)
+        [bars] = drawn[name].containers[0].lines[2]
+        ends = [tuple(segment[:, 0]) for segment in bars.get_segments()]
+        for end, share in zip(ends, shares, strict=True):
+            assert end == pytest.approx([100 * bound for bound in share["ci95"]], abs=0.01)
+    rates = [line.get_xydata().tolist() for line in drawn["pass-at-k"].lines]
     assert rates == [
         [[int(k), pytest.approx(100 * rate, abs=0.01)] for k, rate in score["pass_at_k"]["reproduced"].items()]
         for score in scores
     ]
-    points = [line.get_xydata().tolist() for line in drawn["cost"].axes[0].lines if line.get_marker() != "None"]
     stated = [(score["spending"]["cost_usd"], score["overall"]) for score in scores if score["spending"]]
-    assert points == [
+    assert [line.get_xydata().tolist() for line in drawn["cost"].lines] == [
         [[pytest.approx(cost["sum"] / cost["answers"]), pytest.approx(100 * overall["reproduced"]["share"], abs=0.01)]]
         for cost, overall in stated
     ]
-    widths = sorted(round(bar.get_width(), 1) for bar in drawn["readings"].axes[0].patches)
+    widths = sorted(round(bar.get_width(), 1) for bar in drawn["readings"].patches)
     assert widths == sorted(round(100 * share["share"], 1) for score in scores for share in score["reading"].values())
 
 
 def test_tables_hold_the_numbers_of_the_report(report: Report, folder: Path) -> None:
-    found = report.to_dict()
-    rows = list(csv.DictReader((folder / "scores.csv").open(encoding="utf-8")))
-    assert [(row["model"], row["level"], row["ranks"]) for row in rows] == [
-        (model, level, str(level == "reproduced")) for model in NAMES for level in ("reproduced", "robust")
-    ]
-    shares = [score["overall"][level] for score in found["scores"] for level in ("reproduced", "robust")]
-    assert [[float(row[key]) for key in ("count", "share", "ci95_low", "ci95_high")] for row in rows] == [
-        [share["count"], share["share"], *share["ci95"]] for share in shares
-    ]
-    pairs = list(csv.DictReader((folder / "differences.csv").open(encoding="utf-8")))
-    assert [(row["first"], row["level"], float(row["p_holm"])) for row in pairs] == [
-        (pair["first"], pair["level"], pair["p_holm"]) for pair in found["pairs"]
-    ]
-    latex = (folder / "differences.tex").read_text()
-    for pair in (pair for pair in found["pairs"] if pair["level"] == "reproduced"):
-        low, high = (round(100 * end) for end in pair["ci95"])
-        assert f"& ${100 * pair['difference']:+.1f}$ & [${low}$, ${high}$] & " in latex
-    by_category = list(csv.DictReader((folder / "categories.csv").open(encoding="utf-8")))
-    for row in by_category:
-        score = next(score for score in found["scores"] if score["model_name_or_path"] == row["model"])
-        assert int(row["count"]) == score["categories"][row["category"]][row["level"]]["count"]
-    latex = (folder / "scores.tex").read_text()
-    for score in found["scores"]:
-        cells = [numbers(score["overall"][level]).replace(" [", " & [") for level in ("reproduced", "robust")]
-        assert f"{escape(score['model_name_or_path'])} & {' & '.join(cells)} \\\\" in latex
-    for path in folder.glob("*.tex"):
-        body = path.read_text().partition("\\midrule\n")[2].partition("\\bottomrule")[0]
+    numbers = report.to_dict()
+    rows = {path.stem: list(csv.DictReader(path.open(encoding="utf-8"))) for path in folder.glob("*.csv")}
+    assert [row["Model"] for row in rows["scores"]] == NAMES
+    for row, score in zip(rows["scores"], numbers["scores"], strict=True):
+        for level in ("reproduced", "robust"):
+            share = score["overall"][level]
+            assert float(row[level.capitalize()]) == pytest.approx(100 * share["share"], abs=0.01)
+            low, high = (100 * bound for bound in share["ci95"])
+            assert row[f"{level.capitalize()}, 95 % CI"] == f"[{low:.0f}, {high:.0f}]"
+    for row, pair in zip(rows["differences"], numbers["pairs"], strict=True):
+        assert (row["First"], row["Second"], row["Level"]) == (pair["first"], pair["second"], pair["level"])
+        assert float(row["Difference"]) == pytest.approx(100 * pair["difference"], abs=0.01)
+        assert float(row["p (Holm)"]) == pytest.approx(pair["p_holm"], rel=0.05)
+    for row in rows["categories"]:
+        for name, score in zip(NAMES, numbers["scores"], strict=True):
+            share = score["categories"][row["Category"]]["reproduced"]["share"]
+            assert float(row[name]) == pytest.approx(100 * share, abs=0.01)
+
+
+def test_latex_escapes_names(folder: Path) -> None:
+    escaped = r"\_a\$b\$ \& 50\% <\#1>\textasciitilde \textasciicircum \{x\}\textbackslash y [z]"
+    for name in ("scores", "differences", "categories"):
+        text = (folder / f"{name}.tex").read_text()
+        assert escaped in text
+        body = text.partition("\\toprule\n")[2].partition("\\bottomrule")[0].replace("\\midrule\n", "")
         assert len({len(re.findall(r"(?<!\\)&", line)) for line in body.splitlines()}) == 1
+    # After the end of a row, "[" would begin an optional argument.
+    assert "\n{}[free] & " in (folder / "scores.tex").read_text()
 
 
-def test_the_same_report_gives_the_same_bytes(report: Report, folder: Path, tmp_path: Path) -> None:
+def test_equal_reports_give_equal_files(report: Report, folder: Path, tmp_path: Path) -> None:
     with matplotlib.rc_context({"font.size": 20, "svg.fonttype": "path", "lines.linewidth": 9}):
         report.save_figures(tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
-        path.name: path.read_bytes() for path in folder.iterdir()
-    }
+    for path in tmp_path.iterdir():
+        assert path.read_bytes() == (folder / path.name).read_bytes(), path.name
 
 
-_MACROS = {
-    **{rf"\{char}": char for char in "{}$&#_%"},
-    r"\textbackslash{}": "\\",
-    r"\textasciitilde{}": "~",
-    r"\textasciicircum{}": "^",
-    r"\textless{}": "<",
-    r"\textgreater{}": ">",
-    r"\textbar{}": "|",
-    r"\ldots{}": "…",
-    "{[}": "[",
-    "{*}": "*",
-    "{}": "",
-}
-_TOKEN = re.compile("|".join(map(re.escape, sorted(_MACROS, key=len, reverse=True))) + r"|[^\\{}$&#_%~^<>|\[*]")
-
-
-@given(st.text(st.sampled_from("\\{}$&#_%~^<>|[]*-'`,!?…a é\n") | st.characters(), max_size=20))
-def test_latex_prints_any_name_as_it_is(name: str) -> None:
-    escaped = escape(name)
-    assert _TOKEN.sub("", escaped) == "", "something that LaTeX would read as a command"
-    assert _TOKEN.sub(lambda found: _MACROS.get(found[0], found[0]), escaped) == one_line(name)
-    assert not re.search("--|''|``|,,|[!?]`", escaped), "a ligature"
-
-
-@given(st.lists(st.text("ab-/ _", min_size=1, max_size=90), unique=True, min_size=1), st.integers(8, 30))
-def test_short_names_stay_different_and_lines_fit(names: list[str], width: int) -> None:
-    assert len(set(short_names(names, 20))) == len(names)
-    for name in names:
-        lines = wrapped(name, width).split("\n")
-        assert max(map(len, lines)) <= width
-        assert squeezed("".join(lines)) == squeezed(name)
-
-
-def test_tracks_and_settings_have_figures_of_their_own(tmp_path: Path) -> None:
-    """A setting is anybody's text: it names files, and never leaves the folder."""
+def test_each_track_and_setting_has_its_own_figures(tmp_path: Path) -> None:
+    """A setting is arbitrary text: it names files, and never leaves the folder."""
     rows = [
         result("a-one", "passed", setting=setting, track=track)
         for setting, track in (("../../agent", "paper"), ("", "paper"), ("../../agent", "contract"))
@@ -202,15 +152,7 @@ def test_tracks_and_settings_have_figures_of_their_own(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", rows)
     done = in_process("report", str(run), "--figures", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    assert {path.stem for path in (tmp_path / "out").glob("*.svg")} == {
-        "scores-paper-agent",
-        "scores-paper-unstated",
-        "scores-contract-agent",
-    }
-    assert f"written: {tmp_path / 'out' / 'scores-paper-agent'}.svg, .pdf\n" in done.stderr
-    assert "skipped: pass-at-k-paper-agent: one sample per instance\n" in done.stderr
-    assert "skipped: readings-paper-agent: no answer to a paper with altered choices" in done.stderr
+    stems = {"scores-paper-agent", "scores-paper-setting-1", "scores-contract-agent"}
+    assert {path.stem for path in (tmp_path / "out").glob("*.svg")} == stems
+    assert f"written: {tmp_path / 'out' / 'scores-paper-agent'}.svg\n" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run"]
-    done = in_process("report", str(run), "--figures", str(tmp_path / "out" / "scores.tex"))
-    assert done.returncode == 2
-    assert "scores.tex' is a file" in done.stderr

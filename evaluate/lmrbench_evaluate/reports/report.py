@@ -6,9 +6,10 @@ Every number is computed from the rows of the run folders, never read from an ea
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.extras import need
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.text import counted
 from lmrbench_data.loader import FUNCTION
@@ -23,9 +24,6 @@ from .paired import compare_pairs
 from .report_data import ReportData
 from .score_tables import column
 from .scores import score_runs
-
-if TYPE_CHECKING:
-    from .figures import FigureFiles
 
 #: Extensions of the formats that a report can be saved in.
 FORMS = (".md", ".json", ".csv", ".html")
@@ -76,15 +74,13 @@ class Report(ReportData):
         write_atomically(path, forms[path.suffix]())
         return path
 
-    def save_figures(self, folder: str | Path) -> "FigureFiles":
-        """Write figures as SVG and PDF, and tables as LaTeX and CSV, for a paper.
-
-        Returns:
-            The written files, and for each skipped one a line with the reason.
+    def save_figures(self, folder: str | Path) -> list[Path]:
+        """Write the figures that have data as SVG and PDF, and tables as LaTeX and CSV, for a paper; return the files.
 
         Raises:
             InputError: the extra `report` is not installed, or a run folder is damaged.
         """
+        need("report", "a figure")
         from .figures import write_figures
 
         return write_figures(self, Path(folder))

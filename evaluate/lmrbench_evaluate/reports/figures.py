@@ -1,0 +1,288 @@
+"""Draw a report for a paper: figures one column wide as SVG and PDF, tables as LaTeX and CSV.
+
+A figure holds one track and setting, because their scores never share an order. Equal reports give equal files.
+"""
+
+import re
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
+
+from lmrbench_data.base.names import child_path
+from lmrbench_data.base.shares import Share
+from lmrbench_data.base.text import one_line
+from lmrbench_data.base.text_table import csv_cell
+
+from .report_data import ReportData
+from .score_tables import column, levels
+from .scores import READ, ModelScore
+
+#: Width of a column in the field's styles, height of a line of text, and height of the axis below a plot; inches.
+WIDTH, LINE, AXIS = 3.3, 0.14, 0.45
+#: Colours that stay different with any colour vision (Okabe and Ito).
+COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#a3487f", "#1f2328")
+MARKERS = "osD^vPX*"
+_STYLE: Any = {
+    "font.size": 8,
+    **dict.fromkeys(("axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize"), "medium"),
+    "text.parse_math": False,  # a model's name may contain dollars
+    "pdf.fonttype": 42,  # TrueType: conferences refuse Type 3
+    "svg.fonttype": "none",
+    "svg.hashsalt": "lmr-bench",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+}
+#: Form → metadata without times and versions.
+_METADATA: dict[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+#: The scores of one track and setting, each with its name, best first.
+Named = Sequence[tuple[str, ModelScore]]
+
+
+def write_figures(report: ReportData, folder: Path) -> list[Path]:
+    """Write all figures and tables that a report has data for, and return the files.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the font lacks letters of some names
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        for suffix, scores in _groups(report.scores):
+            for name, draw in CHARTS.items():
+                if (figure := draw(scores)) is None:
+                    continue
+                for form, metadata in _METADATA.items():
+                    written.append(child_path(folder, name + suffix, f".{form}"))
+                    figure.savefig(written[-1], metadata=metadata)
+    for name, frame in _tables(report).items():
+        for form, text in {"tex": _latex(frame), "csv": _csv(frame)}.items():
+            written.append(folder / f"{name}.{form}")
+            written[-1].write_text(text, encoding="utf-8")
+    return written
+
+
+def _groups(scores: Sequence[ModelScore]) -> Iterator[tuple[str, Named]]:
+    """Yield the scores of each track and setting, with the suffix of their files; empty for a single group."""
+    keys = list(dict.fromkeys((score.track, score.setting) for score in scores))
+    for number, (track, setting) in enumerate(keys, 1):
+        parts = (track, re.sub(r"[^A-Za-z0-9]+", "-", setting).strip("-")[:40] or f"setting-{number}")
+        group = [score for score in scores if (score.track, score.setting) == (track, setting)]
+        yield "-".join(("", *parts)) if len(keys) > 1 else "", [(_name(score, group), score) for score in group]
+
+
+def _name(score: ModelScore, scores: Sequence[ModelScore]) -> str:
+    return one_line(column(score, scores)) + ("" if score.complete else " [incomplete]")
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def draw_scores(scores: Named) -> Figure | None:
+    """Draw the level that ranks the track with its interval, and the other level."""
+    shown = [(name, score) for name, score in scores if score.overall.graded]
+    level = scores[0][1].headline
+    others = {
+        f"{other}": lambda score, other=other: score.overall.share(other).value
+        for other in levels(score for _, score in scores)
+        if other is not level
+    }
+    return _forest(shown, f"% of instances {level}", lambda score: score.overall.share(level), others)
+
+
+def draw_settled(scores: Named) -> Figure | None:
+    """Draw the share of open choices that each model settled, and the share that guessing settles."""
+    shown = [(name, score) for name, score in scores if score.has_open_choices]
+    return _forest(shown, "% of open choices settled", ModelScore.settled, {"guessing": lambda score: score.chance})
+
+
+def draw_readings(scores: Named) -> Figure | None:
+    """Draw how each model decided altered choices: read from the paper, recited as published, or neither."""
+    shown = [(name, score) for name, score in scores if score.has_readings]
+    if not shown:
+        return None
+    figure, axes = _rows([name for name, _ in shown], "% of altered choices")
+    starts = [0.0] * len(shown)
+    for (kind, readings), colour, hatch in zip(READ.items(), COLOURS, ("", "////", "...."), strict=False):
+        widths = [100 * (score.reading(*readings).value or 0) for _, score in shown]
+        axes.barh(range(len(shown)), widths, 0.6, starts, color=colour, hatch=hatch, edgecolor="white", label=kind)
+        starts = [start + width for start, width in zip(starts, widths, strict=True)]
+    return _with_legend(figure, axes)
+
+
+def draw_pass_at(scores: Named) -> Figure | None:
+    """Draw pass@k at the ranking level over k, one line per model."""
+    shown = [(name, score) for name, score in scores if score.samples > 1]
+    if not shown:
+        return None
+    figure, axes = _plot()
+    level, ks = scores[0][1].headline, set[int]()
+    for score, look in _looks(shown):
+        rates = score.pass_at(level)
+        ks |= set(rates)
+        axes.plot(list(rates), [100 * rate for rate in rates.values()], markersize=4, **look)
+    axes.set(xscale="log", xlabel="k (samples)", ylabel=f"pass@k, {level} (%)")
+    axes.set_xticks(sorted(ks), [str(k) for k in sorted(ks)])
+    axes.minorticks_off()
+    return _with_legend(figure, axes)
+
+
+def draw_cost(scores: Named) -> Figure | None:
+    """Draw the ranking level with its interval over the mean cost of an answer."""
+    shown = [(name, score) for name, score in scores if score.overall.graded and score.spending.answers["cost_usd"]]
+    if not shown:
+        return None
+    figure, axes = _plot()
+    level, costs = scores[0][1].headline, [score.spending.mean("cost_usd") or 0 for _, score in shown]
+    for (score, look), cost in zip(_looks(shown), costs, strict=True):
+        value, below, above = _percent(score.overall.share(level))
+        axes.errorbar(cost, value, [[below], [above]], linestyle="", markersize=5, elinewidth=0.8, **look)
+    axes.set(ylim=(0, 100), xlabel="mean cost per answer (US dollars)", ylabel=f"{level} (% of instances)")
+    if 0 < 8 * min(costs) < max(costs):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(costs) < 100 * min(costs) else (1,)))
+        axes.minorticks_off()
+        axes.xaxis.set_major_formatter("{x:g}")
+    return _with_legend(figure, axes)
+
+
+#: Stem of the files → chart; None if no score has the data.
+CHARTS: dict[str, Callable[[Named], Figure | None]] = {
+    "scores": draw_scores,
+    "pass-at-k": draw_pass_at,
+    "cost": draw_cost,
+    "readings": draw_readings,
+    "settled": draw_settled,
+}
+
+
+def _forest(
+    scores: Named,
+    label: str,
+    share: Callable[[ModelScore], Share],
+    others: Mapping[str, Callable[[ModelScore], float | None]],
+) -> Figure | None:
+    """Draw a row per model: a share with its 95 % interval, and other values as diamonds."""
+    if not scores:
+        return None
+    figure, axes = _rows([name for name, _ in scores], label)
+    places = list(range(len(scores)))
+    values, below, above = zip(*(_percent(share(score)) for _, score in scores), strict=True)
+    axes.errorbar(
+        values, places, xerr=[below, above], fmt="o", color=COLOURS[0], ms=4, label="with 95 % CI", clip_on=False
+    )
+    for name, value in others.items():
+        shown = [100 * (value(score) or 0) for _, score in scores]
+        axes.plot(shown, places, "D", color=COLOURS[1], ms=4, fillstyle="none", label=name)
+    axes.grid(axis="x", color="#d0d7de", linewidth=0.5)
+    return _with_legend(figure, axes)
+
+
+def _percent(share: Share) -> tuple[float, float, float]:
+    """Return a share in percent, and the lengths of its interval below and above it."""
+    value, (low, high) = 100 * (share.value or 0), (100 * bound for bound in share.interval)
+    return value, max(0.0, value - low), max(0.0, high - value)
+
+
+def _looks(scores: Named) -> Iterator[tuple[ModelScore, dict[str, Any]]]:
+    """Yield each score with its marker, colour and label."""
+    for (name, score), marker, colour in zip(scores, cycle(MARKERS), cycle(COLOURS), strict=False):
+        # matplotlib hides a label that starts with an underscore.
+        yield score, {"marker": marker, "color": colour, "label": f" {name}", "clip_on": False}
+
+
+def _plot() -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH, 2.0))
+    return figure, figure.subplots()
+
+
+def _rows(names: Sequence[str], label: str) -> tuple[Figure, Axes]:
+    """Return a plot from 0 to 100 % with a row for each name, the first on top."""
+    labels = [textwrap.fill(name, 20) for name in names]
+    height = max(label.count("\n") + 2 for label in labels) * LINE
+    figure = Figure(figsize=(WIDTH, AXIS + height * len(names)))
+    axes = figure.subplots()
+    axes.set(xlim=(0, 100), xticks=range(0, 101, 25), xlabel=label, ylim=(len(names) - 0.5, -0.5))
+    axes.set_yticks(range(len(names)), labels)
+    return figure, axes
+
+
+def _with_legend(figure: Figure, axes: Axes) -> Figure:
+    """Explain the marks below the plot, and make the figure higher by as much."""
+    handles, labels = axes.get_legend_handles_labels()
+    labels = [textwrap.fill(label, 44) for label in labels]
+    columns = max(1, min(3, int(44 / max(map(len, labels)))))
+    figure.set_figheight(
+        figure.get_figheight() + LINE * sum(label.count("\n") + 1 for label in labels[::columns]) + 0.1
+    )
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, labelspacing=0.2)
+    return figure
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def _tables(report: ReportData) -> dict[str, pd.DataFrame]:
+    """Return the tables that have rows: scores, paired differences, the ranking level by category."""
+    scores, categories = [], []
+    for score in report.scores:
+        record: dict[str, Any] = {"Model": _name(score, report.scores), "Track": score.track}
+        for level in levels(report.scores):
+            share, title = score.overall.share(level), str(level).capitalize()
+            record[title] = 100 * (share.value or 0) if score.overall.graded else None
+            record[f"{title}, 95 % CI"] = _bounds(share.interval)
+        scores.append(record)
+        for name, tally in sorted(score.categories.items()):
+            value = 100 * (tally.share(score.headline).value or 0) if tally.graded else None
+            categories.append({"Category": name, "n": tally.instances, "Model": record["Model"], "value": value})
+    pairs = [
+        {
+            "Level": str(pair.level),
+            "First": one_line(pair.first),
+            "Second": one_line(pair.second),
+            "Difference": 100 * pair.difference,
+            "95 % CI": _bounds(pair.interval),
+            "p": f"{pair.p:.2g}",
+            "p (Holm)": f"{pair.p_holm:.2g}",
+            "n": pair.instances,
+        }
+        for pair in report.pairs
+    ]
+    frames = {"scores": pd.DataFrame(scores), "differences": pd.DataFrame(pairs)}
+    if categories:
+        frame = pd.DataFrame(categories)
+        wide = frame.pivot_table(index=["Category", "n"], columns="Model", values="value", sort=False, dropna=False)
+        frames["categories"] = wide.dropna(how="all").sort_index().reset_index()
+    return {name: frame for name, frame in frames.items() if len(frame)}
+
+
+def _bounds(interval: tuple[float, float]) -> str:
+    return "[{:.0f}, {:.0f}]".format(*(100 * bound for bound in interval))
+
+
+def _latex(frame: pd.DataFrame) -> str:
+    r"""Return a `tabular` for booktabs; names are escaped, and none is read as an option of \\."""
+    style = frame.style.format(escape="latex", precision=1, na_rep="--").hide(axis="index")
+    text = str(style.format_index(escape="latex", axis="columns").to_latex(hrules=True))
+    return re.sub(r"^(?=[\[*])", "{}", text, flags=re.M)
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    safe = frame.map(lambda value: csv_cell(value) if isinstance(value, str) else value).rename(columns=csv_cell)
+    return str(safe.to_csv(index=False, float_format="%.2f", lineterminator="\n"))
