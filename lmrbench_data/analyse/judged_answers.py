@@ -18,12 +18,9 @@ from lmrbench_evaluate.verdict.levels import Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.text import counted
-from ..dataset.load import load_rows
 from ..dataset.rows import DatasetRow
 from ..original import facts
 
-#: The record of an import of the original: a folder that has it is one.
-IMPORT = "import.json"
 #: The measure of the original's tests, which have one level.
 UNIT_TESTS = "unit tests"
 #: The judge's label of an answer that cannot be judged (missing, malformed, too long): not a category, but the answer
@@ -74,15 +71,8 @@ class Answers:
         return found
 
 
-def original_answers(folder: Path | None = None) -> Answers:
-    """The 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings.
-
-    Args:
-        folder: of an import of the original, whose answers are read instead.
-
-    Raises:
-        InputError: the folder has none, or its file is damaged.
-    """
+def original_answers() -> Answers:
+    """The 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings."""
     rows = [
         RatedAnswer(
             f"{label.model}, {label.setting}",
@@ -95,14 +85,9 @@ def original_answers(folder: Path | None = None) -> Answers:
             label.judge,
             label.human,
         )
-        for label in facts.labels(folder)
+        for label in facts.labels()
     ]
-    return Answers(source_of("the original's data", "labels.csv", folder), (UNIT_TESTS,), rows, is_original=True)
-
-
-def source_of(what: str, name: str, folder: Path | None) -> str:
-    """Return a name for the original's data: the facts in the package, or those of an import."""
-    return f"{what} ({folder / name if folder else name})"
+    return Answers("the original's data (labels.csv)", (UNIT_TESTS,), rows, is_original=True)
 
 
 def run_answers(
@@ -147,16 +132,6 @@ def run_answers(
     if bad:
         notes.append(f"{counted(len(bad), 'row')} of labels could not be read: left out.")
     return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), rows, notes=notes)
-
-
-def rows_of_import(folder: Path | None) -> list[DatasetRow]:
-    """The rows of an import of the original; none if it has no tasks, or for the facts in the package.
-
-    Raises:
-        LoadError: they were changed.
-    """
-    place = folder / "dataset" if folder else None
-    return load_rows(place) if place and place.is_dir() else []
 
 
 def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list[DatasetRow]:

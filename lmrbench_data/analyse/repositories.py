@@ -1,7 +1,7 @@
 """Measure the structure of a repository, as in the LMR-BENCH paper's Appendix G.
 
 Depth and branch factor are defined so that they give the numbers of structure.csv, which has no other measures. The
-definitions of imbalance and goal length are our own. An import of a clone measures its repositories by all four.
+definitions of imbalance and goal length are our own.
 """
 
 import io

@@ -15,7 +15,6 @@ from ..base.errors import ArgumentError, InputError
 from ..base.text import counted
 from ..generation.agents.agent_runs import PREDICTIONS, TRAJECTORIES
 from ..original import facts
-from .judged_answers import source_of
 from .trajectories import EXCLUDED, OLD_ACTIONS, count_actions
 
 #: Prefix of the settings of agents' rows.
@@ -47,31 +46,24 @@ class Sessions:
     notes: Sequence[str] = ()
 
 
-def original_sessions(folder: Path | None = None) -> Sessions:
+def original_sessions() -> Sessions:
     """The 66 named sessions of OpenHands that the original published (actions.csv).
 
     A session has passed if the unit tests of all functions of its paper passed.
-
-    Args:
-        folder: of an import of the original, whose sessions are read instead.
-
-    Raises:
-        InputError: the folder has none, or its file is damaged.
     """
     results: dict[tuple[str, int], list[bool]] = {}
-    for label in facts.labels(folder):
+    for label in facts.labels():
         if label.setting == "openhands_agent" and label.passed is not None:
             results.setdefault((label.model, label.paper), []).append(label.passed)
     rows = []
-    for session in facts.sessions(folder):
+    for session in facts.sessions():
         actions: Counter[str] = Counter()
         for name, count in session.actions.items():
             actions[OLD_ACTIONS[name]] += count
         known = results.get((session.model, session.paper))
         rows.append(Session(session.model, str(session.paper), actions, all(known) if known else None))
     note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
-    source = source_of("the original's sessions of OpenHands", "actions.csv", folder)
-    return Sessions(source, "unit tests", rows, [note])
+    return Sessions("the original's sessions of OpenHands (actions.csv)", "unit tests", rows, [note])
 
 
 def run_sessions(

@@ -124,8 +124,8 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
     """Regress success on structure.
 
     Args:
-        rows: those of the runs' dataset, or of an import of the original. Without them the original's repositories are
-            those of the package's structure.csv, which has two of the four measures.
+        rows: those of the runs' dataset. The original's repositories are in structure.csv, which has two of the four
+            measures.
         solved_by: a measure of the tests, `judge` or `people` (solved is then CC); the leading measure by default.
 
     Raises:
@@ -137,7 +137,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         known = ", ".join((*answers.measures, *RATERS))
         raise ArgumentError("solved_by", f"{solved_by!r} is unknown; one of: {known}")
     empty: list[str] = []
-    if answers.is_original and not rows:
+    if answers.is_original:
         repositories, empty = original_repositories()
         found = [(row, repositories.get(row.paper)) for row in answers.rows]
     else:
@@ -170,8 +170,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         sizes[name] = mean, deviation
         columns[name] = [(value - mean) / (deviation or 1) for value in known_values]
     if lacking:
-        fix = "; an import of a clone measures them" if answers.is_original else ""
-        remarks.append(f"The data lacks: {', '.join(lacking)}{fix}.")
+        remarks.append(f"The data lacks: {', '.join(lacking)}.")
     groups = list(dict.fromkeys(row.group for row, _, _ in used))
     for group in groups[1:]:
         columns[group] = [float(row.group == group) for row, _, _ in used]

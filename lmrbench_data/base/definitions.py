@@ -224,8 +224,3 @@ def parts_of(node: ast.expr) -> tuple[str, ...]:
 def last_name(node: ast.expr) -> str:
     """The last part of a name; empty for other expressions."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def is_static(node: FunctionNode) -> bool:
-    """Whether a method is marked `@staticmethod`."""
-    return any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in node.decorator_list)

@@ -1,6 +1,6 @@
-"""Problems of tasks and imported data: one form, one line of text and one JSON object for every command.
+"""Problems of tasks: one form, one line of text and one JSON object for every command.
 
-`tasks lint`, `dataset check`, `dataset build` and `import` use it.
+`tasks lint`, `dataset check` and `dataset build` use it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ class Problem:
     """A problem with its place and the fix."""
 
     subject: str
-    """Task folder, instance, session or model; empty for a benchmark or a clone as a whole."""
+    """Task folder or instance; empty for a benchmark as a whole."""
     where: str
     """File, with line where there is one, or key or probe; empty for the whole subject."""
     message: str

@@ -169,15 +169,12 @@ def write_dataset(
     benchmark: Benchmark,
     *,
     others: Mapping[str, Sequence[DatasetRow]] | None = None,
-    imported_card: str | None = None,
 ) -> str:
     """Write the dataset folder (FILES), which replaces an older build.
 
     Args:
         rows: the default configuration, `function`; may be empty if there are others.
         others: configuration → rows, for the other ones; those without rows are left out.
-        imported_card: template of the card for imported tasks; eval.yaml, which registers the dataset as a benchmark,
-            is then left out.
 
     Returns:
         The content hash of the first configuration.
@@ -194,11 +191,9 @@ def write_dataset(
     staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
         tables = {name: _write_table(name, found, staging / data_file(name)) for name, found in configs.items()}
-        card = render_card(tables, benchmark, **({"template": imported_card} if imported_card else {}))
-        (staging / "README.md").write_text(card, encoding="utf-8")
+        (staging / "README.md").write_text(render_card(tables, benchmark), encoding="utf-8")
         (staging / "loader.py").write_bytes(_LOADER.read_bytes())
-        if not imported_card:
-            (staging / "eval.yaml").write_text(render_eval_yaml(benchmark, tables), encoding="utf-8")
+        (staging / "eval.yaml").write_text(render_eval_yaml(benchmark, tables), encoding="utf-8")
         staging.chmod(0o755)
         replace_folder(staging, folder)
     finally:

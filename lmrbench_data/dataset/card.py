@@ -41,12 +41,11 @@ class Table:
         return {"sha256": self.sha256, "recordings": self.recordings}
 
 
-def render_card(tables: Mapping[str, Table], benchmark: Benchmark, template: str = "dataset_card.md") -> str:
+def render_card(tables: Mapping[str, Table], benchmark: Benchmark) -> str:
     """Render the dataset's README.md: header (configurations, features, content hashes) and prose.
 
     Args:
         tables: configuration → its rows, the default one among them.
-        template: file name in `cards/`.
     """
     from huggingface_hub import DatasetCard, DatasetCardData
 
@@ -77,7 +76,7 @@ def render_card(tables: Mapping[str, Table], benchmark: Benchmark, template: str
     )
     card = DatasetCard.from_template(
         header,
-        template_path=str(cards_folder() / template),
+        template_path=str(cards_folder() / "dataset_card.md"),
         benchmark=benchmark,
         sha256=default.sha256,
         recordings=default.recordings,

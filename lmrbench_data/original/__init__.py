@@ -1,1 +1,1 @@
-"""The original benchmark, LMR-BENCH: its published results, as facts kept here and as a clone to import from."""
+"""The published results of the original benchmark, LMR-BENCH, as facts."""

@@ -23,7 +23,6 @@ from lmrbench_data.analyse.judged_answers import (
 from lmrbench_data.analyse.paper_tables import ALL, BOTH, Tables, make_tables
 from lmrbench_data.analyse.sessions import original_sessions
 from lmrbench_data.analyse.structure import analyse_structure
-from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.shares import wilson
 from lmrbench_data.base.text_table import markdown_table
 from lmrbench_evaluate.judge.category import BEST_FIRST
@@ -237,24 +236,6 @@ def test_the_command_prints_json_and_writes_the_same_numbers_in_all_forms(judged
     assert (
         "| all | 62.5 % (105/168) | 44 - 78 | 0.38 | 0.24 - 0.52 | 9.5 % (16/168) |" in (tmp_path / "t.md").read_text()
     )
-
-
-def test_an_import_of_the_original_is_counted_in_place_of_the_facts(tmp_path: Path) -> None:
-    (tmp_path / "import.json").write_text("{}")
-    lines = LABELS.read_text().splitlines(keepends=True)
-    (tmp_path / "labels.csv").write_text("".join(lines[:29]))
-    made = make_tables(original_answers(tmp_path))
-    assert {cell.group for cell in made.cells} == {"gpt4.1, no_agent"}
-    done = command("tables", tmp_path, "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == json.loads(json.dumps(made.to_dict()))
-    done = command("tables", tmp_path, tmp_path / "run")
-    assert "an import of the original is analysed alone, not beside runs" in done.stderr
-    for damage in ("unit_test", "pass"):
-        (tmp_path / damage).mkdir()
-        (tmp_path / damage / "labels.csv").write_text("".join(lines[:29]).replace(damage, "x"))
-        with pytest.raises(InputError, match=r"labels\.csv: damaged .*; import again"):
-            original_answers(tmp_path / damage)
 
 
 @pytest.mark.slow

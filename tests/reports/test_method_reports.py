@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.analyse.dependencies import dependency_recall
 from lmrbench_data.analyse.errors.ask import ask_why
 from lmrbench_data.analyse.familiarity.probe import build_probes
 from lmrbench_data.analyse.repositories import task_repositories
@@ -92,7 +91,6 @@ def test_an_answer_is_compared_over_all_functions(method_row: DatasetRow) -> Non
 def test_tools_for_single_functions_refuse_methods_in_one_line(run: lmr.Run, method_row: DatasetRow) -> None:
     settings = JudgeSettings(run=run.path, endpoint=Endpoint("m", "http://localhost:1"))
     tools = {
-        "dependency recall": lambda: dependency_recall([run.path]),
         "the analysis of structure": lambda: list(task_repositories([method_row])),
         "the probe": lambda: build_probes([method_row]),
         "the diagnosis of errors": lambda: ask_why(settings),

@@ -473,7 +473,7 @@ def test_a_row_of_a_dataset_that_cannot_be_read_costs_its_own_answers_their_verd
 
 
 def test_a_row_without_cases_is_refused(tmp_path: Path, toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
-    """Rows of an imported original have none, and the absence of failed cases must not count as a pass."""
+    """The absence of failed cases must not count as a pass."""
     row = {**toy_row, "tests": {**toy_row["tests"], "cases": []}}
     with pytest.raises(ArgumentError, match="'toy-scale' has no test cases"):
         evaluate("gold", RunSettings(out=tmp_path / "run"), [row], local_sandbox)

@@ -13,7 +13,6 @@ from ..judge.judgement_log import Judgement, read_judgements
 from ..judge.question_log import AnswerId, answer_id
 from ..predictions.prediction import Prediction, PredictionKey
 from ..runs.folder import RunFolder
-from ..runs.provenance import is_imported
 from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, Level, outcome, reaches
 from ..verdict.verdict import Status
@@ -114,11 +113,7 @@ def collect(
         score: index of the score whose answers are collected (default: all).
     """
     warnings: list[str] = []
-    if any(map(is_imported, report.runs)):
-        warnings.append("Imported: these verdicts come from elsewhere, and none is official.")
     for facts in report.runs:
-        if is_imported(facts):
-            continue
         if not facts.get("complete"):
             warnings.append(f"Run {facts['run_id']} is incomplete: its numbers are not final.")
         if not facts["official_sandbox"]:

@@ -10,7 +10,6 @@ from typing import Any
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import csv_cell, escape, markdown_table
 
-from ..runs.provenance import is_imported
 from ..verdict.levels import Level, reaches
 from .agreement import Agreement
 from .paired import Pair
@@ -49,8 +48,6 @@ def _run_line(facts: Mapping[str, Any]) -> str:
         f"({escape(facts['dataset_sha256'][:12])})"
     )
     incomplete = "" if facts.get("complete") else ", **incomplete**"
-    if is_imported(facts):
-        return f"{dataset}, imported, not official{incomplete}"
     official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
     seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
     return (

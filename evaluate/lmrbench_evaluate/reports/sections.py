@@ -10,7 +10,6 @@ from lmrbench_data.dataset.rows import ResultRow
 
 from ..runs.folder import RunFolder
 from ..runs.machine_load import overload_note
-from ..runs.provenance import is_imported
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
 from .calibration_tables import calibration_table
@@ -94,7 +93,7 @@ def notes(report: ReportData) -> list[str]:
 
 def warnings(report: ReportData) -> list[str]:
     """Return the notes without which the numbers mislead; the terminal always shows them."""
-    lines = [*_about_others(report), *filter(None, map(overload_note, report.runs))]
+    lines = [*filter(None, map(overload_note, report.runs))]
     if report.bad_annotations:
         lines.append(f"{counted(len(report.bad_annotations), 'row')} of labels could not be read.")
     if lost := sum(score.overall.votes_lost for score in report.scores):
@@ -105,9 +104,9 @@ def warnings(report: ReportData) -> list[str]:
 
 def explanations(report: ReportData) -> list[str]:
     """Return the notes that say how to read the tables."""
-    scores, others = report.scores, list(_about_others(report))
+    scores = report.scores
     lines = [*(ABOUT_METHODS if on_methods(scores) else ABOUT_LEVELS)]
-    if not others and not report.benchmark:
+    if not report.benchmark:
         lines.append(COMPARABILITY)
     if any(score.overall.outcomes[Level.REPRODUCED] for score in scores):
         lines.append("Core only: reproduced but not robust. Other outcomes are the status of the core cases.")
@@ -169,15 +168,6 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
                 f"{score.name}: settled {score.settled().percent} of the open choices; guessing settles "
                 f"{percent(score.chance)}. Corrected for chance, 0 is guessing and 1 is all: {score.corrected:.2f}."
             )
-
-
-def _about_others(report: ReportData) -> Iterator[str]:
-    """Explain verdicts that do not come from comparing outputs."""
-    if any(map(is_imported, report.runs)):
-        yield (
-            "Imported results: the verdicts come from others' tests and rules (see run.json). They are not official, "
-            "have one level only, and cannot be compared with runs on LMR-Bench. INFRA: no verdict was published."
-        )
 
 
 def _answered(scores: Sequence[ModelScore], instance: str) -> bool:

@@ -18,7 +18,6 @@ from lmrbench_data.loader import FUNCTION, dataset_sha256
 from ..predictions.foreign import first_columns
 from ..predictions.prediction import PredictionKey
 from ..predictions.prediction_file import PredictionFile
-from .provenance import is_imported
 from .result_log import ResultLog, row_key
 
 FACTS, PREDICTIONS, RESULTS, LOGS = "run.json", "predictions.jsonl", "results.jsonl", "logs"
@@ -108,13 +107,12 @@ class RunFolder:
     def rows(self) -> Iterator[ResultRow]:
         """Yield the result that counts for each prediction, in the order of the predictions.
 
-        Without predictions.jsonl, and in an imported run, some of whose answers may be unknown, the last row of each
-        prediction counts, in the order of results.jsonl.
+        Without predictions.jsonl, the last row of each prediction counts, in the order of results.jsonl.
 
         Raises:
             InputError: not a run folder, or a damaged file.
         """
-        are_known = not is_imported(self.facts) and self.predictions.path.exists()
+        are_known = self.predictions.path.exists()
         # A dict, because it keeps the order.
         wanted = dict.fromkeys((*item.key, item.sha256) for item in self.predictions) if are_known else None
         results, last = self.path / RESULTS, dict[PredictionKey, int]()
@@ -145,10 +143,6 @@ class RunFolder:
             InputError: the folder lacks them.
         """
         if not self.predictions.path.is_file():
-            if self.exists and is_imported(self.facts):
-                raise InputError(
-                    f"{self.path}: an imported run whose answers are not known: only its results were published"
-                )
             raise InputError(f"{self.path}: no {PREDICTIONS}; evaluate again to write it")
         return self.predictions
 
@@ -170,13 +164,11 @@ class RunFolder:
             rows: the rows, if loaded already.
 
         Raises:
-            InputError: not a run folder, or an imported run without tasks.
+            InputError: not a run folder.
             ArgumentError: the dataset has changed since the run.
             LoadError: there is no such dataset.
         """
         facts = self.facts
-        if is_imported(facts) and not facts.get("recordings_sha256"):
-            raise InputError(f"{self.path}: an imported run whose tasks are not known: the clone had results only")
         spec = dataset or facts["dataset"]
         rows = load_rows(spec, self.config) if rows is None else rows
         if dataset_sha256(rows) != facts["dataset_sha256"]:

@@ -15,7 +15,7 @@ from lmrbench_data.base.text import counted
 
 from .folder import LOGS, RunFolder
 from .machine_load import merged_load
-from .provenance import BENCHMARK, is_imported
+from .provenance import BENCHMARK
 from .writer import IDENTITY, RunWriter
 
 #: The facts that a merged run has from its parts, in which they agree.
@@ -63,8 +63,6 @@ def _check_alike(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> N
         InputError: they cannot.
     """
     for path, part in zip(parts, facts, strict=True):
-        if is_imported(part):
-            raise InputError(f"{path}: an imported run cannot be merged; report on it beside the others")
         for name in (*IDENTITY, _SEEDS):
             if name != "scope" and name in part and part[name] != _first(facts, name):
                 raise InputError(f"{path} and {parts[0]} differ in {name}; only runs with equal settings can be merged")

@@ -1,4 +1,4 @@
-"""Provenance of a run: its benchmark, the origin of its verdicts, and whether it may be on a leaderboard."""
+"""Provenance of a run: its benchmark, and whether it may be on a leaderboard."""
 
 import re
 from collections.abc import Mapping
@@ -6,8 +6,6 @@ from typing import Any
 
 from lmrbench_data.tasks.manifest import LMR_BENCH, LMR_BENCH_TITLE
 
-#: Key of run.json in imported runs: the source of the verdicts and their rule (`original/`).
-IMPORTED = "imported"
 #: Key of run.json: the name of the benchmark; empty if unknown.
 BENCHMARK = "benchmark"
 _CANARY = re.compile(r"([a-z0-9][a-z0-9._-]*) canary GUID ")
@@ -35,19 +33,8 @@ def foreign_benchmark(facts: Mapping[str, Any]) -> str:
     return "" if name == LMR_BENCH else name
 
 
-def is_imported(facts: Mapping[str, Any]) -> bool:
-    """Tell whether the verdicts of a run come from elsewhere.
-
-    Args:
-        facts: run.json.
-    """
-    return IMPORTED in facts
-
-
 def unofficial_reason(facts: Mapping[str, Any]) -> str:
     """Return why a run may not be on a leaderboard, as a clause; empty if its sandbox does not prevent it."""
-    if is_imported(facts):
-        return "it is imported: its verdicts were reached elsewhere"
     if not facts["official_sandbox"]:
         return f"it ran in the {facts['sandbox']} sandbox, which does not isolate; evaluate in docker"
     return ""

@@ -2,12 +2,11 @@
 
 import typer
 
-from . import actions, dependencies, errors, familiarity, structure, tables
+from . import actions, errors, familiarity, structure, tables
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's analyses on its data or on your runs.")
 app.command("tables")(tables.tables)
 app.command("actions")(actions.actions)
 app.command("structure")(structure.structure)
 app.command("errors")(errors.errors)
-app.command("dependencies")(dependencies.dependencies)
 app.add_typer(familiarity.app, name="familiarity")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..output import Json
-from .show import Figure, Out, Runs, check_names, imported, present
+from .show import Figure, Out, Runs, check_names, present
 
 
 def actions(
@@ -37,10 +37,8 @@ def actions(
     from ...base.errors import ArgumentError
 
     check_names(out, figure)
-    original = imported(runs)
-    if trajectories and (original or not runs):
+    if trajectories and not runs:
         raise ArgumentError("trajectories", "applies to runs; name a run as well")
     level = Level.ROBUST if robust else Level.REPRODUCED
-    is_run = runs and not original
-    found = run_sessions(runs or (), trajectories or (), level) if is_run else original_sessions(original)
-    present(analyse_actions(found), as_json, out, figure)
+    sessions = run_sessions(runs, trajectories or (), level) if runs else original_sessions()
+    present(analyse_actions(sessions), as_json, out, figure)

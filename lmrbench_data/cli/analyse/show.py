@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     list[Path] | None,
-    typer.Argument(help="Run folders, or an import of the original (default: its published data).", metavar="RUN"),
+    typer.Argument(help="Run folders (default: the original's published data).", metavar="RUN"),
 ]
 Out = Annotated[
     Path | None,
@@ -21,21 +21,6 @@ Out = Annotated[
 Figure = Annotated[
     Path | None, typer.Option("--figure", help="Also draw a figure, .png or .svg; needs the extra `report`.")
 ]
-
-
-def imported(runs: list[Path] | None) -> Path | None:
-    """Return the folder of an import that was given in place of runs.
-
-    Raises:
-        InputError: there are other folders beside it.
-    """
-    from ...analyse.judged_answers import IMPORT
-    from ...base.errors import InputError
-
-    found = [path for path in runs or () if (path / IMPORT).is_file()]
-    if found and len(runs or ()) > 1:
-        raise InputError(f"{found[0]}: an import of the original is analysed alone, not beside runs")
-    return found[0] if found else None
 
 
 def check_names(out: Path | None, figure: Path | None = None) -> None:

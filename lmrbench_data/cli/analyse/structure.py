@@ -6,7 +6,7 @@ import typer
 
 from ..options import JudgeModel, Labels, MovedDataset
 from ..output import Json
-from .show import Figure, Out, Runs, check_names, imported, present
+from .show import Figure, Out, Runs, check_names, present
 
 
 def structure(
@@ -35,20 +35,19 @@ def structure(
     """
     from lmrbench_evaluate.reports.annotations import read_annotations
 
-    from ...analyse.judged_answers import original_answers, rows_of_import, rows_of_runs, run_answers
+    from ...analyse.judged_answers import original_answers, rows_of_runs, run_answers
     from ...analyse.structure import analyse_structure
     from ...base.errors import ArgumentError
 
     check_names(out, figure)
-    original = imported(runs)
-    if (original or not runs) and (labels or dataset):
+    if (labels or dataset) and not runs:
         raise ArgumentError("labels" if labels else "dataset", "applies to runs; name a run as well")
     annotations, bad = read_annotations(labels) if labels else ([], [])
-    if runs and not original:
+    if runs:
         answers = run_answers(runs, judge_model, annotations, bad)
-        found = analyse_structure(answers, rows_of_runs(runs, dataset), solved_by)
+        result = analyse_structure(answers, rows_of_runs(runs, dataset), solved_by)
     else:
-        found = analyse_structure(original_answers(original), rows_of_import(original), solved_by)
-    present(found, as_json, out, figure)
+        result = analyse_structure(original_answers(), solved_by=solved_by)
+    present(result, as_json, out, figure)
     if bad:
         raise typer.Exit(1)

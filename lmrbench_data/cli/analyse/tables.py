@@ -4,7 +4,7 @@ import typer
 
 from ..options import JudgeModel, Labels
 from ..output import Json
-from .show import Out, Runs, check_names, imported, present
+from .show import Out, Runs, check_names, present
 
 
 def tables(
@@ -29,14 +29,10 @@ def tables(
     from ...base.errors import ArgumentError
 
     check_names(out)
-    original = imported(runs)
-    if labels and (original or not runs):
+    if labels and not runs:
         raise ArgumentError("labels", "applies to runs; name a run as well (the original's data has labels of its own)")
     annotations, bad = read_annotations(labels) if labels else ([], [])
-    if runs and not original:
-        found = make_tables(run_answers(runs, judge_model, annotations, bad))
-    else:
-        found = make_tables(original_answers(original))
-    present(found, as_json, out)
+    answers = run_answers(runs, judge_model, annotations, bad) if runs else original_answers()
+    present(make_tables(answers), as_json, out)
     if bad:
         raise typer.Exit(1)
