@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.generation.paper_texts import paper_text
 from lmrbench_data.generation.prompt import SETTINGS, build_prompt
@@ -95,8 +94,8 @@ def _memory(folder: Path, port: int) -> Iterator[tuple[str, float, float]]:
 
 
 def _settings(out: Path, port: int, samples: int) -> SamplingSettings:
-    endpoint = Endpoint("m", f"http://127.0.0.1:{port}/v1")
-    return SamplingSettings(out=out, endpoint=endpoint, samples=samples, workers=IN_FLIGHT)
+    base_url = f"http://127.0.0.1:{port}/v1"
+    return SamplingSettings(out=out, model="m", base_url=base_url, samples=samples, workers=IN_FLIGHT)
 
 
 async def _bare_client(port: int, bodies: Sequence[bytes]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from lmrbench_evaluate.predictions.column_mapping import check_columns
 from lmrbench_evaluate.predictions.sources import Source, check_source, raw_rows
@@ -15,14 +16,17 @@ from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
 
 from ..base.progress import Progress
-from ..base.settings import accepts
 from ..dataset.load import load_rows
 from .run import Run, log_bad_rows, write_report
 
 
-@accepts(RunSettings, "predictions", "out")
 def evaluate(
-    settings: RunSettings, predictions: Source, *, sandbox: str = "auto", progress: Progress | None = None
+    predictions: Source,
+    out: str | Path | None = None,
+    *,
+    sandbox: str = "auto",
+    progress: Progress | None = None,
+    **settings: Any,
 ) -> Run:
     """Evaluate predictions: rebuild repositories, run tests in a sandbox, compare outputs outside it, write results.
 
@@ -33,18 +37,22 @@ def evaluate(
         predictions: An iterable of mappings, a DataFrame, a `datasets.Dataset`; a file (.jsonl, .json, .parquet); a
             folder that `save_to_disk` wrote; a dataset on the Hub, `org/name[@revision]`; `-` for JSON lines on
             standard input; or the words `gold` and `masked`.
+        out: Run folder (default: runs/NAME-HASH from the predictions and the chosen instances).
         sandbox: `auto`, `docker`, `bwrap`, `local`, or the import path `package.module:name` of your own; on Ray,
             `auto` is `docker`.
         progress: Receives each verdict.
+        settings: `instances`, `workers` and the other fields of `RunSettings`, as `lmrbench evaluate --help` describes
+            them.
 
     Raises:
-        InputError: Predictions, dataset or names are wrong, or `out` holds another run.
+        InputError: Arguments, predictions or dataset are wrong, or `out` holds another run.
         InfraError: No sandbox, no image, or no cluster.
     """
+    chosen = RunSettings(**dict(settings, out=out))
     check_source(predictions)
-    check_columns(settings.map or {}, predictions)
-    with _readable(predictions) as source, _place(settings, sandbox) as place:
-        summary = evaluate_predictions(source, settings, load_rows(settings.dataset, settings.config), place, progress)
+    check_columns(chosen.map or {}, predictions)
+    with _readable(predictions) as source, _place(chosen, sandbox) as place:
+        summary = evaluate_predictions(source, chosen, load_rows(chosen.dataset, chosen.config), place, progress)
     log_bad_rows(summary.bad_rows, f"{summary.path}/run.json")
     run = Run(summary.path, summary)
     write_report(run)

@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from lmrbench_evaluate.judge.judging import judge as judge_run
 from lmrbench_evaluate.judge.settings import JudgeSettings
 
 from ..base.progress import Progress
-from ..base.settings import accepts
 from ..dataset.load import load_rows
 from ..generation.agents.agent_runs import AgentSummary
 from ..generation.agents.agent_runs import run_agent as run_agent_on
@@ -18,25 +19,36 @@ from .run import Run, open_run, write_report
 _log = logging.getLogger(__name__)
 
 
-@accepts(SamplingSettings, "model", "out")
-def generate(settings: SamplingSettings, *, progress: Progress | None = None) -> SamplingSummary:
+def generate(
+    model: str, out: str | Path = "predictions.jsonl", *, progress: Progress | None = None, **settings: Any
+) -> SamplingSummary:
     """Ask a model for answers and append each to the predictions as soon as it arrives.
 
     The key is OPENAI_API_KEY. Repeat the call to resume. Works inside a notebook's event loop.
 
     Args:
+        model: Model name, as its server knows it.
+        out: File of predictions; rows are added to it.
         progress: Receives each answer.
+        settings: `base_url`, `instances`, `samples` and the other fields of `SamplingSettings`, as
+            `lmrbench generate --help` describes them.
 
     Raises:
-        InputError: An unknown choice, or a key or model that the server does not know.
+        InputError: A wrong argument, or a key or model that the server does not know.
         InfraError: The account has no credit left.
     """
-    return sample(settings, load_rows(settings.dataset, settings.config), progress)
+    chosen = SamplingSettings(**dict(settings, model=model, out=out))
+    return sample(chosen, load_rows(chosen.dataset, chosen.config), progress)
 
 
-@accepts(AgentSettings, "agent", "model", "out")
 def run_agent(
-    settings: AgentSettings, *, progress: Progress | None = None, tell: Callable[[str], None] | None = None
+    agent: str,
+    model: str,
+    out: str | Path,
+    *,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] | None = None,
+    **settings: Any,
 ) -> AgentSummary:
     """Run an agent on each instance, in a container without a network, and keep its changes as predictions.
 
@@ -44,32 +56,42 @@ def run_agent(
     and stays outside the container, which reaches the model and nothing else. Repeat the call to resume. Needs Docker.
 
     Args:
+        agent: `mini-swe-agent`, `openhands`, or a command that runs in the container.
+        model: Model name, as its server knows it.
+        out: Folder for predictions.jsonl and trajectories.
         progress: Receives each row.
         tell: Receives a line about each row (default: the log).
+        settings: `base_url`, `instances`, `max_steps` and the other fields of `AgentSettings`, as
+            `lmrbench agent run --help` describes them.
 
     Raises:
-        InputError: An unknown choice, an agent that is not installed or has no image, or `out` holds rows of another
+        InputError: A wrong argument, an agent that is not installed or has no image, or `out` holds rows of another
             agent.
         InfraError: There is no Docker, or no image of the tasks.
     """
-    return run_agent_on(settings, load_rows(settings.dataset, settings.config), progress, tell or _log.info)
+    chosen = AgentSettings(**dict(settings, agent=agent, model=model, out=out))
+    return run_agent_on(chosen, load_rows(chosen.dataset, chosen.config), progress, tell or _log.info)
 
 
-@accepts(JudgeSettings, "run", "model")
-def judge(settings: JudgeSettings, *, progress: Progress | None = None) -> Run:
+def judge(run: str | Path, model: str, *, progress: Progress | None = None, **settings: Any) -> Run:
     """Have a language model judge the answers of a run: completely correct, subtle errors, or wrong logic.
 
     The key is OPENAI_API_KEY. Judgements are added to the run folder one by one; repeat the call to resume. Works
     inside a notebook's event loop.
 
     Args:
+        run: Run folder of `evaluate`.
+        model: Model name, as its server knows it.
         progress: Receives each vote.
+        settings: `base_url`, `votes` and the other fields of `JudgeSettings`, as `lmrbench judge --help` describes
+            them.
 
     Raises:
         InputError: No run, another dataset, or a key or model that the server does not know.
         InfraError: The account has no credit left.
     """
-    run = open_run(settings.run)
-    run.judging = judge_run(settings, progress)
-    write_report(run)
-    return run
+    chosen = JudgeSettings(**dict(settings, run=run, model=model))
+    judged = open_run(chosen.run)
+    judged.judging = judge_run(chosen, progress)
+    write_report(judged)
+    return judged

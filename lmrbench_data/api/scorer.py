@@ -13,7 +13,6 @@ from typing import Any, Self
 from lmrbench_evaluate.predictions.prediction import FORMS, Prediction, prediction_of
 from lmrbench_evaluate.predictions.sources import BadRow, memory_rows
 from lmrbench_evaluate.runs.evaluation import select
-from lmrbench_evaluate.runs.settings import RunSettings
 from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.verdict.decode import Frame
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
@@ -22,7 +21,7 @@ from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
 from ..base.errors import ArgumentError, InfraError, InputError
 from ..base.near import did_you_mean
-from ..base.settings import Settings, copied, setting
+from ..base.settings import Settings, option
 from ..dataset.load import load_rows
 from ..dataset.rows import DatasetRow
 from ..loader import FUNCTION
@@ -47,14 +46,13 @@ class Score:
     """Option that the answer implements for each choice of an altered paper; empty text if it is none of them."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Checked(Settings):
     """The arguments of a scorer that nothing else checks."""
 
-    instances: Sequence[str] = copied(RunSettings, "instances")
-    workers: int = copied(RunSettings, "workers", default=2)
-    seeds: Sequence[int] = setting((), "Seeds of the cases to run (default: all).")
-    timeout_scale: float = copied(RunSettings, "timeout_scale")
+    instances: tuple[str, ...]
+    workers: int = option(ge=1, le=256)
+    seeds: tuple[int, ...]
+    timeout_scale: float = option(ge=0.01, le=100)
 
 
 class Scorer:
@@ -97,7 +95,8 @@ class Scorer:
             InputError: The dataset cannot be read, or an instance, a seed or the isolation is unknown.
             InfraError: No engine answers, or an image is missing.
         """
-        checked = _Checked(instances=instances, workers=workers, seeds=seeds, timeout_scale=timeout_scale)
+        arguments: dict[str, Any] = {"instances": instances, "workers": workers, "seeds": seeds}
+        checked = _Checked(**arguments, timeout_scale=timeout_scale)
         self._rows = select(load_rows(dataset, config, checked.instances), checked.instances, ())
         self._frames = {name: _chosen(row, checked.seeds) for name, row in self._rows.items()}
         self._fail_fast, self._timeout_scale = fail_fast, timeout_scale

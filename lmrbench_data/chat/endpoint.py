@@ -1,56 +1,52 @@
 """Settings of requests to a model: model, server, retries, limits and costs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from ..base.settings import Settings, nested, setting
+from ..base.settings import Settings, option
 from .prices import Price, chosen_price
 
+Model = Annotated[str, option(..., "Model name, as its server knows it.", "--model", "-m")]
+BaseUrl = Annotated[str | None, option(..., "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")]
+Instances = Annotated[tuple[str, ...], option(..., "Instances to include (default: all).", "--instance", "-i")]
 
-@dataclass(frozen=True)
+
 class Endpoint(Settings):
     """A model at a server, and the limits of each request."""
 
-    model: str = setting(help="Model name, as its server knows it.", flags=("--model", "-m"))
-    base_url: str | None = setting(None, "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")
-    retries: int = setting(
+    model: Model
+    base_url: BaseUrl = None
+    retries: int = option(
         5,
         "Retries per request on connection errors, 408, 409, 429, 5xx and answers without a completion.",
-        min=0,
-        max=100,
+        ge=0,
+        le=100,
     )
-    timeout_s: float = setting(300.0, "Seconds per request.", flags=("--timeout",), min=0.1)
-    max_tokens: int | None = setting(
-        None, "Token limit of one reply, reasoning included (default: the server's).", min=1
-    )
-    requests_per_minute: float | None = setting(
-        None, "Requests started per minute, excluding retries (default: no limit).", flags=("--rpm",), min=0.1
+    timeout_s: float = option(300.0, "Seconds per request.", "--timeout", ge=0.1)
+    max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: the server's).", ge=1)
+    requests_per_minute: float | None = option(
+        None, "Requests started per minute, excluding retries (default: no limit).", "--rpm", ge=0.1
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class JobSettings(Settings):
     """Settings of many jobs that cost money."""
 
-    workers: int = setting(4, "Parallel requests.", flags=("--workers", "-w"), min=1, max=256)
-    prices: Path | None = setting(
+    workers: int = option(4, "Parallel requests.", "--workers", "-w", ge=1, le=256)
+    prices: Path | None = option(
         None, "YAML file that maps each model to input_per_mtok and output_per_mtok, in US dollars."
     )
-    max_cost: float | None = setting(
+    max_cost: float | None = option(
         None,
-        "Cost limit in US dollars, including what earlier runs spent on the same output; needs `prices`. It "
+        "Cost limit in US dollars, including what earlier runs spent on the same output; needs --prices. It "
         "can be exceeded by at most the cost of one request: near the limit, requests are sent one at a time.",
-        min=0,
+        ge=0,
     )
-    instances: Sequence[str] = setting((), "Instances to include (default: all).", flags=("--instance", "-i"))
+    instances: Instances = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequestSettings(JobSettings):
+class RequestSettings(JobSettings, Endpoint):
     """Settings of jobs that are requests to one endpoint."""
-
-    endpoint: Endpoint = nested()
 
     def price(self) -> Price | None:
         """The price of the model; None if it is unknown.
@@ -58,4 +54,4 @@ class RequestSettings(JobSettings):
         Raises:
             InputError: a cost limit without prices, or prices without this model.
         """
-        return chosen_price(self.prices, self.endpoint.model, self.max_cost)
+        return chosen_price(self.prices, self.model, self.max_cost)

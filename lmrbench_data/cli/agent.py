@@ -64,7 +64,7 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
     kept = f"rows so far are in {answers}"
     tell = (lambda line: None) if sys.stderr.isatty() and not as_json else say
     with interruptible(kept), progress_bar("agents", shown=not as_json) as progress:
-        summary = api.run_agent(settings, progress=progress, tell=tell)
+        summary = api.run_agent(**dict(settings), progress=progress, tell=tell)
     if as_json:
         print_json(answers_dict(answers, summary))
     else:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from lmrbench_evaluate.judge.settings import JudgeSettings
 
-from ..base.settings import setting
+from ..base.settings import option
 from .options import BenchmarkFolder, JudgeModel, MovedDataset, options
 from .output import Json, interruptible, print_json, print_table, put, say
 from .progress import progress_bar
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from lmrbench_evaluate.reports.calibration import Calibration
 
 app = typer.Typer(no_args_is_help=True, help="Compare a judge with human labels or known variants.")
+
+TEMPLATE = Path("runs/calibration-MODEL-TRACK")
 
 RunsOfJudge = Annotated[
     list[Path] | None, typer.Option("--run", help="Run folder whose report shows this judge's result (repeatable).")
@@ -60,7 +61,7 @@ def labels(
 @options(
     JudgeSettings,
     without=("dataset",),
-    run=setting(None, "Folder (default: runs/calibration-MODEL-TRACK).", flags=("--out", "-o")),
+    run=option(TEMPLATE, "Folder to write.", "--out", "-o"),
 )
 def variants(
     settings: JudgeSettings,
@@ -93,8 +94,9 @@ def variants(
         api.open_run(folder)
     tasks = load_tasks(settings.instances, benchmark)
     found = find_variants(tasks, track, settings.instances, each)
-    default = Path("runs") / re.sub(r"[^\w.-]", "-", f"calibration-{settings.endpoint.model}-{track}")
-    settings = replace(settings, run=settings.run or default)
+    default = Path("runs") / re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
+    if settings.run == TEMPLATE:
+        settings = settings.model_copy(update={"run": default})
     with (
         interruptible(f"judgements so far are in {settings.run}/judgements.jsonl"),
         progress_bar("judging", shown=not as_json) as progress,

@@ -1,6 +1,5 @@
 """`lmrbench evaluate`: test predictions and write a report."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,7 +38,7 @@ def evaluate(
     judge: Annotated[
         str | None, typer.Option("--judge", help="Also judge the answers with this model; see `lmrbench judge`.")
     ] = None,
-    judge_base_url: Annotated[str | None, option_of(Endpoint, "base_url", flags=("--judge-base-url",))] = None,
+    judge_base_url: Annotated[str | None, option_of(Endpoint, "base_url", "--judge-base-url")] = None,
     notes: Notes = False,
     as_json: Json = False,
 ) -> None:
@@ -62,13 +61,13 @@ def evaluate(
             address_and_key(judge_base_url)  # before an hour of tests
         except ArgumentError as error:
             raise ArgumentError(f"judge_{error.argument}", error.problem) from error
-    settings = replace(settings, map=parse_columns(columns or ()))
+    settings = settings.model_copy(update={"map": parse_columns(columns or ())})
     with interruptible("finished results are kept"), progress_bar("evaluating", shown=not as_json) as progress:
-        run = api.evaluate(settings, predictions, sandbox=sandbox, progress=progress)
+        run = api.evaluate(predictions, sandbox=sandbox, progress=progress, **dict(settings))
     assert run.summary is not None
     judged: JudgeSummary | LMRBenchError | None = None
     if judge and not run.summary.stopped:
-        judged = _judge(JudgeSettings(run=run.path, endpoint=Endpoint(judge, judge_base_url)), as_json)
+        judged = _judge(JudgeSettings(run=run.path, model=judge, base_url=judge_base_url), as_json)
     report = run.report()
     if as_json:
         print_json({**report.to_dict(), **({"judge": judging_dict(run.path, judged)} if judged else {})})
@@ -92,7 +91,7 @@ def _judge(settings: JudgeSettings, quiet: bool) -> "JudgeSummary | LMRBenchErro
     kept = f"judgements so far are in {settings.run}/judgements.jsonl"
     try:
         with interruptible(kept), progress_bar("judging", shown=not quiet) as progress:
-            done = api.judge(settings, progress=progress).judging
+            done = api.judge(**dict(settings), progress=progress).judging
     except LMRBenchError as error:
         return error
     assert done is not None

@@ -1,7 +1,6 @@
 """`lmrbench generate` and `lmrbench run`: sample answers from a model; `run` also evaluates them."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +8,7 @@ import typer
 
 from lmrbench_evaluate.runs.settings import RunSettings
 
-from ..base.settings import setting
+from ..base.settings import option
 from ..generation.settings import PromptSettings, SamplingSettings
 from .options import Notes, Sandbox, chosen_row, option_of, options
 from .output import Json, interruptible, print_json, put, say
@@ -24,7 +23,7 @@ app = typer.Typer()
 
 
 @app.callback(invoke_without_command=True)
-@options(SamplingSettings, model="")
+@options(SamplingSettings, model=option("", "Model name, as its server knows it.", "--model", "-m"))
 def generate(context: typer.Context, settings: SamplingSettings, as_json: Json = False) -> None:
     """Sample answers from a model and write them as predictions.
 
@@ -36,7 +35,7 @@ def generate(context: typer.Context, settings: SamplingSettings, as_json: Json =
 
     if context.invoked_subcommand:
         return
-    if not settings.endpoint.model:
+    if not settings.model:
         raise ArgumentError("model", "is missing")
     summary = _sample(settings, as_json)
     if as_json:
@@ -83,13 +82,13 @@ def prompt(
     say(f"about {built.tokens:,} tokens, prompt {version}{cut}")
 
 
-@options(SamplingSettings, without=("out",), workers=setting(4, "Parallel requests to the model."))
+@options(SamplingSettings, without=("out",))
 def run(
     settings: SamplingSettings,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK[-CONFIG]).")
     ] = None,
-    sandbox_workers: Annotated[int, option_of(RunSettings, "workers", flags=("--sandbox-workers",))] = 2,
+    sandbox_workers: Annotated[int, option_of(RunSettings, "workers", "--sandbox-workers")] = 2,
     sandbox: Sandbox = "auto",
     notes: Notes = False,
     as_json: Json = False,
@@ -103,10 +102,10 @@ def run(
     from .. import api
     from ..loader import FUNCTION
 
-    name = settings.name or settings.endpoint.model
+    name = settings.name or settings.model
     config = f"-{settings.config}" if settings.config != FUNCTION else ""
     folder = out or Path("runs") / re.sub(r"[^\w.-]", "-", f"{name}-{settings.setting}-{settings.track}{config}")
-    settings = replace(settings, out=folder.with_name(f"{folder.name}.jsonl"))
+    settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
     summary = _sample(settings, as_json)
     if status := _exit_status(summary, settings.out):
         raise typer.Exit(status)
@@ -137,7 +136,7 @@ def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
 
     kept = f"answers so far are in {settings.out}"
     with interruptible(kept), progress_bar("sampling", shown=not quiet) as progress:
-        summary: SamplingSummary = api.generate(settings, progress=progress)
+        summary: SamplingSummary = api.generate(**dict(settings), progress=progress)
     if not quiet:
         print_answers(summary, "answers", [("asked now", summary.asked), ("unusable answers", summary.unusable)])
     return summary

@@ -25,7 +25,7 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
 
     kept = f"judgements so far are in {settings.run}/judgements.jsonl"
     with interruptible(kept), progress_bar("judging", shown=not as_json) as progress:
-        done = api.judge(settings, progress=progress).judging
+        done = api.judge(**dict(settings), progress=progress).judging
     assert done is not None
     if as_json:
         print_json(judging_dict(settings.run, done, settings.instances))

@@ -1,20 +1,19 @@
 """Options of commands, made from settings, and the tasks and rows that they name."""
 
-import dataclasses
 import functools
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
 
 from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.runs.settings import RunSettings
 
-from ..base.settings import REQUIRED, Option, Settings, build, options_of
+from ..base.settings import Settings
 from ..chat.endpoint import Endpoint
 from ..generation.settings import PromptSettings
 from .output import say
@@ -34,43 +33,37 @@ def options(
     """Give a command the options of a settings class in place of its parameter of that class.
 
     Args:
-        without: settings that keep their defaults.
-        changes: name → a new default, or a `setting(...)` whose default and facts replace those of the field.
+        without: fields that keep their defaults.
+        changes: field → an `option(...)` that describes it instead.
     """
-    chosen = [option for option in options_of(settings, changes) if option.name not in without]
+    fields = {name: changes.get(name, item) for name, item in _fields(settings).items() if name not in without}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command)
         place = next(name for name, item in own.parameters.items() if item.annotation is settings)
         parameters: list[inspect.Parameter] = []
         for name, item in own.parameters.items():
-            parameters += [_parameter(option, chosen) for option in chosen] if name == place else [item]
+            mine = [_parameter(settings, name, field) for name, field in fields.items()]
+            parameters += mine if name == place else [item.replace(kind=item.KEYWORD_ONLY)]
 
         @functools.wraps(command)
         def call(**values: Any) -> None:
-            _flags.update({option.name: option.flag for option in chosen})
-            mine = {option.name: values.pop(option.name) for option in chosen}
-            command(**values, **{place: build(settings, mine)})
+            _flags.update({name: _flag(name, field) for name, field in fields.items()})
+            chosen = {name: values.pop(name) for name in fields}
+            command(
+                **values, **{place: settings(**{name: value for name, value in chosen.items() if value is not None})}
+            )
 
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        call.__signature__ = own.replace(  # type: ignore[attr-defined]
-            parameters=[item.replace(kind=keyword) for item in parameters]
-        )
+        call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         call.__annotations__ = {item.name: item.annotation for item in parameters}
         return call
 
     return decorate
 
 
-def option_of(settings: type[Settings], name: str, **changes: Any) -> Any:
-    """One setting as an option of typer, for a command that takes no others of its class.
-
-    Args:
-        changes: facts that differ, such as `help`.
-    """
-    options = options_of(settings)
-    option = next(option for option in options if option.name == name)
-    return _declaration(dataclasses.replace(option, **changes), options)
+def option_of(settings: type[Settings], name: str, *flags: str, help: str = "") -> Any:
+    """One field as an option of typer, for a command that takes no others of its class."""
+    return _declaration(name, settings.model_fields[name], flags, help)
 
 
 def flag_of(argument: str) -> str:
@@ -78,41 +71,63 @@ def flag_of(argument: str) -> str:
     return _flags.get(argument, f"--{argument.replace('_', '-')}")
 
 
-def _parameter(option: Option, others: Sequence[Option]) -> inspect.Parameter:
-    """A parameter of a command, as typer reads it."""
-    kind, default = (list[str] | None, None) if _is_list(option) else (option.type, option.default)
+def _fields(settings: type[Settings]) -> dict[str, FieldInfo]:
+    """Return the fields: required ones first, those of a class before those of its bases."""
+    names = dict.fromkeys(name for owner in settings.__mro__ for name in inspect.get_annotations(owner))
+    fields = {name: settings.model_fields[name] for name in names if name in settings.model_fields}
+    return dict(sorted(fields.items(), key=lambda item: not item[1].is_required()))
+
+
+def _facts(field: FieldInfo) -> dict[str, Any]:
+    assert isinstance(field.json_schema_extra, dict)
+    return field.json_schema_extra
+
+
+def _flag(name: str, field: FieldInfo) -> str:
+    """Return the flag that messages show, or the name of an argument."""
+    facts = _facts(field)
+    if facts["argument"]:
+        return str(facts["metavar"] or name.upper())
+    return str((facts["flags"] or [f"--{name.replace('_', '-')}"])[0])
+
+
+def _parameter(settings: type[Settings], name: str, field: FieldInfo) -> inspect.Parameter:
+    """Return a parameter of a command, as typer reads it."""
+    kind: Any = settings.model_fields[name].annotation
+    default = inspect.Parameter.empty if field.is_required() else field.default
+    if get_origin(kind) is tuple:
+        kind, default = list[str] | None, None
+    declaration = _declaration(name, field)
     return inspect.Parameter(
-        option.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if default is REQUIRED else default,
-        annotation=Annotated[kind, _declaration(option, others)],
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declaration]
     )
 
 
-def _declaration(option: Option, others: Sequence[Option]) -> Any:
-    flags = {other.name: other.flag for other in others}
-    text = re.sub(r"`([^`]+)`", lambda found: flags.get(found[1], found[0]), option.text())
-    if _is_list(option):
+def _declaration(name: str, field: FieldInfo, flags: Sequence[str] = (), help: str = "") -> Any:
+    limits = {short: getattr(part, key) for part in field.metadata for short, key in _LIMITS if hasattr(part, key)}
+    facts, text = _facts(field), help or field.description or ""
+    if get_origin(field.annotation) is tuple:
         text = f"{text[:-2]}; repeatable)." if text.endswith(").") else f"{text[:-1]} (repeatable)."
-    facts: dict[str, Any] = {"help": text, "min": option.min, "max": option.max, "metavar": option.metavar}
-    return typer.Argument(**facts) if option.argument else typer.Option(*option.flags, **facts)
+    if facts["argument"]:
+        return typer.Argument(help=text, metavar=facts["metavar"])
+    flags = flags or facts["flags"] or [_flag(name, field)]
+    return typer.Option(*flags, help=text, metavar=facts["metavar"], **limits)
 
 
-def _is_list(option: Option) -> bool:
-    return get_origin(option.types[0]) is Sequence
-
+#: Limit of a typer option, and of a field.
+_LIMITS = (("min", "ge"), ("max", "le"))
 
 Track = Annotated[str, option_of(PromptSettings, "track")]
 DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
 MovedDataset = Annotated[str | None, option_of(JudgeSettings, "dataset")]
 Workers = Annotated[int, option_of(RunSettings, "workers", help="Number of parallel sandboxes.")]
 BaseUrl = Annotated[str | None, option_of(Endpoint, "base_url")]
+Config = Annotated[str, option_of(PromptSettings, "config")]
 BenchmarkFolder = Annotated[
     Path | None,
     typer.Option("--benchmark", help="Folder of tasks (default: the installed one).", exists=True, file_okay=False),
 ]
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, bwrap, local, or package.module:name.")]
-Config = Annotated[str, option_of(PromptSettings, "config")]
 TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
 JudgeModel = Annotated[str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")]
 BuildNetwork = Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")]

@@ -111,7 +111,7 @@ def show(
     form: Annotated[
         str, typer.Option("--form", help="Form of the paper: text, pdf-json or pdf-markdown.")
     ] = "pdf-markdown",
-    pages: Annotated[str, option_of(PromptSettings, "paper_pages", flags=("--pages",))] = "",
+    pages: Annotated[str, option_of(PromptSettings, "paper_pages", "--pages")] = "",
     dataset: DatasetSpec = "embedded",
 ) -> None:
     """Print a paper as prompts include it.

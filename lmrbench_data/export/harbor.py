@@ -163,7 +163,7 @@ def _task(row: DatasetRow, track: str, network: str) -> dict[str, Any]:
             "memory_mb": tests["memory_mb"] + _MORE_MEMORY_MB,
             **policy,
         },
-        "agent": {"timeout_sec": AgentSettings.timeout_s, **phase},
+        "agent": {"timeout_sec": AgentSettings.model_fields["timeout_s"].default, **phase},
         # Our own limits end a run first. An overloaded machine gets a second try.
         "verifier": {
             "timeout_sec": 2 * (START_S + wall_limit(tests["timeout_s"])),

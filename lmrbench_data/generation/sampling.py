@@ -94,10 +94,10 @@ class _Sampling(JobPass[_Job]):
     ) -> None:
         self.settings, self.price, self.rows, self.papers, self.log = settings, price, rows, papers, log
         self.summary: SamplingSummary = SamplingSummary()
-        client = ChatClient(settings.endpoint, temperature=settings.temperature)
+        client = ChatClient(settings, temperature=settings.temperature)
         # While an answer is checked, its place at the server is free for another question.
         super().__init__(client, self.summary, settings.workers + MAX_IDLE, progress)
-        self.name = model_name(settings.name, settings.endpoint.model)
+        self.name = model_name(settings.name, settings.model)
         self._prompts: dict[str, Prompt] = {}
         self._asking = asyncio.Semaphore(settings.workers)
         #: At most as many at a time as processes are kept for them.

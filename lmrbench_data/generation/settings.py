@@ -1,71 +1,69 @@
 """Settings of prompts, of sampling and of runs of agents."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
-from lmrbench_evaluate.runs.settings import RunSettings
+from lmrbench_evaluate.runs.settings import Config, Dataset
 
-from ..base.ranking import RANKED_BY
-from ..base.settings import Settings, copied, nested
-from ..base.settings import setting as option  # one of the options has the name `setting`
-from ..chat.endpoint import Endpoint, JobSettings, RequestSettings
+from ..base.settings import Settings, option
+from ..chat.endpoint import BaseUrl, JobSettings, Model, RequestSettings
+from ..loader import FUNCTION
 
-#: Amounts of context in a prompt; `prompt.SETTINGS` lists the contents of each.
-SETTINGS = ("standard", "paper-only", "paper+goal-file", "full-repo")
+Track = Annotated[
+    Literal["paper", "contract"], option(..., "'paper', or 'contract' to also show the contract.", "--track")
+]
+Name = Annotated[str, option(..., "Model name to record in the rows (default: --model).")]
+Samples = Annotated[int, option(..., "Answers per instance.", "--samples", "-k", ge=1, le=1000)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class PromptSettings(Settings):
     """Settings of a prompt."""
 
-    setting: str = option("standard", "What the model sees.", flags=("--setting", "-s"), choices=SETTINGS)
-    track: str = option("paper", "'paper', or 'contract' to also show the contract.", choices=tuple(RANKED_BY))
+    #: `prompt.SETTINGS` lists the contents of each.
+    setting: Literal["standard", "paper-only", "paper+goal-file", "full-repo"] = option(
+        "standard", "What the model sees.", "--setting", "-s"
+    )
+    track: Track = "paper"
     paper: str = option(
         "text", "Form of the paper: text (our summary), pdf-json or pdf-markdown (of a PDF in the cache), or none."
     )
     paper_pages: str = option("", "Pages of the PDF, such as 1-9 (default: all).")
     max_prompt_tokens: int | None = option(
-        None, "Token limit of a prompt (an estimate); longer prompts are cut.", min=100
+        None, "Token limit of a prompt (an estimate); longer prompts are cut.", ge=100
     )
-    dataset: str = copied(RunSettings, "dataset")
-    config: str = copied(RunSettings, "config")
+    dataset: Dataset = "embedded"
+    config: Config = FUNCTION
 
 
-@dataclass(frozen=True, kw_only=True)
 class SamplingSettings(PromptSettings, RequestSettings):
     """Settings of sampling."""
 
-    out: Path = option(Path("predictions.jsonl"), "File of predictions; rows are added to it.", flags=("--out", "-o"))
-    endpoint: Endpoint = nested(timeout_s=600.0)
-    name: str = option("", "Model name to record in the rows (default: `model`).")
-    samples: int = option(1, "Answers per instance.", flags=("--samples", "-k"), min=1, max=1000)
-    temperature: float | None = option(None, "Sampling temperature (default: the server's).", min=0, max=2)
+    out: Path = option(Path("predictions.jsonl"), "File of predictions; rows are added to it.", "--out", "-o")
+    timeout_s: float = option(600.0, "Seconds per request.", "--timeout", ge=0.1)
+    name: Name = ""
+    samples: Samples = 1
+    temperature: float | None = option(None, "Sampling temperature (default: the server's).", ge=0, le=2)
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgentSettings(JobSettings):
     """Settings of a run of an agent."""
 
-    agent: str = option(
-        help="mini-swe-agent, openhands, or a command that runs in the container.", flags=("--agent", "-a")
-    )
-    model: str = copied(Endpoint, "model")
-    out: Path = option(help="Folder for predictions.jsonl and trajectories.", flags=("--out", "-o"))
+    agent: str = option(..., "mini-swe-agent, openhands, or a command that runs in the container.", "--agent", "-a")
+    model: Model
+    out: Path = option(..., "Folder for predictions.jsonl and trajectories.", "--out", "-o")
     agent_files: Path | None = option(
         None, "Folder of files that the agent's command needs (at most 32 MB), copied into the container."
     )
-    name: str = copied(SamplingSettings, "name")
-    base_url: str | None = copied(Endpoint, "base_url")
-    track: str = copied(PromptSettings, "track")
-    samples: int = copied(SamplingSettings, "samples")
-    workers: int = copied(JobSettings, "workers", default=2, help="Parallel containers.")
-    max_steps: int | None = option(100, "Replies of the model per answer.", min=1)
-    timeout_s: float = copied(Endpoint, "timeout_s", default=1800.0, help="Seconds per answer.", min=1)
+    name: Name = ""
+    base_url: BaseUrl = None
+    track: Track = "paper"
+    samples: Samples = 1
+    workers: int = option(2, "Parallel containers.", "--workers", "-w", ge=1, le=256)
+    max_steps: int | None = option(100, "Replies of the model per answer.", ge=1)
+    timeout_s: float = option(1800.0, "Seconds per answer.", "--timeout", ge=1)
     cpu_budget: int | None = option(
-        None, "CPU seconds that the container may use per answer (default: the row's budget, if it has one).", min=1
+        None, "CPU seconds that the container may use per answer (default: the row's budget, if it has one).", ge=1
     )
-    max_tokens: int | None = copied(
-        Endpoint, "max_tokens", help="Token limit of one reply, reasoning included (default: the agent's)."
-    )
-    dataset: str = copied(PromptSettings, "dataset")
-    config: str = copied(PromptSettings, "config")
+    max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: the agent's).", ge=1)
+    dataset: Dataset = "embedded"
+    config: Config = FUNCTION

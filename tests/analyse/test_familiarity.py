@@ -155,7 +155,7 @@ def learned(probes: list[ProbeTexts], kind: str) -> NgramModel:
 
 
 def run_probe(server: NgramServer, out: Path, probes: list[ProbeTexts]) -> ProbeSummary:
-    settings = ProbeSettings(out=out, endpoint=Endpoint("m", server.base_url, retries=1), workers=2)
+    settings = ProbeSettings(out=out, model="m", base_url=server.base_url, retries=1, workers=2)
     return probe(settings, lambda: probes)
 
 
@@ -236,7 +236,7 @@ def test_a_model_that_was_trained_on_the_canary_gives_it_away(way: str, is_known
     words, guid = canary_of(rows)
     question = f"Complete this text with what stands behind it, and write nothing else: {words}{guid}"
     with NgramServer(NgramModel([words + guid, question] if is_known else ["some other text"]), way) as server:
-        found = ask_for_canary(Endpoint("m", server.base_url, retries=0), rows)
+        found = ask_for_canary(Endpoint(model="m", base_url=server.base_url, retries=0), rows)
     assert found.is_known is is_known
     assert (found.digits == found.of == 24) is is_known
     assert (found.rank == 1) is (is_known and way == "echo")
@@ -307,7 +307,7 @@ def test_a_probe_keeps_to_its_limit_of_costs(probes: list[ProbeTexts], tmp_path:
     prices = tmp_path / "prices.yaml"
     prices.write_text("m: {input_per_mtok: 1000.0, output_per_mtok: 1000.0}\n")
     with NgramServer(learned(probes, "reference"), "echo") as server:
-        settings = ProbeSettings(out=tmp_path, endpoint=Endpoint("m", server.base_url), prices=prices, max_cost=0.005)
+        settings = ProbeSettings(out=tmp_path, model="m", base_url=server.base_url, prices=prices, max_cost=0.005)
         stopped = probe(settings, lambda: probes)
         assert (stopped.asked, stopped.complete) == (2, False)
         assert (stopped.stopped, stopped.hint) == (

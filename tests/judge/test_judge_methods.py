@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
 from lmrbench_data.tasks.task import METHOD
 from lmrbench_evaluate.judge import question
@@ -105,7 +104,7 @@ def test_a_run_is_judged_with_one_vote_over_all_functions(
     answers = {"whole": METHOD_ANSWER, "part": part, "none": "Sorry."}
     run = evaluated_method(tmp_path, toy_row, method_row, answers)
     server.judge = verdict
-    settings = JudgeSettings(run=run.path, endpoint=Endpoint("judge-1", server.base_url), no_cache=True)
+    settings = JudgeSettings(run=run.path, model="judge-1", base_url=server.base_url, no_cache=True)
     done = judge(settings)
     assert (done.asked, len(done.malformed), done.judge.prompt_version) == (2, 1, prompt_version(METHOD))
     judged = run.to_pandas().dropna(subset="judge").set_index("model_name_or_path")["judge"]

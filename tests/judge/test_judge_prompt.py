@@ -114,7 +114,7 @@ def server() -> Iterator[Server]:
 
 
 async def ask(server: Server, messages: list[dict[str, str]]) -> Category | None:
-    async with JudgeClient(Endpoint("gullible", server.base_url), JUDGEMENT) as client:
+    async with JudgeClient(Endpoint(model="gullible", base_url=server.base_url), JUDGEMENT) as client:
         answer = await client.ask(messages)
     return answer.opinion.category if answer.opinion else None
 

@@ -11,7 +11,6 @@ from lmrbench_data.analyse.familiarity.probe import build_probes
 from lmrbench_data.analyse.repositories import task_repositories
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.shares import Share
-from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.predictions.prediction import own_answer
@@ -89,7 +88,7 @@ def test_an_answer_is_compared_over_all_functions(method_row: DatasetRow) -> Non
 
 
 def test_tools_for_single_functions_refuse_methods_in_one_line(run: lmr.Run, method_row: DatasetRow) -> None:
-    settings = JudgeSettings(run=run.path, endpoint=Endpoint("m", "http://localhost:1"))
+    settings = JudgeSettings(run=run.path, model="m", base_url="http://localhost:1")
     tools = {
         "the analysis of structure": lambda: list(task_repositories([method_row])),
         "the probe": lambda: build_probes([method_row]),

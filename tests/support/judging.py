@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_evaluate.judge.judgement_log import read_judgements
 from lmrbench_evaluate.judge.judging import judge
 from lmrbench_evaluate.judge.settings import JudgeSettings
@@ -80,7 +79,7 @@ class Judging:
     def here(self, **options: Any) -> JudgeSummary:
         """Judge in this process."""
         endpoint = {"model": "judge-1", "base_url": self.server.base_url, "retries": 2, **options.pop("endpoint", {})}
-        return judge(JudgeSettings(run=self.run, endpoint=Endpoint(**endpoint), **{"no_cache": True, **options}))
+        return judge(JudgeSettings(run=self.run, **endpoint, **{"no_cache": True, **options}))
 
     def rows(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.file.read_text().splitlines()]

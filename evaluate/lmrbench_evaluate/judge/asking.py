@@ -40,7 +40,7 @@ class AskingPass(JobPass[_Job], Generic[_Job, _Read]):
         progress: Progress | None,
     ) -> None:
         self.settings, self.log, self.model = settings, log, client
-        self.judge = Judge(settings.endpoint.model, version, client.server)
+        self.judge = Judge(settings.model, version, client.server)
         self.summary: JudgeSummary = JudgeSummary(judge=self.judge)
         super().__init__(client, self.summary, settings.workers, progress)
         self.price = settings.price()

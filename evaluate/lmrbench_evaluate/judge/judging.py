@@ -49,7 +49,7 @@ def judge(
         KeyboardInterrupt: judgements so far are kept.
     """
     settings.price()
-    client = JudgeClient(settings.endpoint, JUDGEMENT)
+    client = JudgeClient(settings, JUDGEMENT)
     return _judge(settings, client, _rows_of_run(settings, rows), progress)
 
 
@@ -65,7 +65,7 @@ def judge_predictions(
         InputError, InfraError, KeyboardInterrupt: as `judge`.
     """
     by_id = {row["instance_id"]: row for row in rows}
-    return _judge(settings, JudgeClient(settings.endpoint, JUDGEMENT), by_id, progress)
+    return _judge(settings, JudgeClient(settings, JUDGEMENT), by_id, progress)
 
 
 def _judge(

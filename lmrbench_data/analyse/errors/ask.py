@@ -74,7 +74,7 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
     run = RunFolder(settings.run)
     scope = run.facts["scope"]
     settings.price()
-    client = JudgeClient(settings.endpoint, DIAGNOSIS, TEMPERATURE)
+    client = JudgeClient(settings, DIAGNOSIS, TEMPERATURE)
     by_id = run.dataset_rows(settings.dataset)
     only_functions(by_id.values(), "the diagnosis of errors")
     if unknown := [name for name in settings.instances if name not in scope]:

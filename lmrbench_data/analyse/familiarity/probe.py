@@ -134,8 +134,8 @@ class _Probing(JobPass[_Job]):
         log: ProbeLog,
         progress: Progress | None,
     ) -> None:
-        self.model = LogprobClient(settings.endpoint)
-        self.summary: ProbeSummary = ProbeSummary(model=settings.endpoint.model, server=self.model.server)
+        self.model = LogprobClient(settings)
+        self.summary: ProbeSummary = ProbeSummary(model=settings.model, server=self.model.server)
         super().__init__(self.model, self.summary, settings.workers, progress)
         self.build, self.log = build, log
         self.model.budget = Budget.after(settings.max_cost, settings.price(), log.spent(self.summary.model))

@@ -8,7 +8,7 @@ import typer
 
 from lmrbench_evaluate.judge.settings import JudgeSettings
 
-from ...base.settings import setting
+from ...base.settings import option
 from ..options import options
 from ..output import Json, interruptible, print_json, print_table, put, say
 from ..progress import progress_bar
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @options(
     JudgeSettings,
     without=("votes",),
-    model=setting("", "Model to ask (default: show earlier diagnoses)."),
+    model=option("", "Model to ask (default: show earlier diagnoses).", "--model", "-m"),
 )
 def errors(
     settings: JudgeSettings,
@@ -52,7 +52,7 @@ def errors(
     from ...analyse.errors.error_tables import as_dict, notes, tables
     from ...base.errors import InputError
 
-    run, model = settings.run, settings.endpoint.model
+    run, model = settings.run, settings.model
     RunFolder(run).check()
     annotations, bad = read_annotations(labels, COLUMN) if labels else ([], [])
     for row in bad:

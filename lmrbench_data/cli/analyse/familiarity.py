@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ...analyse.familiarity.settings import ProbeSettings
-from ...base.settings import setting
+from ...base.settings import option
 from ...chat.endpoint import Endpoint
 from ..options import DatasetSpec, MovedDataset, options
 from ..output import Json, interruptible, print_json, print_table, put, say
@@ -85,7 +85,7 @@ def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = Fal
     from ...dataset.load import load_rows
     from ...tasks.task_folders import load_tasks
 
-    model, answers = settings.endpoint.model, settings.folder / FILE
+    model, answers = settings.model, settings.folder / FILE
     rows = load_rows(settings.dataset)
     tasks = load_tasks() if settings.dataset == "embedded" and has_variants(benchmark_folder()) else []
     if settings.dataset == "embedded" and not tasks:
@@ -114,7 +114,7 @@ def probe(settings: ProbeSettings, runs: RunsOfModel = None, as_json: Json = Fal
 @options(
     Endpoint,
     without=("max_tokens", "requests_per_minute"),
-    model=setting("", "Model that is asked to complete the canary."),
+    model=option("", "Model that is asked to complete the canary.", "--model", "-m"),
 )
 def canary(
     settings: Endpoint,
