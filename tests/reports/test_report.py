@@ -444,11 +444,3 @@ def test_names_cannot_reach_the_terminal(is_terminal: bool, tmp_path: Path) -> N
     for forbidden in ("\x1b[2J", "\x1b]0;", "\x9b", "\u202e", "\x07"):
         assert forbidden not in text
     assert is_terminal or "\x1b" not in text
-
-
-def test_a_note_on_a_busy_machine_can_be_written_whatever_the_run_is_called(tmp_path: Path) -> None:
-    machine = {"cores": 2, "load_average": 9.0, "slowed_answers": 0, "overloaded": True}
-    run = write_run(tmp_path / "run", [result("a-one", "passed")], run_id="run-\udcff\n# A heading", machine=machine)
-    done = command(run, "--out", tmp_path / "report.md")
-    assert done.returncode == 0, done.stderr
-    assert "during run run-\N{REPLACEMENT CHARACTER} # A heading (load" in (tmp_path / "report.md").read_text()

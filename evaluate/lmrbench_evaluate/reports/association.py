@@ -1,4 +1,4 @@
-"""Measure the association of two labels or orders (Cohen's kappa, partial gamma), and means, with bootstrap intervals.
+"""Measure the agreement of two raters (Cohen's kappa) and means, with bootstrap intervals.
 
 Random draws use a fixed seed: equal rows give equal numbers.
 """
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from lmrbench_data.base.shares import kappa
 
-#: Number of draws of the bootstrap and of the permutation test.
+#: Number of draws of the bootstrap.
 DRAWS = 2000
-PERMUTATIONS = 999
 #: With fewer clusters, resampling says nothing about new ones.
 MIN_CLUSTERS = 5
 
@@ -24,15 +23,6 @@ class Kappa(NamedTuple):
     value: float | None
     interval: tuple[float, float] | None
     """95 %."""
-
-
-class Gamma(NamedTuple):
-    """The partial gamma of two orders, from -1 to 1; None where no two items can be compared."""
-
-    value: float | None
-    p: float | None
-    pairs: int
-    """Number of comparable pairs."""
 
 
 class Mean(NamedTuple):
@@ -88,35 +78,3 @@ def cohen(first: Sequence[str], second: Sequence[str], clusters: Sequence[str]) 
     drawn = map(kappa, np.tensordot(_draws(len(names)), tables, axes=1).tolist())
     low, high = np.percentile([one for one in drawn if one is not None], [2.5, 97.5])
     return Kappa(value, (float(low), float(high)))
-
-
-def partial_gamma(first: Sequence[float], second: Sequence[int], strata: Sequence[str]) -> Gamma:
-    """Return the association of two orders within strata (Davis 1967, partial gamma).
-
-    Among all pairs of a stratum that differ in both orders: the share of agreeing pairs minus the share of disagreeing
-    ones. The two-sided p comes from a permutation test that shuffles `second` within each stratum.
-    """
-    x, y, groups = np.asarray(first, dtype=float), np.asarray(second), np.asarray(strata)
-    members = [np.flatnonzero(groups == name) for name in sorted(set(strata))]
-    signs = [np.sign(x[rows, None] - x[None, rows]) for rows in members]
-    # A comparison depends on the levels alone, so sums by level replace all pairs.
-    levels = sorted(set(second))
-    hot = (y[:, None] == np.asarray(levels)).astype(float) if levels else np.zeros((0, 0))
-    above = np.tril(np.ones((len(levels), len(levels))), -1)
-
-    def agreeing(order: Sequence[NDArray[np.intp]]) -> float:
-        """Return the number of agreeing pairs minus the number of disagreeing ones."""
-        return sum(
-            float((above * (hot[rows].T @ sign @ hot[rows])).sum()) for rows, sign in zip(order, signs, strict=True)
-        )
-
-    pairs = sum(
-        float((above * (hot[rows].T @ abs(sign) @ hot[rows])).sum()) for rows, sign in zip(members, signs, strict=True)
-    )
-    if not pairs:
-        return Gamma(None, None, 0)
-    seen, random = agreeing(members), np.random.default_rng(0)
-    extreme = sum(
-        abs(agreeing([random.permutation(rows) for rows in members])) >= abs(seen) - 1e-9 for _ in range(PERMUTATIONS)
-    )
-    return Gamma(seen / pairs, (1 + extreme) / (1 + PERMUTATIONS), round(pairs))

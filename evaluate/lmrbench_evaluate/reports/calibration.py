@@ -1,176 +1,168 @@
-"""Accuracy of a judge on answers of known category: labelled by people, or variants of the benchmark.
+"""Calibrate a judge on the benchmark's own variants, whose right categories are known.
 
-Every number is computed from the rated answers, which a run folder keeps (`calibration_file`).
+`dataset check` proves the behaviour of each kind of variant, so no labels by people are needed. Nothing is stored but
+the judgements; every number is computed from them.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from lmrbench_data.base.shares import Share
+from lmrbench_data.base.errors import ArgumentError
+from lmrbench_data.base.progress import Progress
+from lmrbench_data.base.shares import Share, cross_table, kappa
+from lmrbench_data.base.text_table import Table
+from lmrbench_data.dataset.rows import TRACKS, DatasetRow, check_instances
+from lmrbench_data.tasks.task import Task
 
-from ..judge.category import BEST_FIRST, Category
-from ..judge.question_log import Judge
-from .association import Gamma, Kappa, cohen, partial_gamma
+from ..checks.static import read_variant
+from ..judge.category import BEST_FIRST
+from ..judge.judgement_log import judges, read_judgements
+from ..judge.judging import judge_predictions
+from ..judge.question_log import BY_MODEL, Judge
+from ..judge.settings import JudgeSettings
+from ..judge.summary import JudgeSummary
+from ..predictions.prediction import Prediction
+from ..runs.folder import RunFolder
 
-CC, NOT_CC, LI = str(Category.CC), "not CC", str(Category.LI)
-#: Separates categories if several are right.
-OR = " or "
-#: Order of the categories, from too strict to too lenient.
-_RANK = {str(category): rank for rank, category in enumerate(Category)}
+#: Track → kind → the categories that are right for its variants, the best first. Plain and careless ones implement the
+#: method, with faults such as the logarithm of an underflowing value or a change in place, for which LC exists. Each
+#: careless one breaks the contract; plain ones may or may not break it.
+EXPECTED: dict[str, dict[str, tuple[str, ...]]] = {
+    "paper": {"valid": ("CC",), "plain": ("CC", "LC"), "careless": ("CC", "LC"), "wrong": ("LC", "LI")},
+    "contract": {"valid": ("CC",), "careless": ("LC", "LI"), "wrong": ("LC", "LI")},
+}
+assert EXPECTED.keys() == set(TRACKS)
 
 
-@dataclass(frozen=True)
-class Rated:
-    """An answer with a known category and the judge's category."""
+class Rated(NamedTuple):
+    """The judge's category of a variant."""
 
-    instance_id: str
-    group: str
-    """Kind of the variant, or people's category."""
-    expected: str
-    """The right category, or several, as in `LC or LI`."""
-    given: str
-    """The judge's category."""
-    length: float
-    similarity: float
-    """See `CodeSimilarity`."""
+    kind: str
+    expected: tuple[str, ...]
+    category: str
 
     @property
-    def is_met(self) -> bool:
-        """True if the judge gave an expected category."""
-        return self.may_be(self.given)
-
-    @property
-    def is_correct(self) -> bool | None:
-        """True if the answer is completely correct; None if CC and another category are both right."""
-        return self.may_be(CC) if self.expected == CC or not self.may_be(CC) else None
-
-    def may_be(self, category: str) -> bool:
-        """Return whether a category is right for the answer."""
-        return category in self.expected.split(OR)
+    def is_expected(self) -> bool:
+        """Whether the judge gave a right category."""
+        return self.category in self.expected
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The judge's categories of answers beside the expected ones."""
+    """The judge's categories of variants next to the right ones."""
 
     judge: Judge
-    source: str
-    """The origin of the expected categories: `people`, or `variants` and their track."""
-    measured_at: str
-    left_out: Mapping[str, int]
-    """Reason → number of answers that were left out."""
+    track: str
     rated: Sequence[Rated]
+    left_out: Mapping[str, int]
+    """Reason → number of variants that were left out."""
 
     @property
-    def has_three(self) -> bool:
-        """True if each answer has exactly one right category."""
-        return all(OR not in item.expected for item in self.rated)
+    def measures(self) -> dict[str, Share]:
+        """The shares by name; sensitivity and specificity leave out kinds that may be CC or LC."""
+        faulty = [item for item in self.rated if "CC" not in item.expected]
+        correct = [item for item in self.rated if item.expected == ("CC",)]
+        right_logic = [item for item in self.rated if "LI" not in item.expected]
+        return {
+            "as expected": Share.of(item.is_expected for item in self.rated),
+            "sensitivity": Share.of(item.category != "CC" for item in faulty),
+            "specificity": Share.of(item.category == "CC" for item in correct),
+            "false LI": Share.of(item.category == "LI" for item in right_logic),
+        }
 
     @property
-    def agreement(self) -> Share:
-        """The share of answers with an expected category."""
-        return Share.of(item.is_met for item in self.rated)
+    def kappa(self) -> float | None:
+        """Cohen's kappa of CC / not CC, where only one of the two is right."""
+        decided = [item for item in self.rated if item.expected == ("CC",) or "CC" not in item.expected]
+        return kappa(cross_table(["CC" in i.expected for i in decided], [i.category == "CC" for i in decided]))
 
     @property
-    def decided(self) -> list[Rated]:
-        """The answers for which CC is either right or wrong, not one of two right ones."""
-        return [item for item in self.rated if item.is_correct is not None]
+    def _by_kind(self) -> dict[str, list[Rated]]:
+        kinds = {kind: [item for item in self.rated if item.kind == kind] for kind in EXPECTED[self.track]}
+        return {kind: items for kind, items in kinds.items() if items}
 
-    @property
-    def binary(self) -> Share:
-        """The share of agreement after the collapse to CC / not CC, on decided answers."""
-        return Share.of((item.given == CC) == item.is_correct for item in self.decided)
-
-    @property
-    def sensitivity(self) -> Share:
-        """The share of answers with a fault that the judge does not call CC."""
-        return self.confusion()[NOT_CC][NOT_CC]
-
-    @property
-    def specificity(self) -> Share:
-        """The share of completely correct answers that the judge calls CC."""
-        return self.confusion()[CC][CC]
-
-    @property
-    def false_logic(self) -> Share:
-        """The share of answers with correct logic that the judge calls LI."""
-        return Share.of(item.given == LI for item in self.rated if not item.may_be(LI))
-
-    def confusion(self) -> dict[str, dict[str, Share]]:
-        """Return the shares of answers called CC and not, by whether CC was expected."""
-        found = {}
-        for expected, correct in ((CC, True), (NOT_CC, False)):
-            called = [item.given == CC for item in self.rated if item.is_correct is correct]
-            found[expected] = {CC: Share.of(called), NOT_CC: Share.of(not is_cc for is_cc in called)}
-        return found
-
-    def kappa(self, *, binary: bool) -> Kappa:
-        """Return Cohen's kappa, with its bootstrap interval over instances.
-
-        Args:
-            binary: collapse to CC / not CC, on decided answers.
-        """
-        rated = self.decided if binary else self.rated
-        fold = (lambda label: CC if label == CC else NOT_CC) if binary else str
-        first, second = ([fold(getattr(item, side)) for item in rated] for side in ("expected", "given"))
-        return cohen(first, second, [item.instance_id for item in rated])
-
-    def bias(self, feature: str) -> Gamma:
-        """Return whether the judge is more lenient on answers with more of a feature, within each group."""
-        values = [getattr(item, feature) for item in self.rated]
-        return partial_gamma(values, [_RANK[item.given] for item in self.rated], [item.group for item in self.rated])
-
-    def by(self, key: str) -> dict[str, list[Rated]]:
-        """Return the answers by `group` or `instance_id`."""
-        found: dict[str, list[Rated]] = {}
-        for item in sorted(self.rated, key=lambda item: str(getattr(item, key))):
-            found.setdefault(getattr(item, key), []).append(item)
-        return found
+    def tables(self) -> list[tuple[str, Table]]:
+        """Return the titles and tables for the terminal."""
+        measures = [[name, share.fraction, share.bounds] for name, share in self.measures.items()]
+        measures.append(["Cohen's kappa, CC / not CC", "-" if self.kappa is None else f"{self.kappa:.2f}", "-"])
+        kinds = []
+        for kind, items in self._by_kind.items():
+            counts, share = Counter(item.category for item in items), Share.of(item.is_expected for item in items)
+            cells = [str(counts[name]) for name in BEST_FIRST]
+            kinds.append([kind, " or ".join(items[0].expected), *cells, share.fraction, share.bounds])
+        header = ["variants", "expected", *(f"judge: {name}" for name in BEST_FIRST), "as expected", "95 %"]
+        return [("Measures", (["measure", "value", "95 %"], measures)), ("By kind of variant", (header, kinds))]
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for JSON."""
-        kappas = {"binary": self.kappa(binary=True)}
-        if self.has_three:
-            kappas["categories"] = self.kappa(binary=False)
         return {
-            **judge_dict(self.judge),
-            "source": self.source,
-            "measured_at": self.measured_at,
+            "judge_model": self.judge.model,
+            "prompt_version": self.judge.prompt_version,
+            "base_url": self.judge.server,
+            "track": self.track,
             "answers": len(self.rated),
             "left_out": dict(self.left_out),
-            "agreement": {"as_expected": self.agreement.as_dict()},
-            "binary_agreement": self.binary.as_dict(),
-            "kappa": {name: {"value": found.value, "ci95": found.interval} for name, found in kappas.items()},
-            "sensitivity": self.sensitivity.as_dict(),
-            "specificity": self.specificity.as_dict(),
-            "false_logic": self.false_logic.as_dict(),
-            "confusion": {
-                expected: {said: share.as_dict() for said, share in row.items()}
-                for expected, row in self.confusion().items()
+            **{name.replace(" ", "_"): share.as_dict() for name, share in self.measures.items()},
+            "kappa": self.kappa,
+            "kinds": {
+                kind: {"expected": items[0].expected, "judge": Counter(item.category for item in items)}
+                for kind, items in self._by_kind.items()
             },
-            "groups": {name: _group_dict(items) for name, items in self.by("group").items()},
-            "instances": {name: _group_dict(items) for name, items in self.by("instance_id").items()},
-            "bias": {name: self.bias(name)._asdict() for name in ("length", "similarity")},
         }
 
 
-def given(items: Sequence[Rated]) -> dict[str, Share]:
-    """Return the share of each category that the judge gave, the best first."""
-    count = Counter(item.given for item in items)
-    return {str(name): Share(count[name], len(items)) for name in BEST_FIRST}
+def find_variants(
+    tasks: Sequence[Task], track: str, instances: Sequence[str] = (), each: int | None = None
+) -> list[Prediction]:
+    """Return the variants of tasks as answers of models named KIND/NAME.
+
+    Args:
+        each: the maximum number of each kind and instance, spread over all of them.
+
+    Raises:
+        ArgumentError: no such track or instance, or there is no variant.
+    """
+    if track not in EXPECTED:
+        raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(EXPECTED)}")
+    check_instances(instances, {item.instance_id for task in tasks for item in task.implementations})
+    variants = []
+    for task in tasks:
+        for item in task.implementations:
+            for kind in EXPECTED[track] if not instances or item.instance_id in instances else ():
+                paths = task.variants(item, kind)
+                for path in paths[:: max(1, len(paths) // each) if each else 1][:each]:
+                    if text := read_variant(path):
+                        name = f"{kind}/{path.stem}"
+                        variants.append(Prediction(item.instance_id, name, "function", text, track=track))
+    if not variants:
+        raise ArgumentError("instances", "there are no variants of these")
+    return variants
 
 
-def judge_dict(judge: Judge) -> dict[str, str]:
-    """Return the identity of a judge, for JSON."""
-    return {"judge_model": judge.model, "prompt_version": judge.prompt_version, "base_url": judge.server}
+def calibrate(
+    settings: JudgeSettings,
+    variants: Sequence[Prediction],
+    rows: Sequence[DatasetRow],
+    progress: Progress | None = None,
+) -> tuple[Calibration, JudgeSummary]:
+    """Let a judge judge variants of one track in the folder `settings.run`; the same call again resumes.
 
-
-def _group_dict(items: Sequence[Rated]) -> dict[str, Any]:
-    met = Share.of(item.is_met for item in items)
-    return {
-        "expected": sorted({item.expected for item in items}),
-        "given": {name: share.as_dict() for name, share in given(items).items()},
-        "as_expected": met.as_dict(),
-    }
+    Raises:
+        InputError, InfraError, KeyboardInterrupt: as `judge`.
+    """
+    settings.run.mkdir(parents=True, exist_ok=True)
+    RunFolder(settings.run).predictions.write(variants)
+    summary = judge_predictions(settings, rows, progress)
+    judgements = read_judgements(settings.run, *summary.judge) if summary.judge in judges(settings.run) else {}
+    rated, left_out, track = [], Counter[str](), variants[0].track
+    for variant in variants:
+        judgement, kind = judgements.get(variant.answer), variant.model.partition("/")[0]
+        if judgement is None or judgement.category is None:
+            left_out[(judgement and judgement.not_judged) or "no judgement"] += 1
+        elif judgement.by != BY_MODEL:
+            left_out["the reference's own code: the judge was not asked"] += 1
+        else:
+            rated.append(Rated(kind, EXPECTED[track][kind], str(judgement.category)))
+    return Calibration(summary.judge, track, rated, left_out), summary

@@ -64,8 +64,6 @@ def report_dict(report: ReportData) -> dict[str, Any]:
         "scores": [score.as_dict() for score in report.scores],
         "pairs": [_pair_dict(pair) for pair in report.pairs],
         "agreement": agreement and _agreement_dict(agreement),
-        "calibrations": [item.as_dict() for item in report.calibrations],
-        "familiarity": report.familiarity,
         "bad_annotations": [str(bad) for bad in report.bad_annotations],
     }
 

@@ -18,8 +18,6 @@ from ..predictions.sources import BadRow
 from ..runs.folder import RunFolder
 from .agreement import measure_agreement
 from .annotations import Annotation
-from .calibration_file import calibrations_of
-from .familiarity import familiarity_lines
 from .paired import compare_pairs
 from .report_data import ReportData
 from .score_tables import column
@@ -130,11 +128,7 @@ def make_report(
     names = [column(score, scores) for score in scores]
     pairs = compare_pairs(scores, names) if len(scores) <= MAX_COMPARED else []
     agreement = measure_agreement(annotations, scores) if annotations is not None else None
-    calibrations = calibrations_of(paths, judge_model)
-    familiarity = familiarity_lines(scores)
-    bad = list(bad_annotations)
-    people = annotations or ()
-    return Report(paths, facts, scores, pairs, judge_model, agreement, bad, calibrations, familiarity, people)
+    return Report(paths, facts, scores, pairs, judge_model, agreement, bad_annotations, annotations or ())
 
 
 def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:

@@ -1,7 +1,7 @@
 """The data of a report, independent of its format."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ from ..predictions.sources import BadRow
 from ..runs.provenance import foreign_benchmark
 from .agreement import Agreement
 from .annotations import Annotation
-from .calibration import Calibration
 from .paired import Pair
 from .scores import ModelScore
 
@@ -26,11 +25,7 @@ class ReportData:
     judge_model: str | None = None
     """The judge whose judgements count; the last one if None."""
     agreement: Agreement | None = None
-    bad_annotations: list[BadRow] = field(default_factory=list)
-    calibrations: list[Calibration] = field(default_factory=list)
-    """Calibrations of these judges, if the runs have any."""
-    familiarity: list[str] = field(default_factory=list)
-    """Lines about how familiar the models are with the papers, if the runs have any."""
+    bad_annotations: Sequence[BadRow] = ()
     annotations: Sequence[Annotation] = ()
     """People's labels."""
 

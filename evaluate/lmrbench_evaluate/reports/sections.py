@@ -9,10 +9,8 @@ from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import ResultRow
 
 from ..runs.folder import RunFolder
-from ..runs.machine_load import overload_note
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
-from .calibration_tables import calibration_table
 from .paired import MCNEMAR, PERMUTATION
 from .report_data import ReportData
 from .score_tables import (
@@ -72,7 +70,6 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
         ("Share of graded answers", graded_table(scores)),
         ("pass@k", pass_at_table(scores)),
         ("Judge", judge_table(scores)),
-        ("Calibration of the judge", calibration_table(report.calibrations)),
         ("Tests and judge", cross_table(scores)),
         ("Cost, tokens and time per answer", spending_table(scores)),
         ("By category", category_table(scores)),
@@ -93,7 +90,7 @@ def notes(report: ReportData) -> list[str]:
 
 def warnings(report: ReportData) -> list[str]:
     """Return the notes without which the numbers mislead; the terminal always shows them."""
-    lines = [*filter(None, map(overload_note, report.runs))]
+    lines = []
     if report.bad_annotations:
         lines.append(f"{counted(len(report.bad_annotations), 'row')} of labels could not be read.")
     if lost := sum(score.overall.votes_lost for score in report.scores):
@@ -137,12 +134,6 @@ def explanations(report: ReportData) -> list[str]:
             "answers, including missing, malformed and too long ones, without judge errors and answers that the judge "
             "was not asked about."
         )
-    if report.calibrations:
-        lines.append(
-            "Calibration: this judge on answers with a known category, from people's labels or variants of the "
-            "references. Specificity: the share of completely correct answers that it calls CC. Sensitivity: the share "
-            "of answers with a fault that it calls LC or LI."
-        )
     if report.pairs:
         tests = {pair.test for pair in report.pairs}
         said = {
@@ -154,7 +145,7 @@ def explanations(report: ReportData) -> list[str]:
             "an infra error are left out. Points are the difference of the shares. Holm's p is adjusted for the number "
             "of comparisons at a level."
         )
-    return [*lines, *report.familiarity, *_about_people(report)]
+    return [*lines, *_about_people(report)]
 
 
 def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
