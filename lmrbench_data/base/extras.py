@@ -6,7 +6,7 @@ from .errors import InputError
 
 #: Extra → its modules (pyproject.toml).
 EXTRAS = {
-    "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "pygments"),
+    "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "nh3", "pygments"),
     "papers": ("pymupdf4llm",),
     "agents": ("minisweagent", "litellm", "mcp"),
     "ray": ("ray",),

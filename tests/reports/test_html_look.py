@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from selenium.webdriver.support.ui import WebDriverWait
 
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.load import load_rows
@@ -17,7 +16,7 @@ from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.reports.html import render_html
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.runs.folder import RunFolder
-from support.colours import RGB, SIGHTS, contrast, difference, least_difference
+from support.colours import RGB, SIGHTS, contrast, least_difference
 from support.runs import result, write_run
 
 if TYPE_CHECKING:
@@ -74,57 +73,19 @@ def colour(browser: "Chrome", selector: str, name: str = "backgroundColor") -> R
     return red, green, blue
 
 
-def ready(browser: "Chrome") -> None:
-    WebDriverWait(browser, 30).until(
-        lambda browser: browser.execute_script("return !!document.querySelector('details[open][data-ready]')")
-    )
-
-
 @pytest.mark.slow
-def test_a_cell_opens_its_first_failing_sample_under_its_name(browser: "Chrome", page: Path) -> None:
-    resize(browser, 1440)
-    browser.get(page.as_uri())
+def test_page_fits_screens_and_colours_stay_distinct(browser: "Chrome", page: Path) -> None:
+    for width in (1440, 390):
+        resize(browser, width)
+        browser.get(page.as_uri())
+        browser.execute_script("document.querySelector('a[href^=\"#answer-1-9-\"]').click()")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     assert browser.title.startswith(MODELS[0])
-    assert "standard" not in "".join(item.text for item in browser.find_elements("css selector", "main th"))
-    assert "3 November 2026, 09:12 UTC" in browser.find_element("css selector", "header").text
-    order = [item.get_attribute("id") for item in browser.find_elements("css selector", "main h2")]
-    assert order[:2] == ["table-1", "instances"]
     assert len(browser.find_elements("css selector", "#matrix-1 ~ .scroll tbody td")) == 100
-    cell = browser.find_element("css selector", "a[href^='#answer-1-9-']")
-    assert cell.get_attribute("href").endswith("-0")
-    browser.execute_script("arguments[0].click()", browser.find_element("css selector", "a[href^='#answer-1-3-']"))
-    ready(browser)
-    sample = browser.find_element("css selector", "#answer-1-3 .sample:not([hidden])")
-    assert sample.get_attribute("data-outcome") == "failed"
-    browser.execute_script("arguments[0].querySelector('.source').click()", sample)
-    assert "def case_" in sample.find_element("css selector", ".below pre").text
-    assert "(seed=0)" in sample.find_element("css selector", ".below .notes").text
-    assert "The mean is over the wrong axis." in browser.find_element("css selector", "#answer-1-9").get_attribute(
-        "textContent"
-    )
-    assert MODELS[3] in sample.find_element("css selector", "pre.wrap").get_attribute("textContent"), "raw completion"
-    browser.execute_script("scrollBy(0, 200)")
-    box = browser.find_element("css selector", "details[open] > summary").rect
-    top = browser.execute_script("return document.querySelector('details[open] > summary').getBoundingClientRect().top")
-    assert 0 <= top < 5, "the name stays in view"
-    assert box["height"] > 0
-    skip = browser.find_element("css selector", ".skip")
-    browser.execute_script("arguments[0].click()", skip)
-    assert browser.switch_to.active_element.get_attribute("id") == "main"
-    assert [entry["message"] for entry in browser.get_log("browser")] == []
-
-
-@pytest.mark.parametrize("width", [1440, 768, 390])
-def test_no_page_is_wider_than_its_screen(width: int, browser: "Chrome", page: Path) -> None:
-    resize(browser, width)
-    browser.get(page.as_uri())
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    browser.execute_script("document.querySelector('a[href^=\"#answer-1-9-\"]').click()")
-    ready(browser)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-
-
-def test_colours_are_told_apart_by_everyone(browser: "Chrome", page: Path) -> None:
+    assert "3 November 2026, 09:12 UTC" in browser.find_element("css selector", "header").text
+    text = browser.find_element("css selector", "#answer-1-9").get_attribute("textContent")
+    assert "The mean is over the wrong axis." in str(text)
+    assert "def case_" in str(browser.find_element("css selector", "#instance-1").get_attribute("textContent"))
     for scheme in ("light", "dark"):
         resize(browser, 1440, scheme)
         browser.get(page.as_uri())
@@ -135,29 +96,23 @@ def test_colours_are_told_apart_by_everyone(browser: "Chrome", page: Path) -> No
         backs = {name: colour(browser, name) for name in [*chips, ".legend .reproduced"]}
         for name, back in backs.items():
             assert contrast(colour(browser, name, "color"), back) >= 4.5, (scheme, name)
+        assert contrast(colour(browser, ".facts", "color"), colour(browser, "body")) >= 4.5, scheme
         outcomes = [backs[f".legend .{name}"] for name in ("robust", "reproduced", "failed")]
         for sight in SIGHTS:
             assert least_difference(outcomes, sight) >= 30, (scheme, sight)
         strong, weak = colour(browser, ".bar.ranks i"), colour(browser, ".bar:not(.ranks) i")
-        panel, page_colour = colour(browser, "figure"), colour(browser, "body")
+        panel = colour(browser, "figure")
         assert contrast(strong, panel) > contrast(weak, panel) >= 3, scheme
-        assert contrast(weak, colour(browser, ".bar")) >= 3, scheme
-        assert contrast(colour(browser, ".bar b"), page_colour) >= 3, "the whisker on its outline"
-        assert min(contrast(page_colour, bar) for bar in (strong, weak)) >= 3, "the outline on the bars"
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
 
 
-def test_the_old_green_and_red_would_fail() -> None:
-    old = (222, 242, 229), (251, 228, 228)
-    assert difference(*old) > 10 > 2 > difference(*old, "deuteranopia")
-
-
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_print_is_a_light_sheet_with_everything_on_it(browser: "Chrome", page: Path) -> None:
     pymupdf = pytest.importorskip("pymupdf")
     resize(browser, 1440, "dark")
     browser.get(page.as_uri())
     browser.execute_script("document.querySelector('a[href^=\"#answer-1-9-\"]').click()")
-    ready(browser)
     made = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": False})
     sheets = list(pymupdf.open(stream=base64.b64decode(made["data"])))
     pixels = sheets[0].get_pixmap()
@@ -184,12 +139,3 @@ def test_print_is_a_light_sheet_with_everything_on_it(browser: "Chrome", page: P
     grid = [text for text in grid if sum(name in re.sub(r"\s", "", text) for name in NAMES) and "3/3" in text]
     assert len(grid) > 1
     assert all("maker-9/" in re.sub(r"\s", "", text) for text in grid), "heads are repeated"
-
-
-def test_the_page_is_small_and_paints(browser: "Chrome", page: Path) -> None:
-    browser.get(page.as_uri())
-    samples = len(MODELS) * len(NAMES) * 3
-    style = sum(map(len, re.findall(r"<(?:style|script)>.*?</", page.read_text(), re.S)))
-    assert (page.stat().st_size - style) / samples < 2_500_000 / 840, "ten models, 28 instances, three samples: 2.5 MB"
-    script = "return performance.getEntriesByType('paint').map((entry) => entry.name)"
-    WebDriverWait(browser, 30).until(lambda browser: "first-contentful-paint" in browser.execute_script(script))

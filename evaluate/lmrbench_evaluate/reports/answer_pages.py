@@ -19,7 +19,6 @@ from ..verdict.verdict import Status
 from .agreement import meant_answers
 from .annotations import Annotation
 from .answer_diff import DiffSection, diff_answer
-from .case_code import case_code
 from .report_data import ReportData
 from .spending import read_numbers
 
@@ -87,8 +86,6 @@ class Instance:
     """Its row of the dataset; None if the dataset cannot be loaded."""
     answers: list[Answer]
     """In the order of scores and samples."""
-    case_code: dict[str, str] = field(default_factory=dict)
-    """Name → source of each case that an answer did not pass."""
 
     def first_failing(self, score: int, headline: Level) -> Answer:
         """Return a model's first sample below the level that ranks its track, or else below robust, or else its first.
@@ -140,8 +137,7 @@ def collect(
         for answer in answers:
             keys = ((name, *report.scores[answer.score].key, sample) for sample in answer.samples)
             answer.labels = [label for key in keys for label in labels.pop(key, ())]
-        row, failed = rows.get(name), {case.name for answer in answers for case in answer.cases}
-        instances.append(Instance(name, category, row, answers, case_code(row, sorted(failed)) if row else {}))
+        instances.append(Instance(name, category, rows.get(name), answers))
     return instances, warnings
 
 

@@ -1,16 +1,13 @@
 """Render a report as one self-contained HTML page: tables, charts, and every answer beside the reference.
 
-The page makes no request, and all text of models is escaped. Its script unpacks code, completions and logs, which would
-otherwise be most of its bytes; the rest can be read without the script.
+The page makes no request, all text of models is escaped, and everything can be read without its script.
 """
 
 import base64
 import datetime
 import hashlib
-import json
 import re
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +15,11 @@ from lmrbench_data.base.extras import need
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.text import counted, visible
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
+from lmrbench_data.loader import LoadError
+from lmrbench_data.tasks.task_folders import stated_ids, task_folders
 
 from ...judge.category import BEST_FIRST
+from ...verdict.expected import row_cases
 from ...verdict.levels import OUTCOMES
 from ..answer_diff import DiffSection
 from ..answer_pages import collect
@@ -27,8 +27,7 @@ from ..report_data import ReportData
 from ..score_tables import column, levels, mark, words
 from ..sections import notes, tables
 from ..spending import in_words
-from ..verdict_line import p_value, point_bounds, points, verdict_lines
-from .matrix import MIN_MODELS, difference_matrix
+from .comparisons import difference_matrix, headlines, p_value, point_bounds, points
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 #: Address of the project's tasks.
 TASKS_URL = "https://github.com/lmr-bench/lmr-bench/tree/main/benchmark"
+#: From this number of models on, a square of differences is easier to read than a row for each pair.
+MIN_MODELS = 4
 #: Largest number of models in the title.
 MAX_TITLE = 3
 
@@ -61,7 +62,7 @@ def render_html(report: ReportData) -> str:
     )
     environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words)
     environment.filters.update(goals=_goals, date=_date, points=points, point_bounds=point_bounds, p_value=p_value)
-    environment.filters.update(unbroken=_unbroken, breakable=_breakable)
+    environment.filters.update(unbroken=_unbroken, breakable=_breakable, test_code=_test_code)
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
     for title in ("By instance", "By category"):
@@ -75,13 +76,13 @@ def render_html(report: ReportData) -> str:
     matrices = {}
     for level in levels(report.scores) if len(names) >= MIN_MODELS else ():
         if named.pop(f"Paired comparison: {level}", None):
-            matrices[f"Differences: {level}"] = difference_matrix(report.pairs, names, level)
+            matrices[f"Differences: {level}"] = difference_matrix(report.pairs, level)
     instances, warnings = collect(report)
     return environment.get_template("page.html.j2").render(
         report=report,
         scores=report.scores,
         title=_title(report, names),
-        verdicts=verdict_lines(report),
+        verdicts=headlines(report),
         names=names,
         setting=setting,
         several=max(samples) if (samples := {score.samples for score in report.scores}) - {1} else 0,
@@ -97,7 +98,6 @@ def render_html(report: ReportData) -> str:
         tasks_url=TASKS_URL,
         outcomes=OUTCOMES,
         shown_outcomes=[name for name in OUTCOMES if any(score.overall.outcomes[name] for score in report.scores)],
-        packed=_packed,
         words=words(report.scores),
         mark=mark,
         style=(_HERE / "style.css").read_text(encoding="utf-8"),
@@ -112,13 +112,16 @@ def _title(report: ReportData, names: Sequence[str]) -> str:
     return f"{', '.join(names[:MAX_TITLE])}{more} - {report.title}" if names else report.title
 
 
-def _packed(samples: "Mapping[str, Markup]", cases: Mapping[str, str]) -> str:
-    """Return the HTML of an instance's samples and the source of its cases, compressed, in base64."""
+def _test_code(row: DatasetRow) -> "Markup | str":
+    """Return the highlighted source of the cases of an instance; empty if the row has none."""
+    from markupsafe import Markup
+
     from .markup import python_lines
 
-    shown = {name: "\n".join(python_lines(text.splitlines())) for name, text in cases.items()}
-    data = json.dumps({"samples": {key: html.strip() for key, html in samples.items()}, "cases": shown})
-    return base64.b64encode(zlib.compress(data.encode(), 9)).decode()
+    try:
+        return Markup("\n").join(python_lines(row_cases(row).decode("utf-8").splitlines()))
+    except (KeyError, LoadError, UnicodeDecodeError):
+        return ""
 
 
 def _unbroken(text: str) -> str:
@@ -170,8 +173,4 @@ def _link(address: str) -> str:
 
 def _task_folders() -> dict[str, str]:
     """Return instance → folder, for the tasks of this installation."""
-    found = {}
-    for path in [*benchmark_folder().glob("*/task.yaml"), *benchmark_folder().glob("*/method.yaml")]:
-        for name in re.findall(r"^\s*-?\s*instance_id:\s*([\w.-]+)\s*$", path.read_text(encoding="utf-8"), re.M):
-            found[name] = path.parent.name
-    return found
+    return {name: folder.name for folder in task_folders(benchmark_folder()) for name in stated_ids(folder)}

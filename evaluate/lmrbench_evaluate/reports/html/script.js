@@ -1,6 +1,5 @@
 "use strict";
-// Filters, sorting, samples, keyboard and theme, with their state in the address; and the code of answers, unpacked
-// when their instance is opened.
+// Filters, sorting, samples, keyboard and theme, with their state in the address.
 (() => {
   const $ = (id) => document.getElementById(id);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -64,109 +63,31 @@
     if (target.matches(".sample")) {
       choose(answer, target);
     }
-    const show = () => (answer || instance).scrollIntoView({ block: "start" });
-    show();
+    (answer || instance).scrollIntoView({ block: "start" });
     (answer ? answer.querySelector("h4") : instance.querySelector("summary")).focus({ preventScroll: true });
-    fill(instance).then(show);
   }
 
   // --- code ------------------------------------------------------------------------------------------------------
 
-  const filled = new Map();
-
-  function fill(instance) {
-    if (!filled.has(instance)) {
-      filled.set(instance, unpack(instance));
-    }
-    return filled.get(instance);
-  }
-
-  async function unpack(instance) {
-    const packed = Uint8Array.from(atob(instance.querySelector(".pack").textContent), (char) => char.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const { samples, cases } = JSON.parse(await new Response(stream).text());
-    for (const [id, html] of Object.entries(samples)) {
-      $(id).insertAdjacentHTML("beforeend", html);
-    }
-    for (const row of all(".why tbody tr", instance)) {
-      const name = row.cells[0].textContent;
-      if (Object.hasOwn(cases, name)) {
-        row.cells[0].append(sourceButton(row, name, cases[name]));
-      }
-    }
-    all("pre", instance).forEach(addCopy);
-    instance.dataset.ready = "";
-  }
-
-  function sourceButton(row, name, source) {
-    const button = make("button", "source", "Test code");
-    button.setAttribute("aria-expanded", "false");
-    let below;
-    button.addEventListener("click", () => {
-      if (below) {
-        below.remove();
-        below = undefined;
-      } else {
-        below = document.createElement("tr");
-        below.className = "below";
-        const cell = below.insertCell();
-        cell.colSpan = row.cells.length;
-        const seed = row.cells[2].lastChild.textContent.split(",")[0];
-        const note = make("p", "notes", `The run keeps no input: case_${name}(seed=${seed}) builds it.`);
-        const pre = make("pre", "code", "");
-        pre.tabIndex = 0;
-        pre.innerHTML = source;
-        cell.append(note, pre);
-        addCopy(pre);
-        row.after(below);
-      }
-      button.setAttribute("aria-expanded", String(Boolean(below)));
-    });
-    return button;
-  }
-
-  function make(tag, name, text) {
-    const element = document.createElement(tag);
-    element.className = name;
-    element.textContent = text;
-    if (tag === "button") {
-      element.type = "button";
-    }
-    return element;
-  }
-
   const SIGNS = { add: "+", del: "-", same: " ", hunk: "@@ ", note: "# " };
 
   function addCopy(pre) {
-    const button = make("button", "copy", "Copy");
-    const text = () =>
-      pre.matches(".diff")
-        ? [...pre.children].map((line) => SIGNS[line.className] + line.textContent).join("\n")
-        : pre.textContent;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
     button.addEventListener("click", async () => {
-      button.textContent = (await copy(text())) ? "Copied" : "Not copied";
-      setTimeout(() => (button.textContent = "Copy"), 1500);
+      const lines = [...pre.children].map((line) => SIGNS[line.className] + line.textContent);
+      await navigator.clipboard.writeText(pre.matches(".diff") ? lines.join("\n") : pre.textContent);
+      button.textContent = "Copied";
     });
-    const box = make("div", "copyable", "");
+    const box = document.createElement("div");
+    box.className = "copyable";
     pre.replaceWith(box);
     box.append(pre, button);
   }
 
-  async function copy(text) {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch {
-      // Some browsers give pages from a file no clipboard.
-      const area = make("textarea", "", text);
-      area.value = text;
-      document.body.append(area);
-      area.select();
-      const done = document.execCommand("copy");
-      area.remove();
-      return done;
-    }
-  }
+  all(".body pre").forEach(addCopy);
 
   // --- sorting ---------------------------------------------------------------------------------------------------
 
@@ -329,9 +250,6 @@
       event.preventDefault();
       go(link.hash.slice(1));
     });
-  }
-  for (const instance of instances) {
-    instance.addEventListener("toggle", () => instance.open && fill(instance));
   }
   addEventListener("hashchange", read);
   addEventListener("keydown", onKey);
