@@ -1,24 +1,21 @@
-"""Rank models: every number is computed from the rows of verified runs, never from a submitter's claims.
+"""Rank models by the rates in the records of verified runs; submitters' claims never change a rank.
 
 Each track, configuration and setting has its own ranking. Equal scores share a rank. A model is ranked by its latest
 verified run, never by its best one; equal predictions are ranked once, whatever names they were submitted under.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from base.ranking import RANKED_BY, ranking_level
-from base.shares import Share
-from grid import Grid, make_grid
-from results_dataset import Published, Snapshot
-from scored_models import ScoredModel, Task
+from base.record import Entry, Record, Score, Task
+from results_dataset import Snapshot
 from spread import rank_spreads
-from submitted_run import SubmittedModel
 
 #: The configuration and the setting that are shown first.
 DEFAULT_CONFIG, DEFAULT_SETTING = "function", "standard"
+#: Track → the level that ranks it.
+TRACKS = {"paper": "reproduced", "contract": "robust"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +26,26 @@ class Filters:
     version: str | None = None
     setting: str | None = None
     category: str | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One model in one setting and track of one run, with its rates on the instances that the filters leave."""
+
+    record: Record
+    entry: Entry
+    score: Score
+
+    @property
+    def rate(self) -> float:
+        """The rate that ranks the model in its track."""
+        return self.score.rate(self.entry.level)
+
+    def order(self) -> tuple[float, float, str, str, str, str]:
+        """Return a key that sorts from best to worst; among equals the one verified first comes first."""
+        both = self.score.rate("reproduced") + self.score.rate("robust")
+        record, entry = self.record, self.entry
+        return -self.rate, self.rate - both, record.verified_at, record.run_id, entry.model, entry.setting
 
 
 @dataclass
@@ -44,15 +61,15 @@ class Ranked:
     """
 
     rank: int
-    latest: ScoredModel
-    earlier: list[ScoredModel] = field(default_factory=list)
-    copies: list[ScoredModel] = field(default_factory=list)
+    latest: Line
+    earlier: list[Line] = field(default_factory=list)
+    copies: list[Line] = field(default_factory=list)
     spread: tuple[int, int] | None = None
 
     @property
     def other_submitters(self) -> list[str]:
         """Submitters of earlier runs under this name, other than the submitter of the latest."""
-        return sorted({one.run.submitted_by for one in self.earlier} - {self.latest.run.submitted_by})
+        return sorted({line.record.submitted_by for line in self.earlier} - {self.latest.record.submitted_by})
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,6 @@ class Track:
     name: str
     level: str
     ranked: list[Ranked]
-    grid: Grid
 
 
 @dataclass(frozen=True)
@@ -70,8 +86,7 @@ class Board:
     """All that the page shows.
 
     Attributes:
-        scope: number of instances of the benchmark.
-        unplaced: number of instances that no run has a row for; they count in the total and in no category.
+        tasks: the instances that the filters leave, with the latest record that has each.
     """
 
     filters: Filters
@@ -80,8 +95,7 @@ class Board:
     settings: list[str]
     categories: list[str]
     tracks: list[Track]
-    scope: int
-    unplaced: int
+    tasks: dict[str, tuple[Task, Record]]
 
     @property
     def address(self) -> str:
@@ -92,116 +106,58 @@ class Board:
 
 
 def make_board(snapshot: Snapshot, filters: Filters) -> Board:
-    """Score and rank the runs of a snapshot; a filter that matches nothing there is ignored."""
-    shown = list(snapshot.published)
-    configs = sorted({item.run.config for item in shown}, key=lambda name: (name != DEFAULT_CONFIG, name))
+    """Rank the runs of a snapshot; a filter that matches nothing there is ignored."""
+    records: Sequence[Record] = snapshot.records
+    configs = sorted({item.config for item in records}, key=lambda name: (name != DEFAULT_CONFIG, name))
     config = filters.config if filters.config in configs else next(iter(configs), None)
-    shown = [item for item in shown if item.run.config == config]
-    versions = sorted({item.run.version for item in shown}, key=_version_key, reverse=True)
+    records = [item for item in records if item.config == config]
+    versions = sorted({item.benchmark_version for item in records}, key=_version_key, reverse=True)
     version = filters.version if filters.version in versions else next(iter(versions), None)
-    shown = [item for item in shown if item.run.version == version]
-
-    tasks = _tasks(snapshot, shown)
-    settings = sorted(
-        {entry.setting for item in shown for entry in item.run.entries},
-        key=lambda name: (name != DEFAULT_SETTING, name),
-    )
-    categories = sorted({task.category for task in tasks.values()})
+    records = sorted((item for item in records if item.benchmark_version == version), key=lambda item: item.verified_at)
+    names = {entry.setting for item in records for entry in item.entries}
+    settings = sorted(names, key=lambda name: (name != DEFAULT_SETTING, name))
     setting = filters.setting if filters.setting in settings else next(iter(settings), None)
+    tasks = {name: (task, item) for item in records for name, task in item.tasks.items()}
+    categories = sorted({task.category for task, _ in tasks.values()})
     category = filters.category if filters.category in categories else None
+    selected = {name: item for name, item in tasks.items() if category in (None, item[0].category)}
 
-    selected = {name: task for name, task in tasks.items() if category in (None, task.category)}
-    models = [
-        _score(snapshot, item, entry, selected, category)
-        for item in shown
-        for entry in item.run.entries
+    lines = [
+        Line(item, entry, score)
+        for item in records
+        for entry in item.entries
         if entry.setting == setting
+        and (score := entry.overall if category is None else entry.categories.get(category)) is not None
     ]
     tracks = []
-    for name in RANKED_BY:
-        ranked = rank([model for model in models if model.entry.track == name])
-        counted = [item.latest for item in ranked]
-        for item, spread in zip(ranked, rank_spreads(counted, selected), strict=False):
+    for name, level in TRACKS.items():
+        ranked = rank([line for line in lines if line.entry.track == name])
+        spreads = rank_spreads([item.latest.entry for item in ranked], list(selected))
+        for item, spread in zip(ranked, spreads, strict=False):
             item.spread = min(spread[0], item.rank), max(spread[1], item.rank)
-        tracks.append(Track(name, ranking_level(name), ranked, make_grid(counted, selected)))
-    scope = max((item.run.scope_size for item in shown), default=0)
+        tracks.append(Track(name, level, ranked))
     chosen = Filters(config, version, setting, category)
-    size = scope if category is None else len(selected)
-    return Board(chosen, configs, versions, settings, categories, tracks, size, max(0, scope - len(tasks)))
+    return Board(chosen, configs, versions, settings, categories, tracks, selected)
 
 
-def rank(scored: Iterable[ScoredModel]) -> list[Ranked]:
+def rank(lines: Iterable[Line]) -> list[Ranked]:
     """Rank the models of a track and setting, one place each, by their latest runs.
 
     Runs whose predictions equal those that another model had first are its copies.
     """
     firsts: dict[str, str] = {}
-    copies: dict[str, list[ScoredModel]] = {}
-    runs: dict[str, list[ScoredModel]] = {}
-    for one in sorted(scored, key=lambda one: (one.record.at, *one.order())):
-        first = firsts.setdefault(one.entry.fingerprint, one.entry.model)
-        (runs if first == one.entry.model else copies).setdefault(first, []).append(one)
-    newest = {name: found[::-1] for name, found in runs.items()}
+    copies: dict[str, list[Line]] = {}
+    runs: dict[str, list[Line]] = {}
+    for line in sorted(lines, key=lambda line: (line.record.verified_at, *line.order())):
+        first = firsts.setdefault(line.entry.fingerprint, line.entry.model)
+        (runs if first == line.entry.model else copies).setdefault(first, []).append(line)
+    newest: Mapping[str, list[Line]] = {name: group[::-1] for name, group in runs.items()}
     ranking = sorted(newest.items(), key=lambda item: item[1][0].order())
-    scores = [found[0].score for found in newest.values()]
+    rates = [group[0].rate for group in newest.values()]
     return [
-        Ranked(1 + sum(score > latest.score for score in scores), latest, earlier, copies.get(name, []))
+        Ranked(1 + sum(rate > latest.rate for rate in rates), latest, earlier, copies.get(name, []))
         for name, (latest, *earlier) in ranking
     ]
-
-
-def _tasks(snapshot: Snapshot, published: Iterable[Published]) -> dict[str, Task]:
-    found: dict[str, Task] = {}
-    for item in published:
-        for entry in item.run.entries:
-            for name, instance in entry.instances.items():
-                link = snapshot.task_link(item.run.dataset, item.run.config, name)
-                found.setdefault(name, Task(instance.category, instance.paper, link))
-    return found
-
-
-def _score(
-    snapshot: Snapshot,
-    item: Published,
-    entry: SubmittedModel,
-    tasks: Mapping[str, Task],
-    category: str | None,
-) -> ScoredModel:
-    inside = {name: entry.instances[name] for name in tasks if name in entry.instances}
-    # An instance without a row in any run has no category: it counts while no category is chosen.
-    size = item.run.scope_size if category is None else len(tasks)
-    total = size * entry.samples
-    level = ranking_level(entry.track)
-    reached = {
-        name: {"reproduced": instance.core["passed"], "robust": instance.statuses["passed"]}
-        for name, instance in inside.items()
-    }
-    counts = {level: sum(found[level] for found in reached.values()) for level in RANKED_BY.values()}
-    rows = sum(instance.statuses.total() for instance in inside.values())
-    costs = [cost for instance in inside.values() for cost in instance.costs]
-    choices = [numbers for instance in inside.values() for numbers in instance.choices]
-    sizes = Counter(task.category for task in tasks.values())
-    profile = {
-        kind: (
-            sum(found[level] for name, found in reached.items() if tasks[name].category == kind),
-            count * entry.samples,
-        )
-        for kind, count in sorted(sizes.items())
-    }
-    return ScoredModel(
-        item,
-        entry,
-        snapshot.model_link(item, entry.model),
-        total=total,
-        missing=total - rows,
-        interval=Share(counts[level], total, size).interval,
-        judged=sum((instance.judged for instance in inside.values()), Counter[str]()),
-        cost=sum(costs) / entry.samples if costs and len(costs) == rows else None,
-        choices=(sum(item[0] for item in choices), sum(item[1] for item in choices), sum(item[2] for item in choices)),
-        memorised=sum(instance.memorised for instance in inside.values()),
-        profile=profile,
-        **counts,
-    )
 
 
 def _version_key(version: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""The data of the charts: score against cost as positions in percent, and scores by category as a table.
+"""The chart of score against cost: positions in percent.
 
 `charts.js` draws the frontier and places the names, because both follow the search. Points carry the model's rank:
 colour alone carries no information.
@@ -6,10 +6,9 @@ colour alone carries no information.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from board import Ranked
-from scored_models import ScoredModel
+from board import Line, Ranked
 
 #: Number of models in the chart, from the top of the ranking.
 MAX_POINTS = 40
@@ -19,27 +18,22 @@ _TOP = 92.0
 _MAX_TICKS = 7
 
 
-@dataclass(frozen=True)
-class Point:
-    """A model in the chart of score against cost.
+class Point(NamedTuple):
+    """A model in the chart.
 
     Attributes:
         x, y: position of the point from the left and from below; `low` and `high` are the ends of its interval.
     """
 
-    item: Ranked
+    rank: int
+    line: Line
     x: float
     y: float
     low: float
     high: float
 
-    @property
-    def model(self) -> ScoredModel:
-        return self.item.latest
 
-
-@dataclass(frozen=True)
-class Scatter:
+class Scatter(NamedTuple):
     """Score against cost, with a logarithmic cost axis.
 
     Attributes:
@@ -51,36 +45,16 @@ class Scatter:
     levels: list[tuple[float, str]]
 
 
-@dataclass(frozen=True)
-class CategoryCell:
-    """A model's rows in a category: how many reached the ranking level, and all."""
-
-    model: ScoredModel
-    reached: int
-    total: int
-
-    @property
-    def share(self) -> float:
-        """The part that reached the level, from 0 to 1."""
-        return self.reached / self.total
-
-
 def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
     """Make the chart of the models with a stated cost; None if there are fewer than two."""
-    known = [item for item in ranked if item.latest.cost][:MAX_POINTS]
-    if len(known) < 2:
+    priced = [(item, math.log10(cost)) for item in ranked if (cost := item.latest.score.claimed_cost_usd)][:MAX_POINTS]
+    if len(priced) < 2:
         return None
-    logs = [math.log10(item.latest.cost or 1) for item in known]
-    low, high = min(logs) - 0.15, max(logs) + 0.15
-    points = [
-        Point(
-            item,
-            100 * (log - low) / (high - low),
-            _TOP * item.latest.score,
-            *(_TOP * end for end in item.latest.interval),
-        )
-        for item, log in zip(known, logs, strict=True)
-    ]
+    low, high = min(log for _, log in priced) - 0.15, max(log for _, log in priced) + 0.15
+    points = []
+    for item, log in priced:
+        line, x = item.latest, 100 * (log - low) / (high - low)
+        points.append(Point(item.rank, line, x, _TOP * line.rate, *(_TOP * end for end in line.score.interval)))
     marks = [(power, step) for power in range(math.floor(low), math.ceil(high) + 1) for step in (1, 2, 5)]
     marks = [(power, step) for power, step in marks if low <= power + math.log10(step) <= high]
     if len(marks) > _MAX_TICKS:
@@ -89,12 +63,6 @@ def make_scatter(ranked: Sequence[Ranked]) -> Scatter | None:
         (100 * (power + math.log10(step) - low) / (high - low), _dollars(step * 10.0**power)) for power, step in marks
     ]
     return Scatter(points, ticks, [(_TOP * value / 100, str(value)) for value in (0, 25, 50, 75, 100)])
-
-
-def make_categories(models: Sequence[ScoredModel]) -> list[tuple[str, list[CategoryCell]]]:
-    """Return (category, one cell per model) by category."""
-    categories = sorted({name for model in models for name in model.profile})
-    return [(name, [CategoryCell(model, *model.profile[name]) for model in models]) for name in categories]
 
 
 def _dollars(value: float) -> str:

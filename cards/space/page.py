@@ -4,12 +4,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from base.names import is_invisible
+from base.record import JUDGED
 from board import Board, Ranked
-from charts import make_categories, make_scatter
-from grid import MAX_COLUMNS
+from charts import make_scatter
+from grid import MAX_COLUMNS, make_grid
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from results_dataset import Snapshot
-from submitted_run import JUDGED
+from results_dataset import Snapshot, model_link, task_link
 
 MAX_CHARACTERS = 80
 
@@ -38,8 +38,8 @@ def short(model: str) -> str:
 
 def searchable(item: Ranked) -> str:
     """Return the text that the search looks at: names, settings, submitters and runs, folded ones included."""
-    scored = [item.latest, *item.earlier, *item.copies]
-    parts = ((one.entry.model, one.entry.setting, one.run.submitted_by, one.run.run_id) for one in scored)
+    lines = [item.latest, *item.earlier, *item.copies]
+    parts = ((line.entry.model, line.entry.setting, line.record.submitted_by, line.record.run_id) for line in lines)
     return shown(" ".join(dict.fromkeys(text for part in parts for text in part)), 2000).lower()
 
 
@@ -52,8 +52,8 @@ _PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
 _PAGES.filters |= {"shown": shown, "percent": percent, "dollars": dollars, "short": short, "searchable": searchable}
-_PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "categories": make_categories}
-_PAGES.filters |= {"component": component}
+_PAGES.filters |= {"place": "{:.2f}".format, "scatter": make_scatter, "component": component}
+_PAGES.globals |= {"make_grid": make_grid, "model_link": model_link, "task_link": task_link}
 
 
 def render(snapshot: Snapshot, board: Board) -> str:

@@ -1,30 +1,27 @@
-"""Write to the Hub: commits, tags and repositories made exactly once.
+"""Talk to the Hub: one-line errors, and commits that are looked up once if their response is lost."""
 
-The Hub's client retries uploads but not commits, tags or new repositories. After a lost response to one of those, this
-module checks whether the write arrived before it tries again, so a retry never duplicates it.
-"""
-
-import itertools
-import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from .errors import InputError
-from .hub_session import LostAnswerError, hub_errors
+from ..loader import reach_hub
+from .errors import InfraError, InputError
+from .text import error_line
 
 if TYPE_CHECKING:
     from huggingface_hub import CommitOperation, HfApi
 
-T = TypeVar("T")
-#: Seconds before each further attempt; tests set the variable.
-_SCALE = float(os.environ.get("LMRBENCH_BACKOFF_SCALE", "1"))
-BACKOFF_S = (1.0 * _SCALE, 3.0 * _SCALE, 9.0 * _SCALE)
-#: Longest wait that a Retry-After header can ask for.
-MAX_WAIT_S = 60.0
-#: Number of recent commits searched for one whose response was lost.
-LOOK_BACK = 50
+#: Number of recent commits in which one is looked for whose response was lost.
+_RECENT = 20
+
+
+class ConflictError(InputError):
+    """Somebody else changed the repository after it was read."""
+
+
+class LostAnswerError(InfraError):
+    """The connection broke or the server failed, and the write may have arrived."""
 
 
 @dataclass(frozen=True)
@@ -38,39 +35,72 @@ class Committed:
     """Whether an earlier attempt made it."""
 
 
-def write_once(act: Callable[[], T], happened: Callable[[], T | None]) -> T:
-    """Write exactly once: after a lost response, try again only if `happened` finds nothing.
-
-    Args:
-        act: writes.
-        happened: returns the result of an earlier attempt, or None.
+def open_hub(token: str | None = None) -> "HfApi":
+    """Return the Hub's client, configured by the user's environment (HF_ENDPOINT, HF_TOKEN, `hf auth login`).
 
     Raises:
-        LostAnswerError: every attempt failed, or the outcome of one is unknown.
-        LMRBenchError: any other error of `act`.
+        InputError, LostAnswerError: see `hub_errors`; the Hub has to answer soon (`loader.reach_hub`).
     """
-    lost: LostAnswerError | None = None
-    is_known = True
-    for wait in (*BACKOFF_S, None):
-        if is_known:
-            try:
-                return act()
-            except LostAnswerError as error:
-                lost = error
-        assert lost is not None
-        time.sleep(min(lost.retry_after_s or wait or 0.0, MAX_WAIT_S))
-        try:
-            found = happened()
-        except LostAnswerError:
-            is_known = False
-        else:
-            if found is not None:
-                return found
-            is_known = True
-    assert lost is not None
-    if is_known:
-        raise lost
-    raise LostAnswerError(f"{lost}; the write may have arrived; re-run the command, which checks first")
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    disable_progress_bars()
+    api = HfApi(token=token, library_name="lmrbench")
+    with hub_errors(api.endpoint):
+        reach_hub()
+    return api
+
+
+@contextlib.contextmanager
+def hub_errors(what: str) -> Iterator[None]:
+    """Turn the client's exceptions into one-line errors that start with `what`.
+
+    Raises:
+        ConflictError: 409 or 412, somebody else was faster.
+        LostAnswerError: network failure, server error or rate limit.
+        InputError: token, rights or names are wrong.
+    """
+    from huggingface_hub import errors
+
+    # A dropped connection raises the HTTP library's own error.
+    http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
+    try:
+        yield
+    except errors.HfHubHTTPError as error:
+        raise _explain(what, error) from error
+    except errors.LocalTokenNotFoundError as error:
+        raise InputError(f"{what}: no token; run `hf auth login` or set HF_TOKEN") from error
+    except errors.OfflineModeIsEnabled as error:
+        raise InputError(f"{what}: HF_HUB_OFFLINE is set; unset it") from error
+    except errors.HFValidationError as error:
+        raise InputError(f"{what}: {error_line(error)}") from error
+    except (http_error, OSError) as error:
+        reason = f"{type(error).__name__}: {error_line(error)}"
+        raise LostAnswerError(f"{what}: the Hub does not answer ({reason})") from error
+
+
+def _explain(what: str, error: Any) -> Exception:
+    from huggingface_hub import errors
+
+    status = error.response.status_code if error.response is not None else 0
+    message = error.server_message or error_line(error)
+    if status == 401:
+        # The Hub also answers 401 for a missing repository, unless the token may see it.
+        return InputError(f"{what}: no such repository, or the token is missing or expired; run `hf auth login`")
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return InputError(f"{what}: no such repository, or this token may not see it")
+    if isinstance(error, errors.RevisionNotFoundError):
+        return InputError(f"{what}: no such revision")
+    if isinstance(error, errors.EntryNotFoundError):
+        return InputError(f"{what}: no such file")
+    if status == 403:
+        return InputError(f"{what}: not allowed; the token needs the `write` role for this repository ({message})")
+    if status in (409, 412):
+        return ConflictError(f"{what}: the repository has changed in the meantime ({message}); try again")
+    if status == 429 or status >= 500:
+        reason = "too many requests" if status == 429 else f"the Hub failed with {status}"
+        return LostAnswerError(f"{what}: {reason}; try again later")
+    return InputError(f"{what}: refused with {status} ({message})")
 
 
 def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
@@ -80,8 +110,7 @@ def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
         write: to commit to the repository; to open a pull request, the `write` role is enough.
 
     Raises:
-        InputError: the rights are missing.
-        LostAnswerError: see `hub_errors`.
+        InputError, LostAnswerError: the rights are missing; or see `hub_errors`.
     """
     with hub_errors("the Hub"):
         user = api.whoami()
@@ -96,130 +125,106 @@ def check_rights(api: "HfApi", repo_id: str, *, write: bool) -> str:
     return str(user["name"])
 
 
-def commit_once(
+def commit(
     api: "HfApi",
     repo_id: str,
-    operations: Callable[[], Sequence["CommitOperation"]],
+    operations: "Sequence[CommitOperation]",
     *,
     title: str,
-    description: str = "",
-    parent_commit: str | None = None,
-    revision: str | None = None,
-    create_pr: bool = False,
-    repo_type: str = "dataset",
+    parent_commit: str,
 ) -> Committed:
-    """Commit to main or another branch, or open a pull request, exactly once.
+    """Commit to main; after a lost response, look once for a recent commit with this title.
 
     Args:
-        operations: makes new ones for each attempt, because the client marks them as used.
-        title: title of the commit or pull request. It must be unique, for example by a hash of the content: it
-            identifies the commit after a lost response, and a pull request before it is opened.
-        parent_commit: expected head of the branch.
-        revision: branch; main by default.
+        title: unique, for example by a hash of the content.
+        parent_commit: expected head of main.
 
     Raises:
-        ConflictError: the head of the branch is not `parent_commit`.
+        ConflictError: the head of main is another one.
         InputError, LostAnswerError: see `hub_errors`.
     """
+    try:
+        with hub_errors(repo_id):
+            info = api.create_commit(
+                repo_id, operations, commit_message=title, parent_commit=parent_commit, repo_type="dataset"
+            )
+        return Committed(info.oid, info.commit_url)
+    except LostAnswerError:
+        with hub_errors(repo_id):
+            recent = api.list_repo_commits(repo_id, repo_type="dataset")[:_RECENT]
+        for item in recent:
+            if item.title == title:
+                url = f"{api.endpoint}/datasets/{repo_id}/commit/{item.commit_id}"
+                return Committed(item.commit_id, url, existed=True)
+        raise
 
-    def act() -> Committed:
+
+def open_pull_request(
+    api: "HfApi",
+    repo_id: str,
+    files: Mapping[str, bytes],
+    *,
+    title: str,
+    older: str,
+    description: str,
+    repo_type: str = "dataset",
+) -> Committed:
+    """Open a pull request that adds files, or return this user's open one with the same title.
+
+    Args:
+        title: unique, for example by a hash of the content.
+        older: a part of the title of pull requests with an older state of the files, which has to be closed first.
+
+    Raises:
+        InputError, LostAnswerError: there is an open one with an older state; or see `hub_errors`.
+    """
+    if opened := _find_pull_request(api, repo_id, title, older, repo_type):
+        return opened
+    try:
         with hub_errors(repo_id):
             info = api.create_commit(
                 repo_id,
-                operations(),
+                additions(files),
                 commit_message=title,
                 commit_description=description,
-                parent_commit=parent_commit,
-                revision=revision,
-                create_pr=create_pr,
+                create_pr=True,
                 repo_type=repo_type,
             )
-        return Committed(info.oid, info.pr_url or info.commit_url, int(info.pr_num) if info.pr_num else None)
+        return Committed(info.oid, str(info.pr_url), int(info.pr_num or 0))
+    except LostAnswerError:
+        if opened := _find_pull_request(api, repo_id, title, older, repo_type):
+            return opened
+        raise
 
-    def find() -> Committed | None:
-        if create_pr:
-            return find_pull_request(api, repo_id, title, repo_type)
-        with hub_errors(repo_id):
-            commits = api.list_repo_commits(repo_id, repo_type=repo_type, revision=revision)[:LOOK_BACK]
-        newer = itertools.takewhile(lambda commit: commit.commit_id != parent_commit, commits)
-        sha = next((commit.commit_id for commit in newer if commit.title == title), None)
-        return Committed(sha, f"{api.endpoint}/{repo_type}s/{repo_id}/commit/{sha}", existed=True) if sha else None
 
-    if create_pr and (found := find()):
-        return found
-    return write_once(act, find)
+def _find_pull_request(api: "HfApi", repo_id: str, title: str, older: str, repo_type: str) -> Committed | None:
+    with hub_errors(repo_id):
+        author = api.whoami()["name"]
+        opened = list(
+            api.get_repo_discussions(
+                repo_id, repo_type=repo_type, discussion_type="pull_request", discussion_status="open", author=author
+            )
+        )
+    for item in opened:
+        if item.title == title:
+            return Committed("", item.url, item.num, existed=True)
+        if older in item.title:
+            raise InputError(f"{repo_id}: PR {item.num} has an older state of the same files; close it first")
+    return None
 
 
 def additions(files: Mapping[str, bytes]) -> "list[CommitOperation]":
-    """Return the operations that add or replace files, for one attempt to commit."""
+    """Return the operations that add or replace files."""
     from huggingface_hub import CommitOperationAdd
 
     return [CommitOperationAdd(name, content) for name, content in sorted(files.items())]
 
 
-def find_pull_request(api: "HfApi", repo_id: str, title: str, repo_type: str = "dataset") -> Committed | None:
-    """Return this user's open or merged pull request with that title; None if there is none.
+def tags(api: "HfApi", repo_id: str) -> dict[str, str]:
+    """Return the tags of a dataset repository: tag → commit.
 
     Raises:
         InputError, LostAnswerError: see `hub_errors`.
     """
     with hub_errors(repo_id):
-        author = api.whoami()["name"]
-        for item in api.get_repo_discussions(repo_id, repo_type=repo_type, discussion_type="pull_request"):
-            if (item.title, item.author) == (title, author) and item.status in ("open", "draft", "merged"):
-                sha = api.dataset_info(repo_id, revision=item.git_reference).sha if repo_type == "dataset" else ""
-                return Committed(sha or "", item.url, item.num, existed=True)
-    return None
-
-
-def ensure_repo(api: "HfApi", repo_id: str, *, private: bool = False, repo_type: str = "dataset") -> bool:
-    """Create a repository unless it exists; return whether this call created it.
-
-    Raises:
-        InputError, LostAnswerError: see `hub_errors`.
-    """
-
-    def exists() -> bool:
-        with hub_errors(repo_id):
-            return bool(api.repo_exists(repo_id, repo_type=repo_type))
-
-    def act() -> bool:
-        with hub_errors(repo_id):
-            api.create_repo(repo_id, repo_type=repo_type, private=private, exist_ok=True)
-        return True
-
-    return False if exists() else write_once(act, lambda: exists() or None)
-
-
-def tag_once(api: "HfApi", repo_id: str, tag: str, sha: str, *, repo_type: str = "dataset") -> None:
-    """Tag a commit, unless the tag is already there.
-
-    Raises:
-        InputError: the tag names another commit.
-        LostAnswerError: see `hub_errors`.
-    """
-
-    def act() -> bool:
-        if is_placed():
-            return True
-        with hub_errors(f"{repo_id} tag {tag}"):
-            api.create_tag(repo_id, tag=tag, revision=sha, repo_type=repo_type, exist_ok=False)
-        return True
-
-    def is_placed() -> bool | None:
-        found = tags(api, repo_id, repo_type).get(tag)
-        if found not in (None, sha):
-            raise InputError(f"{repo_id}: tag {tag} names another commit ({found[:12]}); a tag never moves")
-        return True if found else None
-
-    write_once(act, is_placed)
-
-
-def tags(api: "HfApi", repo_id: str, repo_type: str = "dataset") -> dict[str, str]:
-    """Return the tags of a repository: tag → commit.
-
-    Raises:
-        InputError, LostAnswerError: see `hub_errors`.
-    """
-    with hub_errors(repo_id):
-        return {ref.name: ref.target_commit for ref in api.list_repo_refs(repo_id, repo_type=repo_type).tags}
+        return {ref.name: ref.target_commit for ref in api.list_repo_refs(repo_id, repo_type="dataset").tags}

@@ -264,7 +264,7 @@ def push(
     """
     from lmrbench_evaluate.checks.proved import proved_contents
 
-    from ..base.hub_session import open_hub
+    from ..base.hub_client import open_hub
     from ..base.text import counted
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out

@@ -44,35 +44,33 @@ def submit(
 
     Example: lmrbench submit runs/mine --to lmr-bench/results --dry-run
     """
-    from lmrbench_evaluate.hub.submitter.submit import carry_out, plan_submission
+    from lmrbench_evaluate.hub.submit import carry_out, plan_submission
     from lmrbench_evaluate.reports.report import make_report
     from lmrbench_evaluate.reports.sections import tables
 
-    from ..base.hub_session import open_hub
+    from ..base.hub_client import open_hub
 
     if not (to or model_repo):
         raise typer.BadParameter("give --to org/results; after verification, add --model-repo org/model")
     api = open_hub()
     plan = plan_submission(api, run, dataset, results_repo=to, model_repo=model_repo, model=model)
-    submission, where = plan.submission, f"{dataset}@{plan.published.tag}"
-    size = sum(map(len, submission.files.values()))
+    where, size = f"{dataset}@{plan.dataset.tag}", sum(map(len, plan.files.values()))
     if not as_json:
         for title, table in tables(make_report([run]))[:2]:
             print_table(*table, title=title)
-        for name, content in sorted(submission.files.items()) if plan.results_repo else ():
+        for name, content in sorted(plan.files.items()) if plan.results_repo else ():
             put(f"{name}  {len(content)} bytes")
         if plan.scores:
             put(plan.scores)
-        put(f"run {submission.run_id} of {plan.user}: dataset {where}, {len(submission.rows)} rows, {size} bytes")
-    result: dict[str, object] = {"run_id": submission.run_id, "rows": len(submission.rows), "bytes": size}
+        put(f"run {plan.run_id} of {plan.user}: dataset {where}, {len(plan.rows)} rows, {size} bytes")
+    result: dict[str, object] = {"run_id": plan.run_id, "rows": len(plan.rows), "bytes": size}
     result |= {"dataset": where, "pull_request": None, "model_pull_request": None}
     if not dry_run:
         if not (yes or as_json):
             typer.confirm(f"Open a pull request in {model_repo or to}?", abort=True, err=True)
-        for name, opened in zip(("pull_request", "model_pull_request"), carry_out(api, plan), strict=True):
-            if opened:
-                result[name] = opened.url
-                say(f"{'already open' if opened.existed else 'opened'}: {opened.url}")
+        if opened := carry_out(api, plan):
+            result["model_pull_request" if model_repo else "pull_request"] = opened.url
+            say(f"{'already open' if opened.existed else 'opened'}: {opened.url}")
     if as_json:
         print_json(result)
 
@@ -104,19 +102,18 @@ def verify(
     Evaluates the predictions again, on secret seeds as well, and publishes the results of this second run.
 
     The pull request is not merged: one commit to main holds the files of the second run, and the pull request is closed
-    with a link to it. If verdicts differ, the pull request gets a comment that lists the differences, and the exit
-    status is 1.
+    with a link to it. Verdicts that differ from the submitted ones are listed; those of the second run count.
 
     Example: lmrbench verify lmr-bench/results 17
     """
     import shutil
 
-    from lmrbench_evaluate.hub.maintainer.claim import fetch_claim
-    from lmrbench_evaluate.hub.maintainer.settle import accept, close, earlier_record, reject
-    from lmrbench_evaluate.hub.maintainer.verify import count_memorised, differences, repeat, run_folder
+    from lmrbench_evaluate.hub.claim import fetch_claim
+    from lmrbench_evaluate.hub.publication import close, earlier_record
+    from lmrbench_evaluate.hub.publication import publish as publish_run
+    from lmrbench_evaluate.hub.verify import repeat
 
-    from ..base.hub_client import check_rights
-    from ..base.hub_session import open_hub
+    from ..base.hub_client import check_rights, open_hub
 
     number = re.fullmatch(r"(?:https?://.*/discussions/)?(\d+)/?", pull_request)
     if not number:
@@ -128,43 +125,32 @@ def verify(
         url = close(api, repo, record)
         say(f"already verified and published; closed: {url}")
         if as_json:
-            facts = {"run_id": record["run_id"], "sha": record["submission"], "rows": record["rows"]}
-            known = {"memorised": len(record["memorised"]), "agreed": record["agreed"]}
-            print_json({**facts, "differences": [], **known, "published": url})
+            facts = {"run_id": record.run_id, "sha": record.submission, "rows": record.rows, "agreed": record.agreed}
+            print_json({**facts, "memorised": len(record.memorised), "differing": record.differing, "published": url})
         return
     claim = fetch_claim(api, repo, int(number[1]))
     if not as_json:
-        put(f"{claim.where} at {claim.sha[:12]}: run {claim.run_id}, {len(claim.rows)} rows")
+        put(f"{claim.where} at {claim.sha[:12]}: run {claim.run_id}")
     with progress_bar("verifying", shown=not as_json) as progress:
-        summary, instances = repeat(claim, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
-    if summary.stopped or summary.infra_errors:
+        summary, verified = repeat(claim, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
+    if verified is None:
         say(f"incomplete: {summary.stopped or f'{summary.infra_errors} infra errors'}; re-run the command to resume")
         raise typer.Exit(3)
-    run = run_folder(claim, fresh_seeds)
-    found = list(differences(claim, run, instances))
-    memorised = count_memorised(run)
-    result = {"run_id": claim.run_id, "sha": claim.sha, "rows": len(claim.rows), "differences": found}
-    result |= {"memorised": memorised, "agreed": None, "published": None}
+    rows, differing, memorised = len(verified.rows), verified.differing, len(verified.memorised)
+    result = {"run_id": claim.run_id, "sha": claim.sha, "rows": rows, "agreed": rows - len(differing)}
+    result |= {"memorised": memorised, "differing": differing, "published": None}
     if not as_json:
-        for line in found[:50]:
+        for line in differing[:50]:
             put(f"differs: {line}")
-        where = f"{counted(len(found), 'difference')} in {counted(len(claim.rows), 'row')}"
-        put(f"{where}; {memorised} pass on the published seeds only")
-    if publish and (
-        yes or as_json or typer.confirm("Publish the run?" if not found else "Comment on the pull request?", err=True)
-    ):
-        if found:
-            reject(api, claim, found)
-        else:
-            record, url = accept(api, claim, run, instances)
-            result |= {"published": url, "agreed": record["agreed"]}
-            say(f"{record['agreed']} of {record['rows']} verdicts also agree on the secret seeds")
-            say(f"verified and published: {url}")
-            shutil.rmtree(claim.work_folder, ignore_errors=True)  # its seeds are not secret any more
+        put(f"{rows - len(differing)} of {rows} verdicts equal the submitted ones, on secret seeds as well")
+        put(f"{memorised} pass on the published seeds only")
+    if publish and (yes or as_json or typer.confirm("Publish the run?", err=True)):
+        _, url = publish_run(api, verified)
+        result["published"] = url
+        say(f"verified and published: {url}")
+        shutil.rmtree(claim.work_folder, ignore_errors=True)  # its seeds are not secret any more
     if as_json:
         print_json(result)
-    if found:
-        raise typer.Exit(1)
 
 
 def space(folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=False)]) -> None:

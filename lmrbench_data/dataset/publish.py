@@ -6,14 +6,13 @@ this machine or, according to proved.json, on another. A tag never moves, and a 
 
 import re
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
-from ..base.hub_client import check_rights, commit_once, ensure_repo, tag_once, tags
-from ..base.hub_session import hub_errors
+from ..base.hub_client import check_rights, commit, hub_errors, tags
 from ..loader import DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
 from ..tasks.task import CONFIGS
@@ -24,7 +23,7 @@ from .load import load_rows
 from .rows import DatasetRow
 
 if TYPE_CHECKING:
-    from huggingface_hub import CommitOperation, HfApi
+    from huggingface_hub import HfApi
 
 #: The Hub's own files, which a push does not touch.
 KEPT = (".gitattributes",)
@@ -116,23 +115,24 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
 
     Raises:
         ConflictError: main has changed since the plan.
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
     """
     if plan.done:
         return tags(api, plan.repo_id)[plan.tag]
-    if ensure_repo(api, plan.repo_id, private=private) or plan.head is None:
-        with hub_errors(plan.repo_id):
-            plan.head = api.dataset_info(plan.repo_id).sha
+    from huggingface_hub import CommitOperation, CommitOperationAdd, CommitOperationDelete
 
-    def operations() -> "Sequence[CommitOperation]":
-        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
-
-        added = [CommitOperationAdd(name, str(plan.folder / name)) for name in _files(plan.folder)]
-        return [*added, *(CommitOperationDelete(name) for name in plan.removed)]
-
+    with hub_errors(plan.repo_id):
+        if plan.head is None:
+            api.create_repo(plan.repo_id, repo_type="dataset", private=private, exist_ok=True)
+            plan.head = str(api.dataset_info(plan.repo_id).sha)
+    operations: list[CommitOperation] = [
+        *(CommitOperationAdd(name, str(plan.folder / name)) for name in _files(plan.folder)),
+        *(CommitOperationDelete(name) for name in plan.removed),
+    ]
     title = f"{plan.title} {plan.tag} ({plan.sha256[:12]})"
-    committed = commit_once(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
-    tag_once(api, plan.repo_id, plan.tag, committed.sha)
+    committed = commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
+    with hub_errors(f"{plan.repo_id} tag {plan.tag}"):
+        api.create_tag(plan.repo_id, tag=plan.tag, revision=committed.sha, repo_type="dataset", exist_ok=True)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
         raise InputError(f"{plan.repo_id}@{plan.tag}: does not contain the pushed rows; delete the tag and push again")
     return committed.sha

@@ -201,12 +201,11 @@ def test_what_is_not_a_clean_build_is_refused(tmp_path: Path, hub: Hub, lmrbench
 
 #: Faults, and what a push then says; "" if it succeeds all the same.
 FAULTS: dict[str, tuple[list[Fault], int, str]] = {
-    "lost answer to the repository": ([Fault("POST /api/repos/create", "lose")], 0, ""),
+    "lost answer to the repository": ([Fault("POST /api/repos/create", "lose")], 3, "the Hub does not answer"),
     "lost answer to the commit": ([Fault("POST .*/commit/main", "lose")], 0, ""),
-    "dropped commit": ([Fault("POST .*/commit/main", "drop")], 0, ""),
-    "server error at the commit": ([Fault("POST .*/commit/main", 500, times=2)], 0, ""),
-    "rate limit at the commit": ([Fault("POST .*/commit/main", 429, headers={"Retry-After": "1"})], 0, ""),
-    "lost answer to the tag": ([Fault("POST .*/tag/", "lose")], 0, ""),
+    "dropped commit": ([Fault("POST .*/commit/main", "drop")], 3, "the Hub does not answer"),
+    "rate limit at the commit": ([Fault("POST .*/commit/main", 429)], 3, "too many requests; try again later"),
+    "lost answer to the tag": ([Fault("POST .*/tag/", "lose")], 3, "the Hub does not answer"),
     "failed upload": ([Fault("PUT /upload", 503)], 0, ""),
     "somebody was faster": ([Fault("POST .*/commit/main", 412)], 1, "the repository has changed in the meantime"),
     "no answer at all": ([Fault("", "drop", times=999)], 3, "the Hub does not answer"),

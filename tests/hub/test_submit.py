@@ -1,7 +1,5 @@
 """Submit and verify with the real clients over HTTP and real containers: nothing is doubled, no claim is believed."""
 
-import hashlib
-import io
 import json
 import os
 import re
@@ -11,12 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_evaluate.hub.submitted_rows import submission_schema
 from support.hub_server import Fault, Hub, Meanwhile
 from support.hub_world import DATASET, MODEL, PASS_FOR_CHECKED, RESULTS, World, published_rows
 from support.toy import TOY_ANSWER, write_toy_benchmark
@@ -39,11 +35,10 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     again = world.submit("--to", RESULTS)
     assert (again.returncode, "already open" in again.stderr) == (0, True)
     assert list(hub.repo(RESULTS).pull_requests) == [1]
-    assert not [name for name in hub.files(RESULTS) if name.startswith("data/")], "nothing counts before it is verified"
 
     done = world.verify(1)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 differences in 3 rows" in done.stdout
+    assert "3 of 3 verdicts equal the submitted ones" in done.stdout
     item = hub.repo(RESULTS).pull_requests[1]
     published = hub.repo(RESULTS).resolve("main").sha
     assert (item.status, len(item.comments)) == ("closed", 1)
@@ -52,9 +47,6 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     assert item.comments[0][0] == "ann"
     assert f"/datasets/{RESULTS}/commit/{published}" in item.comments[0][1]
     rows = published_rows(hub)
-    assert [name for name in rows[0] if name.startswith("judge")] == []
-    assert {row["claimed_status"] for row in rows} == {"passed", "failed"}
-    assert {row["claimed_core_status"] for row in rows} == {"passed", "failed"}
     assert {(row["track"], row["paper_title"]) for row in rows} == {("paper", "A Toy")}
     assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
     found = {(row["model_name_or_path"], row["sample"]): row["status"] for row in rows}
@@ -66,9 +58,13 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     assert {seed for row in rows for seed in (case["seed"] for case in row["cases"])} - {0, 1} == set(
         record["fresh_seeds"]
     )
-    assert (record["pull_request"], record["memorised"], record["models"]) == (1, [], ["bad", "good"])
-    data = hub.files(RESULTS)[f"data/{run_id}.parquet"]
-    assert record["parquet_sha256"] == hashlib.sha256(data).hexdigest()
+    assert (record["pull_request"], record["memorised"], record["differing"]) == (1, [], [])
+    rates = {entry["model"]: entry["overall"] for entry in record["entries"]}
+    assert {model: (rate["reproduced"], rate["total"]) for model, rate in rates.items()} == {
+        "good": (1, 2),
+        "bad": (0, 1),
+    }
+    assert record["tasks"]["toy-scale"]["paper"] == "A Toy"
     assert not list((world.folder / "lmrbench-cache" / "verify").iterdir()), "seeds that are known are not used again"
     code = f"from datasets import load_dataset; print(len(load_dataset({RESULTS!r}, split='test')))"
     environment = {**os.environ, **hub.environment(world.folder / "fresh-cache"), "HF_HUB_OFFLINE": "0"}
@@ -105,7 +101,7 @@ def test_scores_for_a_model_repository(world: World) -> None:
     code, said = ask("--model", "good")
     assert (code, "already open" in said) == (0, True), "the same scores, read at another commit"
     code, said = ask("--model", "bad")
-    assert (code, "PR 1 has other scores for the same file; close or merge it first" in said) == (1, True)
+    assert (code, "PR 1 has an older state of the same files; close it first" in said) == (1, True)
     assert list(world.hub.repo(MODEL, "models").pull_requests) == [1]
     files = world.hub.files(MODEL, "refs/pr/1", kind="models")
     entries = yaml.safe_load(files[".eval_results/lmr-bench.yaml"])
@@ -206,9 +202,8 @@ def test_rows_without_a_track_are_named_and_refused(world: World) -> None:
 
 FAULTS: dict[str, tuple[list[Fault], int, str]] = {
     "lost answer to the pull request": ([Fault(r"POST .*/commit/main\?create_pr", "lose")], 0, "already open"),
-    "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 0, "opened"),
-    "rate limit": ([Fault(r"POST .*/commit/main", 429, headers={"Retry-After": "1"})], 0, "opened"),
-    "failed upload": ([Fault("POST .*/preupload/", 503)], 0, "opened"),
+    "dropped pull request": ([Fault(r"POST .*/commit/main\?create_pr", "drop")], 3, "the Hub does not answer"),
+    "rate limit": ([Fault(r"POST .*/commit/main", 429)], 3, "too many requests; try again later"),
     "conflict": ([Fault(r"POST .*/commit/main", 409)], 1, "the repository has changed in the meantime"),
 }
 
@@ -224,15 +219,12 @@ def test_a_retry_never_submits_twice(name: str, world: World) -> None:
     assert list(world.hub.repo(RESULTS).pull_requests) == [1]
 
 
-def test_an_answer_whose_outcome_nobody_tells_is_reported_and_not_repeated(world: World) -> None:
+def test_lost_answer_that_cannot_be_looked_up_is_an_error_and_a_retry_finds_the_pull_request(world: World) -> None:
     hub = world.hub
     hub.faults = [Fault(r"POST .*/commit/main\?create_pr", "lose")]
     silence = Fault("GET .*/discussions", 502, times=99)
     hub.meanwhile = [Meanwhile(r"POST .*/commit/main\?create_pr", lambda: hub.faults.append(silence))]
-    done = world.submit("--to", RESULTS)
-    said = "the write may have arrived; re-run the command, which checks first"
-    assert (done.returncode, said in done.stderr) == (3, True), done.stderr
-    assert world.submit("--to", RESULTS).returncode == 3, "as long as nobody tells, nothing is sent"
+    assert world.submit("--to", RESULTS).returncode == 3
     hub.faults = []
     done = world.submit("--to", RESULTS)
     assert (done.returncode, "already open" in done.stderr) == (0, True), done.stderr
@@ -259,17 +251,10 @@ def test_verify_looks_at_its_rights_before_it_works(world: World) -> None:
     [
         [Fault("POST .*/commit/main", "lose")],
         [Fault("POST .*/discussions/1/status", "lose")],
-        [Fault("POST .*/discussions/1/status", "drop"), Fault("POST .*/commit/main", "drop")],
         [Fault("POST .*/commit/main", "lose"), Fault("GET .*/commits/main", 500, times=3)],
-        [Fault("POST .*/commit/main", 412, times=2)],
-        [Fault("GET .*/discussions/1", 500)],
-        [Fault("POST .*/discussions/1/status", 500, times=9)],
-        [Fault("POST .*/discussions/1/status", 429, headers={"Retry-After": "nan"})],
+        [Fault("POST .*/commit/main", 412)],
     ],
-    ids=[
-        *("lost commit", "lost closing", "dropped both", "lost commit, broken look", "busy main", "broken look"),
-        *("no closing for long", "no number to wait for"),
-    ],
+    ids=["lost commit", "lost closing", "lost commit, broken look", "busy main"],
 )
 @pytest.mark.sampled(3)
 def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> None:
@@ -279,7 +264,7 @@ def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> N
     done = world.verify(1)
     world.hub.faults = []
     if done.returncode != 0:
-        assert done.returncode == 3, done.stderr
+        assert done.returncode in (1, 3), done.stderr
         assert world.verify(1).returncode == 0
     item = world.hub.repo(RESULTS).pull_requests[1]
     assert (item.status, len(item.comments)) == ("closed", 1)
@@ -295,25 +280,42 @@ def change_pull_request(hub: Hub, **files: bytes | None) -> None:
     hub.commit(RESULTS, {**now, **{name: data for name, data in files.items() if data is not None}}, "refs/pr/1")
 
 
-def test_claimed_scores_are_not_believed(world: World) -> None:
+def test_submitted_verdicts_and_judges_are_not_believed(world: World) -> None:
+    """Forged verdicts are told; forged judgements stay claims; the verdicts of the verifier's own run are published."""
     assert world.submit("--to", RESULTS).returncode == 0
-    [name] = [name for name in world.hub.files(RESULTS, "refs/pr/1") if name.startswith("data/")]
-    table = pq.read_table(io.BytesIO(world.hub.files(RESULTS, "refs/pr/1")[name]))
-    changes = {"status": "passed", "core_status": "oom", "benchmark_version": "99.0.0", "submitted_by": "ann"}
-    rows = [{**row, **changes} for row in table.to_pylist()]
-    sink = io.BytesIO()
-    pq.write_table(type(table).from_pylist(rows, schema=table.schema), sink)
-    change_pull_request(world.hub, **{name: sink.getvalue()})
+    files = world.hub.files(RESULTS, "refs/pr/1")
+    [name] = [name for name in files if name.endswith("/results.jsonl")]
+    rows = [json.loads(line) for line in files[name].splitlines()]
+    forged = b"".join(json.dumps({**row, "status": "passed", "core_status": "passed"}).encode() + b"\n" for row in rows)
+    vote = {"vote": 0, "category": "CC", "algorithm": "", "implementation": "", "rationale": [], "status": "judged"}
+    vote |= {"judge_model": "<b>judge</b>\u202e", "prompt_version": "v3", "error": "", "cost_usd": 0.0}
+    vote |= {"input_tokens": 0, "output_tokens": 0, "row_version": 2, "base_url": "", "by": "model", "reason": ""}
+    keys = [{key: row[key] for key in ("instance_id", "prediction_sha256", "track")} for row in rows]
+    judged = b"".join(json.dumps({**vote, **key}).encode() + b"\n" for key in keys)
+    change_pull_request(world.hub, **{name: forged, name.replace("results", "judgements"): judged})
     done = world.verify(1)
-    assert done.returncode == 1
-    assert "differs: toy-scale, bad, paper track, sample 0: claimed passed, is failed" in done.stdout
-    assert "differs: toy-scale, good, paper track, sample 0: claimed core_status oom, is passed" in done.stdout
-    assert "differs: benchmark_version: claimed 99.0.0, is 0.1.0" in done.stdout
-    assert "differs: submitted_by: claimed ann, is bob" in done.stdout
-    assert world.verify(1).returncode == 1
-    item = world.hub.repo(RESULTS).pull_requests[1]
-    assert (item.status, len(item.comments)) == ("open", 1), "the same differences are reported once"
-    assert "claimed passed, is failed" in item.comments[0][1]
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "differs: toy-scale, bad, paper track, sample 0: submitted passed, is failed" in done.stdout
+    assert "1 of 3 verdicts equal the submitted ones" in done.stdout
+    [record] = [json.loads(data) for name, data in world.hub.files(RESULTS).items() if name.startswith("verified/")]
+    rates = {entry["model"]: entry["overall"] for entry in record["entries"]}
+    assert (rates["bad"]["reproduced"], rates["bad"]["claimed_judged"]) == (0, {"CC": 1})
+    assert "\u202e" not in str(record)
+    assert "submitted passed, is failed" in world.hub.repo(RESULTS).pull_requests[1].comments[0][1]
+
+
+def test_predictions_that_cannot_be_published_are_refused(world: World) -> None:
+    assert world.submit("--to", RESULTS).returncode == 0
+    files = world.hub.files(RESULTS, "refs/pr/1")
+    [name] = [name for name in files if name.endswith("/predictions.jsonl")]
+    row = json.loads(files[name].splitlines()[0])
+    rows = [{**row, "track": None}, {**row, "instance_id": "unknown"}]
+    change_pull_request(world.hub, **{name: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
+    done = world.verify(1)
+    assert (done.returncode, done.stderr.splitlines()[-1].count("cannot be published: ")) == (1, 1), done.stderr
+    assert "unknown" in done.stderr
+    assert "1 of 1 rows name no track" in done.stderr
+    assert world.hub.repo(RESULTS).pull_requests[1].status == "open"
 
 
 def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
@@ -322,33 +324,21 @@ def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
     yield {"README.md": b"<script>"}, "adds README.md"
     yield {".gitattributes": b"changed"}, "changes or deletes .gitattributes"
     yield {".gitattributes": None}, "changes or deletes .gitattributes"
-    yield {"data/other.parquet": b""}, "adds 2 files data/<run id>.parquet"
-    yield {f"data/{run_id}.parquet": None}, "adds 0 files data/<run id>.parquet"
-    yield {f"data/{run_id}.parquet": None, "data/<img src=x>.parquet": b""}, "with a plain name"
-    yield {f"data/{run_id}.parquet": b"PAR1" + b"\xff" * 100 + b"PAR1"}, "not readable as Parquet"
-    yield {f"runs/{run_id}/run.json": b"[" * 50_000}, "run.json: not a JSON object"
-    yield {f"runs/{run_id}/run.json": b'{"run_id": 1}'}, "run.json: run_id is not text"
-    yield {f"runs/{run_id}/predictions.jsonl": b"{}\n" * 9}, "claims 3 rows for 9 predictions"
+    yield {"data/other.parquet": b""}, "adds data/other.parquet, which does not belong to run"
+    yield {"runs/other/run.json": b"{}"}, "adds 2 files runs/<run id>/run.json"
+    yield {f"runs/{run_id}/run.json": None}, "adds 0 files runs/<run id>/run.json"
+    yield {f"runs/{run_id}/run.json": None, "runs/<img src=x>/run.json": b"{}"}, "with a plain name"
+    yield {f"runs/{run_id}/run.json": b"[" * 50_000}, "run.json: not the facts of a run"
+    yield {f"runs/{run_id}/run.json": b'{"run_id": 1, "dataset_sha256": 2}'}, "run.json: names another run"
     yield {f"runs/{run_id}/run.json": b" " * (2**20 + 1)}, "run.json is larger than 1 MiB"
     yield {f"runs/{run_id}/predictions.jsonl": None}, "lacks runs/"
-    sink = io.BytesIO()
-    import pyarrow as pa
-
-    pq.write_table(pa.table({"status": ["passed"]}), sink)
-    yield {f"data/{run_id}.parquet": sink.getvalue()}, "column run_id is missing or of another type"
-    # One long text, which forty thousand rows share: a small file that would be a table of forty gigabytes.
-    shared = pa.DictionaryArray.from_arrays(pa.array([0] * 40_000, pa.int32()), ["x" * 2**20])
-    columns = [shared if field.type == pa.string() else pa.nulls(40_000, field.type) for field in submission_schema()]
-    bomb = io.BytesIO()
-    pq.write_table(pa.table(columns, names=submission_schema().names), bomb, store_schema=False)
-    yield {f"data/{run_id}.parquet": bomb.getvalue()}, "run_id is longer than 1000 bytes in a row"
 
 
 def test_hostile_submissions_are_refused_before_anything_runs(world: World) -> None:
     assert world.submit("--to", RESULTS).returncode == 0
     hub = world.hub
     clean = hub.files(RESULTS, "refs/pr/1")
-    [run_id] = [name[5:-8] for name in clean if name.startswith("data/")]
+    [run_id] = {name.split("/")[1] for name in clean if name.startswith("runs/")}
     for files, reason in hostile(run_id):
         hub.commit(RESULTS, clean, "refs/pr/1")
         change_pull_request(hub, **files)

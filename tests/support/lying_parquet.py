@@ -1,13 +1,9 @@
 """Parquet files that lie about themselves, as an attacker would make them."""
 
 import io
-from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from lmrbench_evaluate.hub.maintainer.publication import published_schema
 
 
 def varint(value: int) -> bytes:
@@ -44,32 +40,3 @@ def unfolding(columns: pa.Schema, text: str, gigabytes: float) -> bytes:
             cells = [value if field.name == text else pa.nulls(1, field.type) for field in columns]
             writer.write_table(pa.table(cells, schema=columns))
     return with_sizes_of(sink.getvalue(), 1000)
-
-
-def index_out_of_range(rows: list[dict[str, Any]]) -> bytes:
-    """Return a results file whose column `status` points outside its dictionary."""
-    for content in _one_byte_changed(rows):
-        try:
-            with pq.ParquetFile(io.BytesIO(content), read_dictionary=["status"]) as file:
-                chunks = file.read(columns=["status"]).column("status").chunks
-            for chunk in chunks:
-                if max(index or 0 for index in chunk.indices.to_pylist()) >= len(chunk.dictionary):
-                    return content
-        except (pa.ArrowException, OSError):
-            continue
-    raise AssertionError("this pyarrow reads no such file any more")
-
-
-def _one_byte_changed(rows: list[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield variants of the file, each with one changed byte in the indices of `status`."""
-    sink = io.BytesIO()
-    many = [{**row, "status": status} for row in rows for status in ("passed", "failed", "error")]
-    pq.write_table(
-        pa.Table.from_pylist(many, schema=published_schema()), sink, compression="none", write_page_checksum=False
-    )
-    content = sink.getvalue()
-    with pq.ParquetFile(io.BytesIO(content)) as file:
-        chunk = file.metadata.row_group(0).column(published_schema().get_field_index("status"))
-    for place in range(chunk.data_page_offset, chunk.data_page_offset + chunk.total_compressed_size):
-        for byte in (0xFF, 0x03, 0x0F):
-            yield content[:place] + bytes([byte]) + content[place + 1 :]

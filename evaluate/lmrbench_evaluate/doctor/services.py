@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.base.hub_session import LostAnswerError, hub_errors, open_hub
+from lmrbench_data.base.hub_client import LostAnswerError, hub_errors, open_hub
 from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.base.text import counted
 from lmrbench_data.chat.address import address_and_key, server_name

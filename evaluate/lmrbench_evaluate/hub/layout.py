@@ -1,40 +1,39 @@
-"""The layout of the results dataset: which files it holds, how large they may be, and how they are read and written."""
+"""The layout of the results dataset: its files, their largest sizes, and the records of verified runs on main."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.base.archive import gzip_bytes, tar_bytes
-from lmrbench_data.base.hub_session import hub_errors
-from lmrbench_data.loader import File
+from pydantic import ValidationError
+
+from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
+from lmrbench_data.base.names import PLAIN
+from lmrbench_data.base.text import one_line
+from lmrbench_data.dataset.rows import TRACKS
+
+from .record import Record
 
 if TYPE_CHECKING:
-    import pyarrow
     from huggingface_hub import HfApi
 
 MIB = 1024 * 1024
-MAX_LOGS_BYTES = 16 * MIB
-#: The files that a submission may add, with their largest size in bytes.
+#: The files that a submission may add below `runs/<run_id>/`, with their largest size in bytes.
 ALLOWED = {
-    "data/{run_id}.parquet": 64 * MIB,
-    "runs/{run_id}/run.json": 1 * MIB,
-    "runs/{run_id}/predictions.jsonl": 256 * MIB,
-    "runs/{run_id}/judgements.jsonl": 256 * MIB,
-    "runs/{run_id}/logs.tar.gz": 32 * MIB,
+    "run.json": 1 * MIB,
+    "predictions.jsonl": 256 * MIB,
+    "results.jsonl": 256 * MIB,
+    "judgements.jsonl": 256 * MIB,
 }
+NEEDED = ("run.json", "predictions.jsonl")
+#: Limits of a run: what the leaderboard can show.
+MAX_ROWS, MAX_ENTRIES, MAX_SAMPLES = 50_000, 100, 1000
 #: The keys of run.json that are published: facts about the run, none about the machine.
 PUBLISHED_FACTS = (
-    *(
-        "run_id",
-        "dataset",
-        "config",
-        "dataset_sha256",
-        "benchmark_version",
-        "harness_version",
-        "sandbox",
-        "official_sandbox",
-    ),
-    *("timeout_scale", "fresh_seed_count", "scope", "images", "limits", "complete", "started_at", "finished_at"),
+    *("run_id", "dataset", "config", "dataset_sha256", "benchmark_version", "harness_version", "sandbox"),
+    *("official_sandbox", "timeout_scale", "fresh_seed_count", "scope", "images", "limits", "complete"),
+    *("started_at", "finished_at"),
 )
 
 
@@ -57,34 +56,62 @@ def list_files(api: "HfApi", repo_id: str, revision: str) -> dict[str, tuple[str
     return {item.path: (item.blob_id, item.size) for item in tree if isinstance(item, RepoFile)}
 
 
-def fetch(api: "HfApi", repo_id: str, name: str, sha: str) -> Path:
-    """Download a file of a revision into the Hub client's cache.
+def read_records(api: "HfApi", repo_id: str, revision: str = "main") -> dict[str, Record]:
+    """Return run id → record at a commit of main, where only maintainers write; other files are left out.
 
     Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_session.hub_errors`.
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
     """
-    with hub_errors(f"{repo_id}: {name}"):
-        return Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=sha))
+    with hub_errors(repo_id):
+        # At one commit: for a branch that it cannot reach, the client returns an old state from its cache.
+        sha = str(api.dataset_info(repo_id, revision=revision).sha)
+        plain = re.compile(rf"verified/{PLAIN.pattern}\.json")
+        names = [name for name in list_files(api, repo_id, sha) if plain.fullmatch(name)]
+        if not names:
+            return {}
+        folder = api.snapshot_download(repo_id, repo_type="dataset", revision=sha, allow_patterns=names)
+    records = {}
+    for path in (Path(folder, name) for name in sorted(names)):
+        try:
+            record = Record.model_validate_json(path.read_bytes())
+        except ValidationError:
+            continue
+        except FileNotFoundError as error:
+            raise LostAnswerError(f"{repo_id}: {path.name} was not downloaded; try again") from error
+        if record.run_id == path.stem:
+            records[path.stem] = record
+    return records
 
 
-def parquet_bytes(rows: Sequence[Mapping[str, Any]], columns: "pyarrow.Schema") -> bytes:
-    """Write rows as a Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(list(rows), schema=columns), sink)
-    return bytes(sink.getvalue())
+def row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the key of a result row within its run; the sample number comes last."""
+    return row["instance_id"], row["model_name_or_path"], row["setting"] or "", row["track"], row["sample"]
 
 
-def packed_logs(folder: Path) -> bytes:
-    """Pack the logs of a run into one archive, without the largest ones if it gets too large; empty without logs."""
-    sizes = {path: path.stat().st_size for path in folder.rglob("*.log")}
-    kept: dict[str, File] = {}
-    size = 0
-    for path in sorted(sizes, key=lambda path: (sizes[path], path)):
-        size += sizes[path]
-        if size > MAX_LOGS_BYTES:
-            break
-        kept[str(path.relative_to(folder))] = File(path.read_bytes())
-    return gzip_bytes(tar_bytes(kept)) if kept else b""
+def row_name(row: Mapping[str, Any]) -> str:
+    """Return the name of a result row in messages."""
+    setting = f" ({shown(row['setting'])})" if row["setting"] else ""
+    track = f", {row['track']} track" if row["track"] in TRACKS else ""
+    return f"{shown(row['instance_id'])}, {shown(row['model_name_or_path'])}{setting}{track}, sample {row['sample']}"
+
+
+def shown(text: Any) -> str:
+    """Return text of a submission as one short line without invisible characters."""
+    return one_line(text)[:120]
+
+
+def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return why results cannot be published: none, no track, or more than the leaderboard shows."""
+    faults = [] if rows else ["it has no results"]
+    if trackless := [row for row in rows if row["track"] not in TRACKS]:
+        more = f" and {len(trackless) - 1} more" if len(trackless) > 1 else ""
+        faults.append(
+            f"{len(trackless)} of {len(rows)} rows name no track ({row_name(trackless[0])}{more}); "
+            f"set `track` to {' or '.join(TRACKS)} in these predictions and evaluate again"
+        )
+    samples = Counter(row_key(row)[:-1] for row in rows)
+    if len(rows) > MAX_ROWS or max(samples.values(), default=0) > MAX_SAMPLES:
+        faults.append(f"it has more than {MAX_ROWS} rows or {MAX_SAMPLES} samples of an instance; submit it in parts")
+    if len({key[1:] for key in samples}) > MAX_ENTRIES:
+        faults.append(f"it has more than {MAX_ENTRIES} models, settings and tracks; submit it in parts")
+    return faults

@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from lmrbench_data.base import child, file_rows, limited_reader, names, ranking, shares
+from lmrbench_data.base import names
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.paths import cards_folder
 
 from ..reports import stats
+from . import record
 
-#: Modules that import only each other: a Space does not have the package. They go into the folder `base`.
-_MODULES = (child, file_rows, limited_reader, names, ranking, shares, stats)
+#: Modules without imports of ours: a Space does not have the package. They go into the folder `base`.
+_MODULES = (names, record, stats)
 
 
 def write_space(folder: Path) -> list[Path]:

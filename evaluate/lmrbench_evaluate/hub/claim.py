@@ -1,28 +1,25 @@
 """Fetch an untrusted submission from its pull request at one commit, after checking the list of its files.
 
 Its author can push to the pull request at any time, so everything is read at the commit that was its head. It may only
-add a run's own files, their sizes are limited, and their content only serves for comparison.
+add the files of one run, and their sizes are limited. Predictions are evaluated again; the rest is told, not believed.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.hub_session import hub_errors
-from lmrbench_data.base.limited_reader import Reader, UnreadableError
+from lmrbench_data.base.hub_client import hub_errors
 from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.paths import cache_folder
 
-from ..layout import ALLOWED, MIB, fetch, list_files
-from ..submitted_rows import read_rows, shown
+from .layout import ALLOWED, MIB, NEEDED, list_files, shown
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
-
-NEEDED = ("data/{run_id}.parquet", "runs/{run_id}/run.json", "runs/{run_id}/predictions.jsonl")
 
 
 @dataclass(frozen=True)
@@ -32,8 +29,7 @@ class Claim:
     Attributes:
         sha: the verified commit of the pull request; later commits are ignored.
         author: the user who opened it.
-        rows: its claims, one row per prediction.
-        predictions: the file to evaluate.
+        files: name in the run's folder → local file.
     """
 
     repo_id: str
@@ -42,8 +38,7 @@ class Claim:
     author: str
     run_id: str
     dataset_sha256: str
-    rows: list[dict[str, Any]]
-    predictions: Path
+    files: dict[str, Path]
 
     @property
     def where(self) -> str:
@@ -78,45 +73,39 @@ def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
         if base is None:
             raise InputError(f"{where}: has no commit in common with main")
         before, after = list_files(api, repo_id, base), list_files(api, repo_id, sha)
-    run_id = _check_listing(where, before, after)
-    parquet, facts, predictions = (fetch(api, repo_id, name.format(run_id=run_id), sha) for name in NEEDED)
-    claimed = read_rows(parquet, f"{where}: data/{run_id}.parquet")
-    named = _read_facts(facts, f"{where}: run.json")
-    if {row["run_id"] for row in claimed} != {run_id} or named["run_id"] != run_id:
-        raise InputError(f"{where}: rows and run.json name other runs than {run_id}")
-    dataset = {str(row["dataset_sha256"]) for row in claimed} | {str(named["dataset_sha256"])}
-    if len(dataset) != 1:
-        raise InputError(f"{where}: names more than one dataset")
-    with predictions.open("rb") as file:
-        lines = sum(1 for _ in file)
-    if lines != len(claimed):
-        raise InputError(f"{where}: claims {len(claimed)} rows for {lines} predictions")
-    return Claim(repo_id, number, sha, details.author, run_id, dataset.pop(), claimed, predictions)
+        run_id, names = _check_listing(where, before, after)
+        files = {
+            name: Path(api.hf_hub_download(repo_id, f"runs/{run_id}/{name}", repo_type="dataset", revision=sha))
+            for name in names
+        }
+    try:
+        facts = json.loads(files["run.json"].read_bytes())
+        stated, dataset = facts["run_id"], facts["dataset_sha256"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{where}: run.json: not the facts of a run") from None
+    if stated != run_id or not isinstance(dataset, str):
+        raise InputError(f"{where}: run.json: names another run than {run_id}, or no dataset")
+    return Claim(repo_id, number, sha, details.author, run_id, dataset, files)
 
 
-def _check_listing(where: str, before: Mapping[str, tuple[str, int]], after: Mapping[str, tuple[str, int]]) -> str:
-    """Check that a submission adds the files of one run and does nothing else; return the run id."""
+def _check_listing(
+    where: str, before: Mapping[str, tuple[str, int]], after: Mapping[str, tuple[str, int]]
+) -> tuple[str, list[str]]:
+    """Check that a submission adds the files of one run and does nothing else; return the run id and the names."""
     if changed := [name for name in before if before[name] != after.get(name)]:
         raise InputError(f"{where}: changes or deletes {shown(min(changed))}; a submission only adds a run's files")
     added = {name: size for name, (_, size) in after.items() if name not in before}
-    found = [match[1] for name in added if (match := re.fullmatch(r"data/([^/]+)\.parquet", name))]
-    if len(found) != 1 or not PLAIN.fullmatch(found[0]):
-        raise InputError(f"{where}: adds {len(found)} files data/<run id>.parquet; one is needed, with a plain name")
-    run_id = found[0]
-    limits = {name.format(run_id=run_id): limit for name, limit in ALLOWED.items()}
+    run_ids = [match[1] for name in added if (match := re.fullmatch(r"runs/([^/]+)/run\.json", name))]
+    if len(run_ids) != 1 or not PLAIN.fullmatch(run_ids[0]):
+        raise InputError(f"{where}: adds {len(run_ids)} files runs/<run id>/run.json; one is needed, with a plain name")
+    run_id = run_ids[0]
+    limits = {f"runs/{run_id}/{name}": limit for name, limit in ALLOWED.items()}
     for name, size in sorted(added.items()):
         if name not in limits:
             raise InputError(f"{where}: adds {shown(name)}, which does not belong to run {run_id}")
         if size > limits[name]:
             raise InputError(f"{where}: {name} is larger than {limits[name] // MIB} MiB")
-    if missing := [name.format(run_id=run_id) for name in NEEDED if name.format(run_id=run_id) not in added]:
-        raise InputError(f"{where}: lacks {missing[0]}")
-    return run_id
-
-
-def _read_facts(path: Path, where: str) -> dict[str, str | None]:
-    try:
-        with Reader() as reader:
-            return reader.json_texts(path, ("run_id", "dataset_sha256"), max_bytes=MIB)
-    except UnreadableError as error:
-        raise InputError(f"{where}: {error}") from error
+    names = [name for name in ALLOWED if f"runs/{run_id}/{name}" in added]
+    if missing := [name for name in NEEDED if name not in names]:
+        raise InputError(f"{where}: lacks runs/{run_id}/{missing[0]}")
+    return run_id, names

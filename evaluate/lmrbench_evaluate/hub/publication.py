@@ -1,0 +1,305 @@
+"""Publish a verified run: one commit to main with files made here, then a comment that closes the pull request.
+
+No file is copied from a stranger, and a stranger's branch is never merged: its author can push to it at any time. Two
+runs never touch the same file.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from lmrbench_data.base.archive import gzip_bytes, tar_bytes
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.hub_client import LostAnswerError, additions, commit, hub_errors
+from lmrbench_data.base.paths import cards_folder
+from lmrbench_data.base.times import now
+from lmrbench_data.base.version import __version__
+from lmrbench_data.dataset.rows import ResultRow
+from lmrbench_data.loader import File
+
+from ..judge.judgement_log import read_judgements
+from ..judge.question_log import answer_id
+from ..reports.scores import ModelScore, score_runs
+from ..reports.sections import first_reason
+from ..reports.spending import read_spending
+from ..reports.tally import Tally
+from ..runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder
+from ..runs.provenance import benchmark_title
+from ..verdict.choices import STATED, counted_choices
+from ..verdict.levels import MISSING
+from ..verdict.verdict import Status
+from .layout import MIB, PUBLISHED_FACTS, belongs, list_files, read_records, record_path, row_key, shown
+from .record import JUDGED, Entry, Record, Score, Task, TaskResult
+from .verify import Verification
+
+if TYPE_CHECKING:
+    import pyarrow
+    from huggingface_hub import HfApi
+
+#: Longest text of a failing case, in characters.
+MAX_FAILURE = 240
+#: Largest number of answers that a record lists, and that a comment on the Hub does.
+MAX_LISTED, MAX_LINES = 1000, 50
+MAX_LOGS_BYTES = 16 * MIB
+_EntryKey = tuple[str, str, str]
+
+
+def published_schema() -> "pyarrow.Schema":
+    """Return the columns of a Parquet file of the results dataset."""
+    import pyarrow as pa
+
+    text, number = pa.string(), pa.int64()
+    case = [("name", text), ("seed", number), ("core", pa.bool_()), ("status", text), ("detail", text)]
+    columns = {
+        **dict.fromkeys(("run_id", "instance_id", "category", "paper_title", "paper_url"), text),
+        **dict.fromkeys(("model_name_or_path", "setting", "track"), text),
+        "sample": number,
+        **dict.fromkeys(("prediction_sha256", "status", "core_status", "detail"), text),
+        **dict.fromkeys(("memorised", "core_memorised"), pa.bool_()),
+        "cases": pa.list_(pa.struct(case)),
+        "duration_s": pa.float64(),
+        **dict.fromkeys(("sandbox", "image_id", "dataset", "config", "dataset_sha256", "benchmark_version"), text),
+        **dict.fromkeys(("harness_version", "started_at", "submitted_by"), text),
+        **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), text),
+        "claimed_cost_usd": pa.float64(),
+    }
+    return pa.schema(list(columns.items()))
+
+
+def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
+    """Publish a repeated run in one commit to main, then close the pull request with a link to it.
+
+    Returns:
+        The record, and the address of the commit.
+
+    Raises:
+        ConflictError: main has changed meanwhile.
+        InputError, LostAnswerError: main has a file of that run; or see `lmrbench_data.base.hub_client.hub_errors`.
+    """
+    claim = verified.claim
+    with hub_errors(claim.where):
+        user = api.whoami()["name"]
+        head = str(api.dataset_info(claim.repo_id, revision="main").sha)
+        present = list_files(api, claim.repo_id, head)
+    if taken := [name for name in present if belongs(name, claim.run_id)]:
+        raise InputError(f"{claim.where}: main has {min(taken)} already; ask for a run with another name")
+    record = make_record(verified, user, lambda model: _is_repo(api, model))
+    files = _files(verified, record)
+    if "README.md" not in present:
+        card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
+        name = benchmark_title(next(iter(verified.instances.values()))["canary"])
+        files["README.md"] = card.replace("{{ benchmark }}", name).encode()
+    title = f"{_title(record)}{claim.sha[:12]}]"
+    commit(api, claim.repo_id, additions(files), title=title, parent_commit=head)
+    return record, close(api, claim.repo_id, record)
+
+
+def earlier_record(api: "HfApi", repo_id: str, number: int) -> Record | None:
+    """Return the record of a pull request's earlier verification, even if it has new commits; None without one."""
+    records = read_records(api, repo_id).values()
+    return next((record for record in records if record.pull_request == number), None)
+
+
+def close(api: "HfApi", repo_id: str, record: Record) -> str:
+    """Comment on the pull request of a published run where its results are, and close it unless it is closed.
+
+    Returns:
+        The address of the commit.
+    """
+    with hub_errors(f"{repo_id} PR {record.pull_request}"):
+        commits = api.list_repo_commits(repo_id, repo_type="dataset")
+        sha = next((item.commit_id for item in commits if item.title.startswith(_title(record))), "main")
+        url = f"{api.endpoint}/datasets/{repo_id}/commit/{sha}"
+        place: Any = {"repo_id": repo_id, "discussion_num": record.pull_request, "repo_type": "dataset"}
+        if api.get_discussion_details(**place).status == "open":
+            api.change_discussion_status(**place, new_status="closed", comment=_comment(record, url))
+    return url
+
+
+def _title(record: Record) -> str:
+    """Return the start of the title of the commit that publishes a run."""
+    return f"Verified {record.run_id} [PR {record.pull_request} at "
+
+
+def _comment(record: Record, url: str) -> str:
+    lines = [
+        f"`lmrbench verify` repeated this run; its own results are on main: {url}",
+        "",
+        f"The submission was read at {record.submission[:12]}; later commits do not count. {record.agreed} of "
+        f"{record.rows} verdicts equal the submitted ones, also on {len(record.fresh_seeds)} secret seeds, which the "
+        "record now names. This pull request is closed without a merge.",
+    ]
+    memorised = "they pass on the published seeds and not on secret ones, so they do not count at that level."
+    for text, rows in (
+        (f"{len(record.memorised)} memorised: {memorised}", record.memorised),
+        (f"{len(record.differing)} differ from the submitted verdicts; those of this run count:", record.differing),
+    ):
+        if rows:
+            # A code block, where nothing is markup.
+            lines += ["", text, "", *(f"    {row}" for row in rows[:MAX_LINES])]
+            lines += ["", f"{len(rows) - MAX_LINES} more."] if len(rows) > MAX_LINES else []
+    return "\n".join(lines)
+
+
+def _is_repo(api: "HfApi", model: str) -> bool:
+    """Return whether a model's name is a public repository; False if the Hub does not answer."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):
+        return False
+    with contextlib.suppress(LostAnswerError, InputError), hub_errors(model):
+        return bool(api.repo_exists(model, repo_type="model", token=False))
+    return False
+
+
+def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str], bool]) -> Record:
+    """Return the record of a repeated run, with the rates of each model.
+
+    Args:
+        is_repo: tells whether a model's name is a public repository on the Hub.
+    """
+    claim, facts = verified.claim, RunFolder(verified.folder).facts
+    rows_of: dict[_EntryKey, list[ResultRow]] = defaultdict(list)
+    for row in verified.rows:
+        rows_of[row["model_name_or_path"], row["setting"], row["track"]].append(row)
+    costs = {key: amounts.get("cost_usd") for key, amounts in read_spending(RunFolder(verified.folder)).items()}
+    judges = {answer: shown(item.model) for answer, item in read_judgements(verified.folder).items() if item.category}
+    entries = [_entry(score, rows_of[score.key], costs, judges) for score in score_runs([verified.folder])]
+    tasks = {
+        name: Task(category=row["category"], paper=row["paper_title"], url=row["paper_url"])
+        for name, row in verified.instances.items()
+    }
+    return Record(
+        run_id=claim.run_id,
+        verified_at=now(),
+        verified_by=verified_by,
+        submitted_by=claim.author,
+        pull_request=claim.pull_request,
+        submission=claim.sha,
+        dataset=facts["dataset"],
+        config=RunFolder(verified.folder).config,
+        dataset_sha256=claim.dataset_sha256,
+        benchmark_version=facts["benchmark_version"],
+        harness_version=__version__,
+        predictions_sha256=hashlib.sha256((verified.folder / PREDICTIONS).read_bytes()).hexdigest(),
+        rows=len(verified.rows),
+        agreed=len(verified.rows) - len(verified.differing),
+        memorised=verified.memorised[:MAX_LISTED],
+        differing=verified.differing[:MAX_LISTED],
+        fresh_seeds=facts.get("fresh_seeds", []),
+        model_repos=[model for model in sorted({entry.model for entry in entries}) if is_repo(model)],
+        tasks=tasks,
+        entries=entries,
+    )
+
+
+def _entry(
+    score: ModelScore,
+    rows: list[ResultRow],
+    costs: Mapping[tuple[Any, ...], float | None],
+    judges: Mapping[tuple[str, str, str], str],
+) -> Entry:
+    """Return the rates and results of one model, setting and track of a run."""
+    answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
+    by_task: dict[str, list[ResultRow]] = defaultdict(list)
+    for row in rows:
+        by_task[row["instance_id"]].append(row)
+
+    def make_score(tally: Tally, names: Iterable[str]) -> Score:
+        group = [row for name in names for row in by_task[name]]
+        stated = [cost for row in group if (cost := costs.get(row_key(row))) is not None]
+        choices = [choice for row in group for choice in counted_choices(row)]
+        read = sum(choice["reading"] == STATED for choice in choices)
+        return Score(
+            reproduced=tally.reproduced,
+            robust=tally.robust,
+            total=tally.total,
+            missing=tally.outcomes[MISSING],
+            interval=tally.share(score.headline).interval,
+            memorised=sum(map(_is_memorised, group)),
+            choices=(len(choices), read, sum(1 / choice["options"] for choice in choices)),
+            claimed_judged=_judged(tally),
+            claimed_cost_usd=sum(stated) / score.samples if stated and len(stated) == len(group) else None,
+        )
+
+    return Entry(
+        model=score.model,
+        setting=score.setting,
+        track=score.track,
+        level=score.headline.value,
+        samples=score.samples,
+        judges=sorted({judges[answer] for row in rows if (answer := answer_id(row)) in judges}),
+        fingerprint=hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest(),
+        overall=make_score(score.overall, by_task),
+        categories={
+            category: make_score(tally, [name for name in score.scope if score.scope[name] == category])
+            for category, tally in sorted(score.categories.items())
+        },
+        tasks={
+            name: TaskResult(
+                outcomes=dict(tally.outcomes),
+                judged=_judged(tally),
+                memorised=sum(map(_is_memorised, by_task[name])),
+                failure=next(filter(None, map(_failure, by_task[name])), ""),
+            )
+            for name, tally in score.instances.items()
+        },
+    )
+
+
+def _judged(tally: Tally) -> dict[str, int]:
+    return {label: tally.judged[label] for label in JUDGED if tally.judged[label]}
+
+
+def _is_memorised(row: ResultRow) -> bool:
+    return bool(row.get("memorised") or row.get("core_memorised"))
+
+
+def _failure(row: ResultRow) -> str:
+    """Return the case that decided an answer's outcome, on one line; empty for a robust answer."""
+    return "" if row["status"] == Status.PASSED else " ".join(first_reason(row).split())[:MAX_FAILURE]
+
+
+def _files(verified: Verification, record: Record) -> dict[str, bytes]:
+    """Return the files of a published run: path in the results dataset → content."""
+    folder, run = f"runs/{record.run_id}", verified.folder
+    facts = RunFolder(run).facts
+    published = {**{name: facts[name] for name in PUBLISHED_FACTS if name in facts}, "run_id": record.run_id}
+    files = {
+        f"data/{record.run_id}.parquet": _parquet(verified, record),
+        f"{folder}/{PREDICTIONS}": (run / PREDICTIONS).read_bytes(),
+        f"{folder}/{FACTS}": (json.dumps(published, indent=2) + "\n").encode(),
+        record_path(record.run_id): (record.model_dump_json(indent=1) + "\n").encode(),
+    }
+    logs: dict[str, File] = {}
+    for path in sorted((run / LOGS).rglob("*.log"), key=lambda path: (path.stat().st_size, path)):
+        if sum(len(file.data) for file in logs.values()) + path.stat().st_size > MAX_LOGS_BYTES:
+            break  # without the largest ones
+        logs[str(path.relative_to(run / LOGS))] = File(path.read_bytes())
+    if logs:
+        files[f"{folder}/logs.tar.gz"] = gzip_bytes(tar_bytes(logs))
+    return files
+
+
+def _parquet(verified: Verification, record: Record) -> bytes:
+    """Return the rows of the repeated run, with the submitter's claims as `claimed_` columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    judgements, spending = read_judgements(verified.folder), read_spending(RunFolder(verified.folder))
+    shared = {name: getattr(record, name) for name in ("run_id", "config", "benchmark_version", "submitted_by")}
+    rows = []
+    for row in verified.rows:
+        judgement, paper = judgements.get(answer_id(row)), verified.instances[row["instance_id"]]
+        category = judgement.category if judgement else None
+        claims = {
+            "claimed_judge_category": str(category) if category else None,
+            "claimed_judge_model": shown(judgement.model) if judgement and category else None,
+            "claimed_cost_usd": spending.get(row_key(row), {}).get("cost_usd"),
+        }
+        rows.append({**row, "paper_title": paper["paper_title"], "paper_url": paper["paper_url"], **shared, **claims})
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows, schema=published_schema()), sink)
+    return bytes(sink.getvalue())

@@ -1,0 +1,130 @@
+"""The record of a verified run, `verified/<run_id>.json`: who verified what, and every rate that a leaderboard shows.
+
+`lmrbench verify` writes it from its own run, so nobody computes a rate a second time. The module imports pydantic and
+the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+#: The judge's categories: completely correct, logic correct with subtle errors, incorrect logic.
+JUDGED = ("CC", "LC", "LI")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Task(_Part):
+    """An instance of the benchmark."""
+
+    category: str
+    paper: str
+    url: str = ""
+    """The address of the paper, http(s) or empty."""
+
+    @field_validator("url")
+    @classmethod
+    def _only_http(cls, url: str) -> str:
+        return url if url.startswith(("https://", "http://")) else ""
+
+
+class TaskResult(_Part):
+    """One model's samples of one instance."""
+
+    outcomes: dict[str, int]
+    """Outcome (`verdict.levels.OUTCOMES`) → number of samples; `robust` ones are reproduced as well."""
+    judged: dict[str, int] = {}
+    memorised: int = 0
+    failure: str = ""
+    """The case that decided the first sample that is not robust, with its difference."""
+
+    @property
+    def robust(self) -> int:
+        """Number of samples whose cases all passed."""
+        return self.outcomes.get("robust", 0)
+
+    @property
+    def reproduced(self) -> int:
+        """Number of samples whose core cases all passed."""
+        return self.outcomes.get("reproduced", 0) + self.robust
+
+
+class Score(_Part):
+    """One model's rates, on all instances or on those of a category.
+
+    Every instance counts as many samples as the one with the most. What begins with `claimed` is the submitter's word,
+    which nobody has repeated and which never changes a rank.
+    """
+
+    reproduced: int
+    robust: int
+    total: int = Field(gt=0)
+    missing: int
+    interval: tuple[float, float]
+    """Wilson's 95 % interval of the ranking rate; n is the number of instances."""
+    memorised: int = 0
+    """Samples that passed on the published seeds only, at either level."""
+    choices: tuple[int, int, float] = (0, 0, 0.0)
+    """Altered and open choices, those as the paper has them, and the number that guessing gets."""
+    claimed_judged: dict[str, int] = {}
+    claimed_cost_usd: float | None = None
+    """US dollars for one answer to each instance; None if an answer states no cost."""
+
+    def rate(self, level: str) -> float:
+        """Return the share that reached a level, `reproduced` or `robust`."""
+        return float(getattr(self, level) / self.total)
+
+
+class Entry(_Part):
+    """One model in one setting and track."""
+
+    model: str
+    setting: str
+    track: str
+    level: Literal["reproduced", "robust"]
+    """The level that ranks the track."""
+    samples: int = Field(gt=0)
+    judges: list[str] = []
+    fingerprint: str
+    """Equal for equal predictions, whatever their names."""
+    overall: Score
+    categories: dict[str, Score]
+    tasks: dict[str, TaskResult]
+    """Instance id → results, unanswered instances included."""
+
+
+class Record(_Part):
+    """A run that a maintainer has repeated.
+
+    Attributes:
+        version: version of the format; records of other versions are not read.
+        submission: the verified commit of the pull request.
+        memorised, differing: lines on answers that pass the published seeds only, and on those whose verdict differs
+            from the submitted one.
+        fresh_seeds: the secret seeds, which are secret no more.
+        model_repos: the models that were public repositories on the Hub at that time.
+    """
+
+    version: Literal[2] = 2
+    run_id: str
+    verified_at: str
+    verified_by: str
+    submitted_by: str
+    pull_request: int
+    submission: str
+    dataset: str
+    config: str = Field(pattern=r"^[a-z]{1,40}$")
+    dataset_sha256: str
+    benchmark_version: str = Field(pattern=r"^\d{1,6}\.\d{1,6}\.\d{1,6}$")
+    harness_version: str
+    predictions_sha256: str
+    rows: int
+    agreed: int
+    memorised: list[str]
+    differing: list[str]
+    fresh_seeds: list[int]
+    model_repos: list[str]
+    tasks: dict[str, Task]
+    entries: list[Entry]

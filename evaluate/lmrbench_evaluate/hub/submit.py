@@ -1,0 +1,200 @@
+"""Submit a run: a pull request to the results dataset and, once it is verified, one to a model repository.
+
+A run that `verify` would refuse is refused before it is sent. A retry never submits twice: the title of the pull
+request carries the hash of its content.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.base.hub_client import Committed, check_rights, hub_errors, open_pull_request, tags
+from lmrbench_data.base.text import one_line
+from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.dataset.rows import ResultRow
+from lmrbench_data.loader import LoadError, read_card_stamp
+from lmrbench_data.tasks.task import CONFIGS
+
+from ..judge.judgement_log import FILE as JUDGEMENTS
+from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder
+from ..runs.provenance import benchmark_title, unofficial_reason
+from ..verdict.verdict import Status
+from .layout import ALLOWED, MIB, PUBLISHED_FACTS, belongs, list_files, table_faults
+from .model_scores import model_results, verified_run
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+
+@dataclass(frozen=True)
+class PublishedDataset:
+    """A tag of the dataset on the Hub, and the configuration that a run was on."""
+
+    repo_id: str
+    tag: str
+    sha: str
+    config: str
+
+
+@dataclass(frozen=True)
+class SubmissionPlan:
+    """The content and the targets of a submission; nothing has been sent.
+
+    Attributes:
+        files: path in the results dataset → content.
+        benchmark: name of the benchmark in titles.
+        results_repo: None if the run is published and only its scores are sent.
+        scores: `.eval_results` of the model repository, or empty.
+    """
+
+    run_id: str
+    files: dict[str, bytes]
+    rows: Sequence[ResultRow]
+    dataset: PublishedDataset
+    user: str
+    benchmark: str
+    version: str
+    results_repo: str | None = None
+    model_repo: str | None = None
+    scores: str = ""
+
+
+def plan_submission(
+    api: "HfApi",
+    run: Path,
+    dataset: str,
+    *,
+    results_repo: str | None = None,
+    model_repo: str | None = None,
+    model: str | None = None,
+) -> SubmissionPlan:
+    """Check a run against the published dataset and the results, and plan its submission.
+
+    Args:
+        model_repo: the repository that gets the scores of this run once it is verified.
+        model: the run's model that it holds.
+
+    Raises:
+        InputError: the run cannot be submitted, its dataset is not published, or the token lacks the right; or
+            `model_repo` is given and the run is not verified.
+        LostAnswerError: the Hub does not answer.
+    """
+    folder = RunFolder(run)
+    facts, rows = folder.facts, list(folder.rows())
+    published = _find_published(api, dataset, facts["dataset_sha256"])
+    dataset_rows = load_rows(f"{dataset}@{published.sha}", published.config)
+    faults = [*_faults(run, facts, rows, [row["instance_id"] for row in dataset_rows]), *table_faults(rows)]
+    if faults:
+        raise InputError(f"{run}: cannot be submitted: {'; '.join(faults)}")
+    run_id = re.sub(r"[^A-Za-z0-9._-]", "-", facts["run_id"]).lstrip(".-")[-100:]
+    files = _files(run, facts, run_id)
+    user = check_rights(api, model_repo or results_repo or dataset, write=False)
+    benchmark = benchmark_title(dataset_rows[0]["canary"])
+    shared = run_id, files, rows, published, user, benchmark, facts["benchmark_version"]
+    if model_repo:
+        if not results_repo:
+            raise ArgumentError(
+                "to", "name the results dataset: a model repository gets the scores of verified runs only"
+            )
+        with hub_errors(model_repo):
+            api.model_info(model_repo)
+        record, source = verified_run(api, results_repo, run_id, user)
+        scores = model_results(record, model, published.repo_id, published.sha, source)
+        return SubmissionPlan(*shared, model_repo=model_repo, scores=scores)
+    if results_repo:
+        _check_free(api, results_repo, run_id)
+    return SubmissionPlan(*shared, results_repo=results_repo)
+
+
+def _find_published(api: "HfApi", repo_id: str, dataset_sha256: str) -> PublishedDataset:
+    """Find the tag of a dataset repository with this content: without it nobody can repeat the run."""
+    for tag, sha in sorted(tags(api, repo_id).items(), reverse=True):
+        with hub_errors(f"{repo_id}@{tag}"):
+            card = api.hf_hub_download(repo_id, "README.md", repo_type="dataset", revision=sha)
+        for config in CONFIGS:
+            try:
+                stamp = read_card_stamp(Path(card), f"{repo_id}@{tag}", config)
+            except LoadError:
+                continue
+            if stamp["sha256"] == dataset_sha256:
+                return PublishedDataset(repo_id, tag, sha, config)
+    raise InputError(
+        f"{repo_id}: no tag has the dataset of this run ({dataset_sha256[:12]}); evaluate on a published version, "
+        f"{repo_id}@vX.Y.Z"
+    )
+
+
+def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[ResultRow], instances: Sequence[str]) -> Iterator[str]:
+    if not facts.get("complete"):
+        yield "it is not complete; run the same `lmrbench evaluate` again"
+    if any(row["status"] == Status.INFRA_ERROR for row in rows):
+        yield "it has infra errors; run the same `lmrbench evaluate` again"
+    if reason := unofficial_reason(facts):
+        yield reason
+    if facts["timeout_scale"] != 1:
+        yield f"its time limits were scaled by {facts['timeout_scale']}"
+    if missing := set(instances) - set(facts["scope"]):
+        yield f"{len(missing)} of {len(instances)} instances are not in its scope ({min(missing)})"
+    if unknown := set(facts["scope"]) - set(instances):
+        yield f"its scope names unknown instances ({min(unknown)})"
+    if facts.get("predictions") in ("gold", "masked"):
+        yield "it evaluated the benchmark's own files, not a model"
+    if not (run / PREDICTIONS).is_file():
+        yield f"{PREDICTIONS} is missing"
+
+
+def _files(run: Path, facts: Mapping[str, Any], run_id: str) -> dict[str, bytes]:
+    shown = {**{name: facts[name] for name in PUBLISHED_FACTS if name in facts}, "run_id": run_id}
+    files = {FACTS: (json.dumps(shown, indent=2) + "\n").encode()}
+    files |= {name: (run / name).read_bytes() for name in (PREDICTIONS, RESULTS, JUDGEMENTS) if (run / name).is_file()}
+    if large := [name for name, content in files.items() if len(content) > ALLOWED[name]]:
+        raise InputError(f"{run}: cannot be submitted: {large[0]} is larger than {ALLOWED[large[0]] // MIB} MiB")
+    return {f"runs/{run_id}/{name}": content for name, content in files.items()}
+
+
+def _check_free(api: "HfApi", results_repo: str, run_id: str) -> None:
+    """Check that a results dataset exists and has no file of that run, or `verify` would refuse it."""
+    with hub_errors(results_repo):
+        if not api.repo_exists(results_repo, repo_type="dataset"):
+            make = f"a maintainer creates it with `hf repos create {results_repo} --type dataset`"
+            raise InputError(f"{results_repo}: no such dataset, or this token may not see it; {make}")
+        head = str(api.dataset_info(results_repo, revision="main").sha)
+        taken = [name for name in list_files(api, results_repo, head) if belongs(name, run_id)]
+    if taken:
+        raise InputError(f"{results_repo}: run {run_id} exists already ({min(taken)})")
+
+
+def carry_out(api: "HfApi", plan: SubmissionPlan) -> Committed | None:
+    """Open the pull request of a plan, or return the open one; None if the plan has no target.
+
+    Raises:
+        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.open_pull_request`.
+    """
+    if plan.model_repo:
+        digest = hashlib.sha256(plan.scores.encode()).hexdigest()
+        return open_pull_request(
+            api,
+            plan.model_repo,
+            {f".eval_results/{plan.benchmark.lower()}.yaml": plan.scores.encode()},
+            title=f"{plan.benchmark} results [{digest[:16]}]",
+            older=f"{plan.benchmark} results [",
+            description="Opened by `lmrbench submit --model-repo`: scores of a run that a maintainer has repeated.",
+            repo_type="model",
+        )
+    if not plan.results_repo:
+        return None
+    digest = hashlib.sha256(b"".join(name.encode() + plan.files[name] for name in sorted(plan.files))).hexdigest()
+    models = ", ".join(one_line(name) for name in sorted({row["model_name_or_path"] for row in plan.rows}))
+    return open_pull_request(
+        api,
+        plan.results_repo,
+        plan.files,
+        title=f"{models[:80]} on {plan.benchmark} {plan.version}: {plan.run_id} [{digest[:16]}]",
+        older=f": {plan.run_id} [",
+        description="Opened by `lmrbench submit`. A maintainer repeats the run with `lmrbench verify`.",
+    )

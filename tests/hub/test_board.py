@@ -1,0 +1,175 @@
+"""The board of the leaderboard Space as HTML, without a browser: who is ranked where, and what a record can do."""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from lmrbench_evaluate.hub.record import Record
+from lmrbench_evaluate.hub.space import write_space
+from lmrbench_evaluate.reports.stats import holm, mcnemar
+from support.space_app import INSTANCES, make_entry, make_record
+
+Space = Callable[[str], Any]
+Board = Callable[..., tuple[Any, str]]
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
+    """Import modules of a Space from a folder of its own, as the app does."""
+    folder, before = tmp_path_factory.mktemp("space"), set(sys.modules)
+    write_space(folder)
+    sys.path.insert(0, str(folder))
+    yield importlib.import_module
+    sys.path.remove(str(folder))
+    for name in set(sys.modules) - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def make_board(space: Space) -> Board:
+    """Rank records under filters; return the board and its HTML."""
+
+    def make(*records: Record, **filters: str) -> tuple[Any, str]:
+        read = [space("base.record").Record.model_validate_json(record.model_dump_json()) for record in records]
+        snapshot = space("results_dataset").Snapshot("org/results", "5" * 40, records=tuple(read))
+        board = space("board").make_board(snapshot, space("board").Filters(**filters))
+        return board, space("page").render(snapshot, board)
+
+    return make
+
+
+def ranking(board: Any, track: int = 0) -> list[tuple[int, str, float]]:
+    return [(item.rank, item.latest.entry.model, item.latest.rate) for item in board.tracks[track].ranked]
+
+
+def test_latest_runs_are_ranked_and_equal_scores_share_a_rank(make_board: Board) -> None:
+    good = make_entry("model-a", ["robust", "failed", "robust"])
+    tied = make_entry("model-b", ["robust", "reproduced", "timeout"])
+    behind = make_entry("model-c", ["robust", "failed", "oom"])
+    lucky = make_entry("model-a", ["robust"] * 3)
+    copy = make_entry("model-d", [], fingerprint=tied.fingerprint)
+    contract = [make_entry("model-a", ["robust", "reproduced"], track="contract")]
+    contract += [make_entry("model-e", ["robust", "robust"], track="contract")]
+    board, html = make_board(
+        make_record("new", good, tied, behind, *contract, verified_at="2026-02-03"),
+        make_record("old", lucky, verified_at="2026-02-01", submitted_by="eve"),
+        make_record("copy", copy, verified_at="2026-02-04"),
+    )
+    assert ranking(board) == [(1, "model-a", 2 / 3), (1, "model-b", 2 / 3), (3, "model-c", 1 / 3)]
+    assert ranking(board, 1) == [(1, "model-e", 2 / 3), (2, "model-a", 1 / 3)]
+    first, second, _ = board.tracks[0].ranked
+    assert [line.record.run_id for line in first.earlier] == ["old"]
+    assert first.other_submitters == ["eve"]
+    assert [line.entry.model for line in second.copies] == ["model-d"]
+    assert "1 unanswered" in html
+
+
+def test_filters_choose_config_version_setting_and_category(make_board: Board) -> None:
+    records = [
+        make_record("a", make_entry("model-a", ["robust", "failed", "failed"])),
+        make_record("b", make_entry("model-b", ["failed", "failed", "robust"])),
+        make_record("agent", make_entry("model-c", ["robust"], setting="agent")),
+        make_record("method", make_entry("model-d", ["robust"], setting="agent"), config="method"),
+        make_record("older", make_entry("model-e", ["robust"]), benchmark_version="0.9.10"),
+    ]
+    board, _ = make_board(*records)
+    assert [name for _, name, _ in ranking(board)] == ["model-a", "model-b"]
+    assert (board.configs, board.versions) == (["function", "method"], ["1.0.0", "0.9.10"])
+    assert board.settings == ["standard", "agent"]
+    board, _ = make_board(*records, category="Evaluation Metrics")
+    assert ranking(board) == [(1, "model-b", 1.0), (2, "model-a", 0.0)]
+    assert list(board.tasks) == ["beta-one"]
+    for filters, model in (
+        ({"setting": "agent"}, "model-c"),
+        ({"config": "method"}, "model-d"),
+        ({"version": "0.9.10"}, "model-e"),
+    ):
+        board, _ = make_board(*records, **filters)
+        assert [name for _, name, _ in ranking(board)] == [model]
+    assert make_board(*records, config="none", category="none")[0].filters.config == "function"
+
+
+def test_spread_of_a_rank_is_what_paired_tests_leave_open(make_board: Board) -> None:
+    tasks = {f"task-{number}": f"category {number % 3}" for number in range(12)}
+    counts = [12, 11, 10, 6, 3, 0]
+    entries = [
+        make_entry(f"model-{count}", ["robust"] * count + ["failed"] * (12 - count), instances=tasks)
+        for count in counts
+    ]
+    board, _ = make_board(make_record("run", *entries, instances=tasks))
+    pairs = list(combinations(range(len(counts)), 2))
+    # Answers are right from the first instance on, so that one of two models is never ahead on both sides.
+    p_values = holm([mcnemar(counts[one] - counts[other], 0) for one, other in pairs])
+    apart = [pair for pair, p in zip(pairs, p_values, strict=True) if p < 0.05]
+    assert apart
+    assert [item.spread for item in board.tracks[0].ranked] == [
+        (1 + sum(other == place for _, other in apart), len(counts) - sum(one == place for one, _ in apart))
+        for place in range(len(counts))
+    ]
+
+
+ATTACK = "document.title='owned'"
+HOSTILE = [
+    f"<script>{ATTACK}</script>",
+    f"<img src=x onerror={ATTACK}>",
+    f'"><svg onload={ATTACK}>',
+    f"' onmouseover='{ATTACK}' x='",
+    f"</title></style><iframe srcdoc='<script>parent.{ATTACK}</script>'></iframe>",
+    f"{{{{ {ATTACK} }}}} {{% raw %}}",
+    "left\u202eright\u200b",
+]
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.links: set[str] = set()
+        self.text = ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
+
+
+def test_text_of_submitters_is_never_markup(make_board: Board) -> None:
+    entries = [
+        make_entry(text, ["robust", "failed"], judges=[text], cost=1.0, instances={text: text, "plain": "Plain"})
+        for text in HOSTILE
+    ]
+    tasks = {text: {"category": text, "paper": text, "url": f"javascript:{ATTACK}"} for text in HOSTILE}
+    facts = {"submitted_by": HOSTILE[0], "verified_by": HOSTILE[1], "dataset": f"org/{HOSTILE[1]}", "tasks": tasks}
+    _, html = make_board(make_record("run", *entries, model_repos=HOSTILE, **facts))
+    page = _Tags()
+    page.feed(html)
+    assert not page.tags & {"script", "img", "iframe", "style"}
+    assert not {name for name in page.attributes if name.startswith("on")}
+    assert all(link.startswith(("#", "https://huggingface.co/", "http://127.0.0.1")) for link in page.links), page.links
+    assert "\u202e" not in page.text
+    assert "left\ufffdright\ufffd" in page.text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[" * 60_000, b"{}", b'{"version": 1, "run_id": "run"}', make_record("other").model_dump_json().encode()],
+    ids=["empty", "deep", "no record", "older version", "another run"],
+)
+def test_damaged_record_is_a_reason_and_no_run(content: bytes, space: Space, tmp_path: Any) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(content)
+    reason = space("results_dataset")._read_record(path)
+    assert isinstance(reason, str)
+    assert reason.endswith("the run is not shown")
+    path.write_text(make_record("run", make_entry("model-a", ["robust"])).model_dump_json())
+    assert space("results_dataset")._read_record(path).tasks.keys() == INSTANCES.keys()
