@@ -134,18 +134,16 @@ def check(
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
     workers: Workers = 2,
-    mutants: Annotated[bool, typer.Option("--mutants", help="Also check small mutations of each reference.")] = False,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Only check golden, masked and one variant of each kind; proves nothing."),
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show all findings, including passes.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Also check unchanged tasks that have passed before.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also check tasks that are proved and have not changed.")
+    ] = False,
     demos: Annotated[
         bool, typer.Option("--demos", help="Only run each repository's demo command and smoke tests.")
-    ] = False,
-    lock: Annotated[
-        bool, typer.Option("--lock", help="Record proved tasks in proved.json; `make test` then skips them.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -156,28 +154,21 @@ def check(
     Valid variants must pass every case, plain ones every core case; careless ones must break only the contract, and
     wrong ones must fail a core case. No trivial answer (constants, means, the expected values in another order, the
     output of another seed) may pass a core case. The demo command and the smoke tests of each repository must succeed.
-    Re-run the command to resume: unchanged tasks that passed are skipped. --quick is for use while you edit a task: it
-    lists what it skipped and records no proof.
+    A passed check in Docker is written to proved.json, beside the tasks; proved tasks are skipped until they change.
+    --quick is for use while you edit a task: it lists what it skipped and proves nothing.
 
     Example: lmrbench dataset check 01-dpo --sandbox docker
     """
     from lmrbench_evaluate.checks.check import check_repositories, check_tasks
-    from lmrbench_evaluate.checks.check_table import check_table, untried
-    from lmrbench_evaluate.checks.proved import sound_tasks, write_proofs
+    from lmrbench_evaluate.checks.trials import check_table, untried
     from lmrbench_evaluate.sandbox import open_sandbox
 
     from ..base.errors import ArgumentError
-    from ..base.paths import benchmark_folder
     from ..base.problems import problem_lines
 
     tasks, _ = tasks_and_drafts(names, benchmark, config)
-    if lock and sandbox != "docker":
-        raise ArgumentError("lock", "only a check in Docker proves a task; add --sandbox docker")
-    if lock and demos:
-        raise ArgumentError("lock", "demos alone do not prove a task; leave out --demos")
-    if quick and (lock or demos or mutants):
-        other = "lock" if lock else "demos" if demos else "mutants"
-        raise ArgumentError("quick", f"a quick check proves nothing; leave out --quick or --{other}")
+    if quick and demos:
+        raise ArgumentError("quick", "a quick check runs no demos; leave out --quick or --demos")
     total, done = sum(len(task.instances) for task in tasks), itertools.count(1)
 
     def tell(instance: str, line: str) -> None:
@@ -187,28 +178,18 @@ def check(
         if demos:
             findings = list(check_repositories(tasks, place, workers=workers, progress=progress))
         else:
-            found = check_tasks(
-                tasks,
-                place,
-                workers=workers,
-                mutants=mutants,
-                quick=quick,
-                resume=not again,
-                progress=progress,
-                finished=tell,
-            )
-            findings = list(found)
+            proves = place.name == "docker"
+            options = {"quick": quick, "resume": proves and not again, "record": proves}
+            findings = list(check_tasks(tasks, place, workers=workers, progress=progress, finished=tell, **options))
     findings.sort()
     if as_json:
         print_json([finding.as_dict() for finding in findings])
     else:
         for line in problem_lines([finding for finding in findings if verbose or finding.is_error]):
             put(line)
-        print_table(*check_table(findings, mutants))
+        print_table(*check_table(findings))
     if skipped := untried(findings):
         say(f"quick check, not a proof: skipped {skipped}; leave out --quick to prove")
-    if lock:
-        say(f"written: {write_proofs(sound_tasks(tasks, findings), benchmark or benchmark_folder())}")
     if any(finding.is_error for finding in findings):
         raise typer.Exit(1)
 
@@ -256,7 +237,7 @@ def push(
 
     Pushes card, rows, eval.yaml and loader.py in one commit, with a tag that never moves.
 
-    Refuses a build with tasks that `dataset check` has not proved in Docker (here or in proved.json), a build that
+    Refuses a build with tasks that `dataset check` has not proved in Docker (proved.json), a build that
     differs from what this version builds, and one that would overwrite a newer version. Log in with HF_TOKEN or
     `hf auth login`.
 
@@ -277,7 +258,7 @@ def push(
         repo,
         folder or Path(facts_of.name),
         facts_of,
-        lambda: set().union(*(proved_contents(tasks_and_drafts(None, benchmark, config)[0]) for config in CONFIGS)),
+        set().union(*(proved_contents(tasks_and_drafts(None, benchmark, config)[0]) for config in CONFIGS)),
     )
     facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": plan.rows, "removed": plan.removed}
     facts["changes"] = [

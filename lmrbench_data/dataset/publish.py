@@ -1,12 +1,12 @@
 """Publish a built dataset on the Hub: one commit with a tag, never over a newer version, never unproved rows.
 
 The push contains exactly what this version of the package builds, and every row has passed `dataset check` in Docker on
-this machine or, according to proved.json, on another. A tag never moves, and a repeated push changes nothing.
+some machine, according to proved.json. A tag never moves, and a repeated push changes nothing.
 """
 
 import re
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +17,9 @@ from ..loader import DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, d
 from ..tasks.manifest import Benchmark
 from ..tasks.task import CONFIGS
 from .build import FILES, write_dataset
-from .check_records import content_sha256, unchecked
 from .diff import Change, diff_rows
 from .load import load_rows
-from .rows import DatasetRow
+from .rows import DatasetRow, content_sha256
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -56,12 +55,12 @@ def plan_push(
     repo_id: str,
     folder: Path,
     benchmark: Benchmark,
-    proved: Callable[[], Collection[str]] = frozenset,
+    proved: Collection[str],
 ) -> PushPlan:
     """Check a built folder and compare it with the Hub.
 
     Args:
-        proved: returns the content hashes of rows proved elsewhere; called if some were not checked on this machine.
+        proved: content hashes of rows with a proof.
 
     Raises:
         InputError: the folder is dirty or unchecked, the token lacks the right to write, the version is older than a
@@ -70,13 +69,7 @@ def plan_push(
     """
     configs = _clean_rows(folder, benchmark)
     rows = [row for found in configs.values() for row in found]
-    missing = unchecked(rows)
-    if missing:
-        known = proved()
-        missing = [
-            row["instance_id"] for row in rows if row["instance_id"] in missing and content_sha256(row) not in known
-        ]
-    if missing:
+    if missing := [row["instance_id"] for row in rows if content_sha256(row) not in proved]:
         named = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
         check = f"run `lmrbench dataset check{_option(benchmark)} --sandbox docker`"
         raise InputError(f"{folder}: not checked in Docker: {named}; {check}")

@@ -1,12 +1,13 @@
 """Types of rows: of the dataset, of predictions, of results."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 from ..base.errors import ArgumentError
 from ..base.near import did_you_mean
 from ..base.ranking import RANKED_BY
-from ..loader import FUNCTION
+from ..loader import FUNCTION, row_sha256
 from ..tasks.task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 
 #: A model sees instruction, paper and repository; in the track `contract` also the contract.
@@ -304,3 +305,14 @@ def check_instances(instances: Iterable[str], known: Collection[str], command: s
         if name not in known:
             near = did_you_mean(name, known, within=True)
             raise ArgumentError("instances", f"{name!r} is unknown{near}; see `lmrbench {command}`")
+
+
+def content_sha256(row: DatasetRow) -> str:
+    """Hash what a check of a row proves: the row and its recorded outputs.
+
+    No trial depends on the benchmark's version, nor on a published paper's text; checks of altered papers depend on
+    their texts.
+    """
+    paper = row["paper_text"] if is_altered(row) else ""
+    content = row_sha256({**row, "benchmark_version": "", "paper_text": paper})
+    return hashlib.sha256(f"{content} {row['recording']['sha256']}".encode()).hexdigest()

@@ -18,15 +18,15 @@ from lmrbench_data.tasks.task import Task
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.choices import choice_problems, option_problems
-from lmrbench_evaluate.checks.notes import note_on_trivial_answers
 from lmrbench_evaluate.checks.proved import unproved
 from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
+from lmrbench_evaluate.checks.trivial import note_on_trivial_answers
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.toy import IN_DEPTH
 
 TASKS = load_tasks()
 INSTANCES = [item.instance_id for task in TASKS for item in task.implementations]
-#: Checked whole: all with `make test-all`, else those that changed since `lmrbench dataset check --lock`, and one more.
+#: Checked whole: all with `make test-all`, else those that changed since `lmrbench dataset check`, and one more.
 TO_PROVE = [task for task in TASKS if IN_DEPTH or task.name == "08-step-length" or unproved([task])]
 Done = subprocess.CompletedProcess[str]
 

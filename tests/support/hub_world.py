@@ -19,18 +19,17 @@ from support.toy_method import add_toy_method
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
-#: A program that marks the dataset in `lmr-bench` as checked in Docker.
+#: A program that marks the tasks in `benchmark` as proved.
 PASS_FOR_CHECKED = """
-import contextlib
+from pathlib import Path
 
-from lmrbench_data.dataset.check_records import record_checked
-from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.loader import NoConfigError
+from lmrbench_data.tasks.task import CONFIGS
+from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate.checks.proved import proofs, write_proofs
 
-for config in ("function", "method"):
-    with contextlib.suppress(NoConfigError):
-        for row in load_rows("lmr-bench", config):
-            record_checked(row, "docker")
+benchmark = Path("benchmark")
+tasks = [task for config in CONFIGS for task in load_tasks((), benchmark, config)]
+write_proofs(benchmark, {row["instance_id"]: proof for task in tasks for row, proof in proofs(task)})
 """
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 

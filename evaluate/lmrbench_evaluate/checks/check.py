@@ -1,54 +1,77 @@
 """Prove that tasks are sound: golden passes and is deterministic, masked fails, and each variant gets its verdict.
 
 Valid variants pass every case. Plain ones, written without the contract, pass every core case. Careless ones break only
-the contract. Wrong ones, which misread the method, fail a core case. `static.py` finds the problems that need no run.
+the contract. Wrong ones, which misread the method, fail a core case. Core cases vary with the seed, and no trivial
+answer passes one. `plan` reads an instance and finds the problems that need no run, `_jobs` lists the runs, and
+`_judge` compares a verdict with the required one.
 
 Golden and masked run exactly as a user's prediction does. Variants share sandboxes, which saves most of the time; a
 variant with an unexpected verdict runs again alone, and that verdict counts. The demo and the smoke tests of each
-repository run as well (`repository.py`); an instance counts as checked only if they succeed.
+repository run as well (`repository.py`); an instance is proved only if they succeed.
 """
 
 import concurrent.futures
 import dataclasses
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import NamedTuple
 
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.build import build_rows
-from lmrbench_data.dataset.check_records import record_checked, was_checked
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import File
 from lmrbench_data.tasks.recordings import read_recording
-from lmrbench_data.tasks.task import Altered, Task, Underspecified
+from lmrbench_data.tasks.task import Altered, Instance, Task, Underspecified
 
 from ..sandbox.base import Sandbox
 from ..verdict.batch import in_batches
-from ..verdict.decode import StreamError
+from ..verdict.compare import Comparison, first_difference
+from ..verdict.decode import Frame, StreamError, decode
 from ..verdict.evaluator import evaluate_batch, evaluate_prediction
+from ..verdict.expected import record_seeds
 from ..verdict.verdict import Status, Verdict
 from .choices import choice_problems, option_problems
-from .notes import note_on_seeds, note_on_trivial_answers
-from .proved import proof_of
+from .proved import proof_of, read_proofs, write_proofs
 from .repository import repository_errors
-from .stability import MANY_RUNS, stability
 from .static import ReferenceLines, static_problems
-from .tables import TABLE_PROOFS, table_errors
-from .trials import (
-    BEFORE,
-    Finding,
-    Must,
-    Trial,
-    first_of_each_kind,
-    make_trials,
-    mutant_trials,
-    unknown_equivalents,
-)
+from .tables import table_errors
+from .trials import BEFORE, SEEDS, Finding, Must, Trial, first_of_each_kind, make_trials
+from .trivial import note_on_trivial_answers
 
 #: Exceptions that mean broken code rather than a misread method.
 _BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
+
+
+@dataclass
+class Plan:
+    """The check of one instance."""
+
+    task: Task
+    item: Instance
+    findings: list[Finding]
+    """Findings that need no run, then also those of finished jobs."""
+    row: DatasetRow | None = None
+    """None if nothing runs."""
+    proof: str = ""
+    trials: Sequence[Trial] = ()
+    result: str = ""
+    """The result if nothing runs."""
+    open_jobs: int = field(default=0, compare=False)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether no error was found so far."""
+        return not any(finding.is_error for finding in self.findings)
+
+
+class Job(NamedTuple):
+    """Something to run, and the instances that depend on its result."""
+
+    plans: Sequence[Plan]
+    run: Callable[[], list[Finding]]
 
 
 def check_tasks(
@@ -56,133 +79,50 @@ def check_tasks(
     sandbox: Sandbox,
     *,
     workers: int = 2,
-    mutants: bool = False,
     quick: bool = False,
     resume: bool = False,
+    record: bool = False,
     progress: Progress | None = None,
     finished: Callable[[str, str], None] | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding for each trial as it finishes; record each instance without errors as checked when it is done.
+    """Yield the findings of each job as it finishes.
 
     Args:
-        mutants: also try every mutant of the reference (`mutants.py`); the cases must notice those that the task does
-            not list as equivalent, and only those.
         quick: run golden, masked and the first variant of each kind, and prove nothing. A note on each instance lists
             the skipped parts: repetitions of the reference, demo and smoke tests.
-        resume: skip instances that were checked before in this sandbox and have not changed.
+        resume: skip instances that are proved and have not changed.
+        record: write the proof of each instance without errors to `proved.json` when it is done.
         finished: receives each finished instance and a line on its result.
 
     Raises:
         InfraError: the machinery failed.
     """
-    rows: dict[str, DatasetRow] = {}
-    golden: dict[str, Mapping[str, File]] = {}
-    trials: list[Trial] = []
-    bad: set[str] = set()
-    pairs = [(task, item) for task in tasks for item in task.instances]
-    proofs: dict[str, str] = {}
-    options: dict[Path, list[Finding]] = {}
-    tell = finished or (lambda instance, line: None)
-    references = {folder: ReferenceLines.of(folder) for folder in {task.folder.parent for task in tasks}}
-    for task, implementation in pairs:
-        instance = implementation.instance_id
-        for problem in static_problems(task, implementation, references[task.folder.parent]):
-            bad.add(instance)
-            yield Finding(**vars(problem))
-        try:
-            [row] = build_rows([dataclasses.replace(task, instances=(implementation,))])
-            notes = [note_on_seeds(row), note_on_trivial_answers(row)]
-        except (InputError, StreamError) as error:
-            bad.add(instance)
-            tell(instance, f"error: {error}")
-            yield Finding(instance, "recording", str(error))
-            continue
-        if isinstance(implementation, Altered):
-            notes += [Finding(**vars(problem)) for problem in choice_problems(row)]
-            if task.folder not in options:  # reported once, however many instances the paper has
-                options[task.folder] = [Finding(**vars(problem)) for problem in option_problems(task)]
-                yield from options[task.folder]
-            bad |= {instance} if any(finding.is_error for finding in options[task.folder]) else set()
-        proofs[instance] = proof_of(task, implementation, row)
-        bad |= {instance} if any(note.is_error for note in notes) else set()
-        if resume and instance not in bad and was_checked(row, sandbox.name, proof=proofs[instance], mutants=mutants):
-            tell(instance, "ok, checked before")
-            yield Finding.of(instance, BEFORE, "", "unchanged since; --again repeats the check")
-            continue
-        yield from notes
-        rows[instance], golden[instance] = row, task.golden_repo(implementation)
-        own_trials = list(make_trials(task, implementation))
-        if quick:
-            own_trials, untried = first_of_each_kind(own_trials)
-            yield untried
-        trials += own_trials
-        if mutants:
-            of_mutants = list(mutant_trials(task, implementation))
-            trials += of_mutants
-            for finding in unknown_equivalents(implementation, of_mutants):
-                bad.add(instance)
-                yield finding
-    repeated = [] if quick else list(rows)
-    own = {task.name: [item.instance_id for item in task.instances if item.instance_id in rows] for task in tasks}
-    # An altered paper has the repository of its method, whose check runs the demo and the smoke tests.
-    altered = {task.name for task in tasks if all(isinstance(item, Altered) for item in task.instances)}
-    repositories = [] if quick else [task.name for task in tasks if own[task.name] and task.name not in altered]
-    progress = progress or Progress()
-    every = (item for _, item in pairs if item.instance_id in repeated)
-    tabled = {item.instance_id: item for item in every if isinstance(item, Underspecified)}
-    progress.start(len(trials) + 2 * len(repeated) + 2 * len(repositories) + TABLE_PROOFS * len(tabled))
-    images = {tag: sandbox.prepare(tag) for tag in {row["docker_image"] for row in rows.values()}}
-
-    def image_of(instance: str) -> str:
-        return images[rows[instance]["docker_image"]]
-
-    def run(batch: Sequence[Trial]) -> list[Finding]:
-        instance = batch[0].instance_id
-        return _run_batch(batch, rows[instance], sandbox, image_of(instance))
-
-    def repeat(instance: str) -> list[Finding]:
-        times = MANY_RUNS if mutants else 2
-        errors = stability(rows[instance], golden[instance], sandbox, image_of(instance), times)
-        return [Finding.of(instance, f"golden, {name}", error) for name, error in errors.items()]
-
-    def identify(task: Task, item: Underspecified) -> list[Finding]:
-        tables, image = read_recording(task, item).tables, image_of(item.instance_id)
-        found = table_errors(task, item, tables, sandbox, image)
-        return [Finding.of(item.instance_id, name, error, note) for name, error, note in found]
-
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        #: Running jobs → the instances that they test.
-        jobs: dict[concurrent.futures.Future[list[Finding]], list[str]] = {}
-        # One instance after the other, so that an interrupted check has finished some.
-        for task in tasks:
-            if task.name in repositories:
-                jobs[pool.submit(_on_repository, task, sandbox, images[task.image_tag])] = own[task.name]
-            for instance in own[task.name]:
-                of_instance = [trial for trial in trials if trial.instance_id == instance]
-                jobs |= {pool.submit(run, batch): [instance] for batch in _batches(of_instance)}
-                jobs |= {pool.submit(repeat, instance): [instance]} if instance in repeated else {}
-                jobs |= {pool.submit(identify, task, tabled[instance]): [instance]} if instance in tabled else {}
-        left = Counter(instance for instances in jobs.values() for instance in instances)
-        counts = Counter[tuple[str, bool]]()
-        try:
-            for job in concurrent.futures.as_completed(jobs):
-                for finding in job.result():
-                    progress.step("error" if finding.is_error else "ok")
-                    counts.update((instance, finding.is_error) for instance in jobs[job])
-                    bad |= set(jobs[job]) if finding.is_error else set()
-                    yield finding
-                for instance in jobs[job]:
-                    left[instance] -= 1
-                    if left[instance]:
-                        continue
-                    if instance not in bad and not quick:
-                        record_checked(rows[instance], sandbox.name, proof=proofs[instance], mutants=mutants)
-                    errors, good = counts[instance, True], counts[instance, False]
-                    state = "error" if instance in bad else "no error found, nothing proved" if quick else "ok"
-                    tell(instance, f"{state}, {good} of {counted(good + errors, 'trial')} as expected")
-        finally:
-            for job in jobs:
-                job.cancel()
+    finished = finished or (lambda instance, line: None)
+    folders = {task.folder.parent for task in tasks}
+    references = {folder: ReferenceLines.of(folder) for folder in folders}
+    proofs = {folder: read_proofs(folder) if resume else {} for folder in folders}
+    plans, yielded = [], set()
+    for task in tasks:
+        for item in task.instances:
+            checked = plan(task, item, references[task.folder.parent], proofs[task.folder.parent], quick)
+            # Problems of options concern every instance of a paper.
+            yield from (finding for finding in checked.findings if finding not in yielded)
+            yielded.update(checked.findings)
+            plans.append(checked)
+            if checked.row is None:
+                finished(item.instance_id, checked.result)
+    for job, findings in _run(list(_jobs(plans, sandbox, quick)), workers, progress):
+        yield from findings
+        for checked in job.plans:
+            checked.findings += findings
+            checked.open_jobs -= 1
+            if checked.open_jobs == 0:
+                if record and not quick and checked.is_sound:
+                    write_proofs(checked.task.folder.parent, {checked.item.instance_id: checked.proof})
+                trials = [finding for finding in checked.findings if finding.is_trial]
+                state = "error" if not checked.is_sound else "no error found, nothing proved" if quick else "ok"
+                good = sum(not finding.is_error for finding in trials)
+                finished(checked.item.instance_id, f"{state}, {good} of {counted(len(trials), 'trial')} as expected")
 
 
 def check_repositories(
@@ -193,55 +133,162 @@ def check_repositories(
     Raises:
         InfraError: the machinery failed.
     """
-    progress = progress or Progress()
-    progress.start(2 * len(tasks))
     images = {tag: sandbox.prepare(tag) for tag in {task.image_tag for task in tasks}}
+    jobs = [Job([], partial(_check_repository, task, sandbox, images[task.image_tag])) for task in tasks]
+    for _, findings in _run(jobs, workers, progress):
+        yield from findings
+
+
+def plan(
+    task: Task, item: Instance, references: ReferenceLines, proofs: Mapping[str, str], quick: bool = False
+) -> Plan:
+    """Read an instance and find the problems that need no run.
+
+    Args:
+        proofs: proofs by instance id; an instance with a valid one is skipped.
+    """
+    findings = [Finding(**vars(problem)) for problem in static_problems(task, item, references)]
+    try:
+        [row] = build_rows([dataclasses.replace(task, instances=(item,))])
+        notes = [note_on_seeds(row), note_on_trivial_answers(row)]
+    except (InputError, StreamError) as error:
+        findings.append(Finding.of(item.instance_id, "recording", str(error)))
+        return Plan(task, item, findings, result=f"error: {error}")
+    if isinstance(item, Altered):
+        problems = [*choice_problems(row), *option_problems(task)]
+        notes += [Finding(**vars(problem)) for problem in problems]
+    checked = Plan(task, item, [*findings, *notes], row, proof_of(task, item, row))
+    if checked.is_sound and proofs.get(item.instance_id) == checked.proof:
+        before = Finding.of(item.instance_id, BEFORE, "", "unchanged since; --again repeats the check")
+        return Plan(task, item, [before], result="ok, checked before")
+    checked.trials = list(make_trials(task, item))
+    if quick:
+        checked.trials, untried = first_of_each_kind(checked.trials)
+        checked.findings.append(untried)
+    return checked
+
+
+def note_on_seeds(row: DatasetRow) -> Finding:
+    """Report cases with the same output for every seed; a core case among them is an error.
+
+    Such a case can be memorised; fresh seeds do not help.
+    """
+    cases = row["tests"]["cases"]
+    varying = [case["name"] for case in cases if case["varies"]]
+    constant = [case["name"] for case in cases if not case["varies"]]
+    core = [case["name"] for case in cases if case["core"] and not case["varies"]]
+    error = f"core cases must vary with the seed: {', '.join(core)}" if core else ""
+    note = f"{len(varying)} of {len(cases)} cases vary with the seed"
+    note += f"; constant: {', '.join(constant)}" if constant else ""
+    return Finding.of(
+        row["instance_id"], SEEDS, error, note, facts={"varying_cases": varying, "constant_cases": constant}
+    )
+
+
+def _jobs(plans: Iterable[Plan], sandbox: Sandbox, quick: bool) -> Iterator[Job]:
+    """Yield what has to run, one instance after the other, so that an interrupted check has finished some."""
+    plans = [checked for checked in plans if checked.row]
+    images = {tag: sandbox.prepare(tag) for tag in {checked.task.image_tag for checked in plans}}
+    for _, group in groupby(plans, key=lambda checked: checked.task.folder):
+        own = list(group)
+        task, image = own[0].task, images[own[0].task.image_tag]
+        jobs: list[Job] = []
+        # An altered paper has the repository of its method, whose check runs the demo and the smoke tests.
+        if not quick and not all(isinstance(checked.item, Altered) for checked in own):
+            jobs.append(Job(own, partial(_check_repository, task, sandbox, image)))
+        for checked in own:
+            jobs += [
+                Job([checked], partial(_run_trials, checked, batch, sandbox, image)) for batch in _batches(checked)
+            ]
+            if not quick:
+                jobs.append(Job([checked], partial(_repeat, checked, sandbox, image)))
+                if isinstance(checked.item, Underspecified):
+                    jobs.append(Job([checked], partial(_check_tables, task, checked.item, sandbox, image)))
+        for job in jobs:
+            for checked in job.plans:
+                checked.open_jobs += 1
+        yield from jobs
+
+
+def _run(jobs: Sequence[Job], workers: int, progress: Progress | None) -> Iterator[tuple[Job, list[Finding]]]:
+    progress = progress or Progress()
+    progress.start(len(jobs))
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        jobs = [pool.submit(_on_repository, task, sandbox, images[task.image_tag]) for task in tasks]
+        running = {pool.submit(job.run): job for job in jobs}
         try:
-            for job in concurrent.futures.as_completed(jobs):
-                for finding in job.result():
-                    progress.step("error" if finding.is_error else "ok")
-                    yield finding
+            for future in concurrent.futures.as_completed(running):
+                findings = future.result()
+                progress.step("error" if any(finding.is_error for finding in findings) else "ok")
+                yield running[future], findings
         finally:
-            for job in jobs:
-                job.cancel()
+            for future in running:
+                future.cancel()
 
 
-def _on_repository(task: Task, sandbox: Sandbox, image: str) -> list[Finding]:
+def _check_repository(task: Task, sandbox: Sandbox, image: str) -> list[Finding]:
     errors = repository_errors(task, sandbox, image)
     return [Finding.of(f"{task.name}/repo", name, error) for name, error in errors.items()]
 
 
-def _batches(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
+def _check_tables(task: Task, item: Underspecified, sandbox: Sandbox, image: str) -> list[Finding]:
+    results = table_errors(task, item, read_recording(task, item).tables, sandbox, image)
+    return [Finding.of(item.instance_id, name, error, note) for name, error, note in results]
+
+
+def _repeat(checked: Plan, sandbox: Sandbox, image: str) -> list[Finding]:
+    """Run the reference again: bit for bit on one thread, within the tolerances of its cases on two.
+
+    A reference that is not deterministic fails honest answers at random.
+    """
+    assert checked.row
+    row, name, errors = checked.row, "repeated", {}
+    reference = checked.task.golden_repo(checked.item)
+    tolerant = {case["name"]: Comparison(case) for case in row["tests"]["cases"]}
+    # Exact, because the tolerances of a case may hide the influence of a clock or a hash of the process.
+    exact = dict.fromkeys(tolerant, Comparison({"exact": True}))
+    record = partial(record_seeds, row, reference, sandbox, image, row["tests"]["seeds"], constant=True)
+    try:
+        first = record()
+        difference = _difference(first, record(), exact)
+        errors[name] = f"two runs of the reference differ: {difference}" if difference else ""
+        name = "two threads"
+        # Threads are slow on tiny tensors where cores are scarce.
+        errors[name] = _difference(first, record(threads=2, timeout_scale=5.0), tolerant)
+    except InputError as error:
+        errors[name] = str(error)
+    return [Finding.of(checked.item.instance_id, f"golden, {name}", error) for name, error in errors.items()]
+
+
+def _difference(first: Sequence[Frame], second: Sequence[Frame], how: Mapping[str, Comparison]) -> str:
+    for one, other in zip(first, second, strict=True):
+        if difference := first_difference(decode(one.payload), decode(other.payload), how[one.case]):
+            return f"case_{one.case} seed {one.seed}: {difference}"
+    return ""
+
+
+def _batches(checked: Plan) -> Iterator[Sequence[Trial]]:
     """Split trials: golden and masked run alone, as a user's predictions do; variants of one kind share sandboxes."""
-    groups: dict[tuple[str, str], list[Trial]] = {}
-    for trial in trials:
-        kind, slash, _ = trial.name.partition("/")
-        if not slash:
-            yield [trial]
-        else:
-            groups.setdefault((trial.instance_id, kind), []).append(trial)
-    for group in groups.values():
-        yield from map(list, in_batches(group))
+    for kind, group in groupby(checked.trials, key=lambda trial: trial.name.partition("/")[0]):
+        trials = list(group)
+        yield from in_batches(trials) if trials[0].name != kind else ([trial] for trial in trials)
 
 
-def _run_batch(batch: Sequence[Trial], row: DatasetRow, sandbox: Sandbox, image: str) -> list[Finding]:
-    def alone(trial: Trial) -> Verdict:
-        return evaluate_prediction(row, trial.prediction, sandbox, image)
-
+def _run_trials(checked: Plan, batch: Sequence[Trial], sandbox: Sandbox, image: str) -> list[Finding]:
+    assert checked.row
+    row = checked.row
     if len(batch) == 1:
-        return [_judge(batch[0], alone(batch[0]))]
+        return [_judge(batch[0], evaluate_prediction(row, batch[0].prediction, sandbox, image))]
     seeds = row["tests"]["seeds"]
     # One seed is enough to show that an answer is wrong; the others run alone on all seeds.
-    chosen = seeds[:1] if batch[0].must in (Must.MISREAD, Must.BE_NOTICED) else seeds
+    chosen = seeds[:1] if batch[0].must is Must.MISREAD else seeds
     verdicts = evaluate_batch(row, [trial.prediction for trial in batch], sandbox, image, seeds=chosen)
     findings = []
     for trial, verdict in zip(batch, verdicts, strict=True):
         # In a batch an answer stops at its first error; only a run alone shows whether it is broken in every case.
-        broken = not trial.is_mutant and any(case.detail.startswith(_BROKEN) for case in verdict.cases)
-        unexpected = broken or not trial.must.holds(verdict)
-        findings.append(_judge(trial, alone(trial) if unexpected else verdict))
+        broken = any(case.detail.startswith(_BROKEN) for case in verdict.cases)
+        if broken or not trial.must.holds(verdict):
+            verdict = evaluate_prediction(row, trial.prediction, sandbox, image)
+        findings.append(_judge(trial, verdict))
     return findings
 
 
@@ -253,27 +300,20 @@ def _judge(trial: Trial, verdict: Verdict) -> Finding:
     misread = trial.must is Must.MISREAD and verdict.core_status is not Status.PASSED
     reason = verdict.reason(core=misread)
     error = ""
-    if verdict.status is Status.MALFORMED and trial.must in (Must.MISREAD, Must.BE_NOTICED):
+    if verdict.status is Status.MALFORMED and trial.must is Must.MISREAD:
         error = f"cannot be applied, so it proves nothing: {reason}"
     elif not trial.must.holds(verdict):
         error = _error(trial, verdict)
-    elif trial.must is Must.MISREAD and verdict.cases and _is_broken(verdict):
+    elif misread and verdict.cases and all(case.detail.startswith(_BROKEN) for case in verdict.cases):
         error = f"is broken code, not a misread method: {reason}"
-    level = "core" if verdict.core_status is not Status.PASSED else "contract" if verdict.cases else ""
-    facts = {"core_status": str(verdict.core_status)} | ({"noticed_by": level} if trial.is_mutant and level else {})
+    facts = {"core_status": str(verdict.core_status)}
     return Finding.of(trial.instance_id, trial.name, error, reason, status=str(verdict.status), facts=facts)
 
 
 def _error(trial: Trial, verdict: Verdict) -> str:
     """Describe an unexpected verdict in one line."""
-    if trial.name.startswith("equivalent/"):
-        return f"is not equivalent; the cases notice it: {verdict.reason()}"
     if verdict.status is Status.PASSED:
         return f"{trial.must.value}, but passes; the cases do not notice it"
     if verdict.core_status is Status.PASSED:
         return f"{trial.must.value}, but only other cases notice it: {verdict.reason()}"
     return f"{trial.must.value}: {verdict.reason(core=True)}"
-
-
-def _is_broken(verdict: Verdict) -> bool:
-    return all(case.detail.startswith(_BROKEN) for case in verdict.cases)

@@ -5,16 +5,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import groupby
+from pathlib import Path
 from typing import Any, Self
 
+from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.problems import Problem, Severity
+from lmrbench_data.base.source import SourceError, parse
+from lmrbench_data.base.splice import defines, splice_functions
 from lmrbench_data.base.text import counted
+from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.task import Altered, Instance, Method, Task
 
 from ..predictions.prediction import Prediction
 from ..verdict.verdict import Status, Verdict
-from .method_variants import variant_files
-from .mutants import make_mutants
 from .static import read_variant
 
 #: Place of the note on cases that vary with the seed.
@@ -34,7 +38,6 @@ class Must(Enum):
     REPRODUCE = "must pass every core case"
     BE_CARELESS = "must pass every core case and fail another"
     MISREAD = "must fail a core case"
-    BE_NOTICED = "must not pass"
 
     def holds(self, verdict: Verdict) -> bool:
         """Whether a verdict is the required one."""
@@ -44,7 +47,6 @@ class Must(Enum):
             Must.REPRODUCE: reproduced,
             Must.BE_CARELESS: reproduced and not robust,
             Must.MISREAD: not reproduced,
-            Must.BE_NOTICED: not robust,
         }[self]
 
 
@@ -58,15 +60,9 @@ class Trial:
 
     instance_id: str
     name: str
-    """`golden`, `masked`, `<kind of variant>/<file>`, `mutant/<line before> => <line after>`, or `equivalent/...` for a
-    mutant that the task lists as indistinguishable from the reference."""
+    """`golden`, `masked`, `<kind of variant>/<file>` or `option/<choice>=<option>`."""
     prediction: Prediction
     must: Must
-
-    @property
-    def is_mutant(self) -> bool:
-        """Whether the answer is a mutant; it may fail in any way."""
-        return self.name.startswith(("mutant/", "equivalent/"))
 
 
 @dataclass(frozen=True)
@@ -150,25 +146,48 @@ def first_of_each_kind(trials: Sequence[Trial]) -> tuple[list[Trial], Finding]:
     return chosen, Finding.of(trials[0].instance_id, UNTRIED, "", text, facts={"untried": skipped})
 
 
-def mutant_trials(task: Task, instance: Instance) -> Iterator[Trial]:
-    """Yield a trial for every mutant of an instance's reference."""
-    golden = task.golden_files(instance)
-    for path, names in instance.goals.items():
-        for number, name in enumerate(names):
-            helpers = instance.removed.get(path, ()) if number == 0 else ()
-            for mutant in make_mutants(golden[path], name, helpers):
-                equivalent = mutant.name in instance.equivalent_mutants
-                must = Must.PASS if equivalent else Must.BE_NOTICED
-                kind = "equivalent" if equivalent else "mutant"
-                yield _trial(
-                    instance, f"{kind}/{mutant.name}", "files", json.dumps({**golden, path: mutant.source}), must
-                )
+def variant_files(task: Task, method: Method, folder: Path) -> dict[str, str]:
+    """Return the goal files of a method's reference with the functions of a variant, a folder, in them.
+
+    Raises:
+        InputError: a file of the variant is not a goal file, is not Python, or defines no goal function.
+    """
+    files = task.golden_files(method)
+    for file in sorted(folder.rglob("*.py")):
+        path = file.relative_to(folder).as_posix()
+        if path not in files:
+            raise InputError(f"{file}: {path} is not a goal file; known are {', '.join(files)}")
+        try:
+            source = file.read_text(encoding="utf-8")
+            tree = parse(source)
+            names = [name for name in method.goals[path] if defines(tree, name, method.goals[path])]
+            if not names:
+                raise InputError(f"{file}: defines none of the goal functions of {path}")
+            files[path] = splice_functions(files[path], names, source)
+        except (SourceError, UnicodeDecodeError) as error:
+            raise InputError(f"{file}: {error}") from error
+    return files
 
 
-def unknown_equivalents(instance: Instance, trials: Sequence[Trial]) -> Iterator[Finding]:
-    """Yield entries of `equivalent_mutants` that name no mutant of the present reference."""
-    known = {trial.name for trial in trials}
-    for name in instance.equivalent_mutants:
-        if f"equivalent/{name}" not in known:
-            message = "the reference has no such mutant; remove it from equivalent_mutants"
-            yield Finding(instance.instance_id, f"equivalent/{name}", message)
+def check_table(findings: Sequence[Finding]) -> Table:
+    """Count the trials, errors and cases that vary with the seed of each instance.
+
+    Args:
+        findings: sorted by instance.
+    """
+    rows = []
+    for instance, group in groupby(findings, key=lambda finding: finding.subject):
+        own = list(group)
+        trials, errors = sum(finding.is_trial for finding in own), sum(finding.is_error for finding in own)
+        facts = next((finding.facts for finding in own if finding.where == SEEDS), None)
+        varying = len(facts["varying_cases"]) if facts else 0
+        vary = f"{varying} / {varying + len(facts['constant_cases'])}" if facts else ""
+        rows.append([instance, str(trials), str(errors), vary])
+    return ["instance", "trials", "errors", "vary"], rows
+
+
+def untried(findings: Sequence[Finding]) -> str:
+    """Name the parts that a quick check skipped; empty if it skipped none."""
+    skipped = [len(finding.facts["untried"]) for finding in findings if finding.where == UNTRIED]
+    variants = f"{counted(sum(skipped), 'variant')} of {counted(len(skipped), 'instance')}"
+    return f"{variants}, repetitions, demos and smoke tests" if skipped else ""

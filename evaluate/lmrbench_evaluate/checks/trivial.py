@@ -4,9 +4,9 @@ A trivial answer has the structure, types and shapes of the reference's outputs 
 same values in another order or with the opposite sign, the output of another seed. Nothing runs.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +16,10 @@ from lmrbench_data.dataset.rows import DatasetRow
 from ..verdict.compare import Comparison, first_difference
 from ..verdict.decode import Array, Table, decode
 from ..verdict.expected import read_expected
+from .trials import TRIVIAL, Finding
 
-Numbers = list[np.ndarray]
-#: Maps the arrays of an output to others of the same dtypes and shapes.
-Change = Callable[[Numbers], Numbers]
+#: Maps an array to another one of the same dtype and shape.
+Change = Callable[[np.ndarray], np.ndarray]
 #: A smaller difference comes from another order of additions.
 _ROUNDING = Comparison({"rtol": 1e-6, "atol": 1e-12})
 
@@ -30,6 +30,29 @@ class Weakness(NamedTuple):
     case: str
     core: bool
     passing: list[str]
+
+
+def note_on_trivial_answers(row: DatasetRow) -> Finding:
+    """Report trivial answers that pass a case; one that passes a core case is an error.
+
+    Raises:
+        StreamError: the recording is damaged.
+    """
+
+    def listed(weak: Sequence[Weakness]) -> str:
+        return "; ".join(f"{item.case} ({', '.join(item.passing)})" for item in weak)
+
+    every = list(weaknesses(row))
+    core, contract = ([item for item in every if item.core is core] for core in (True, False))
+    number = sum(not case["core"] for case in row["tests"]["cases"])
+    note = f"no core case passes them, {len(contract)} of {number} contract cases do"
+    facts = {
+        "trivial_core_cases": {item.case: item.passing for item in core},
+        "trivial_contract_cases": {item.case: item.passing for item in contract},
+    }
+    error = f"core cases must refuse them: {listed(core)}" if core else ""
+    note += f": {listed(contract)}" if contract else ""
+    return Finding.of(row["instance_id"], TRIVIAL, error, note, facts=facts)
 
 
 def weaknesses(row: DatasetRow) -> Iterator[Weakness]:
@@ -44,61 +67,56 @@ def weaknesses(row: DatasetRow) -> Iterator[Weakness]:
     for frame in read_expected(row):
         outputs.setdefault(frame.case, {})[frame.seed] = decode(frame.payload)
     for case in row["tests"]["cases"]:
-        by_seed, comparison = outputs[case["name"]], Comparison(case)
+        by_seed, how = outputs[case["name"]], Comparison(case)
         if not case["varies"]:
             continue
         with np.errstate(all="ignore"):  # a mean of infinities is as good an answer as any
-            found = [*_agreeing_seeds(by_seed, comparison), *_passing(list(by_seed.values()), comparison)]
-        if found:
-            yield Weakness(case["name"], case["core"], found)
+            passing = [
+                f"seeds {one} and {other} agree"
+                for (one, first), (other, second) in combinations(by_seed.items(), 2)
+                if _equal(first, second, how) or _equal(second, first, how)
+            ]
+            expected = list(by_seed.values())
+            passing += [name for name, answers in _answers(expected, how) if _passes(expected, answers, how)]
+        if passing:
+            yield Weakness(case["name"], case["core"], passing)
 
 
-def _agreeing_seeds(by_seed: Mapping[int, Any], comparison: Comparison) -> Iterator[str]:
-    for (one, first), (other, second) in combinations(by_seed.items(), 2):
-        if _equal(first, second, comparison) or _equal(second, first, comparison):
-            yield f"seeds {one} and {other} agree"
+def _passes(expected: Sequence[Any], answers: Iterable[Any], how: Comparison) -> bool:
+    """Whether an answer passes on all seeds; unchanged outputs are right: a palindrome, the mean of a single number."""
+    changed = False
+    for output, answer in zip(expected, answers, strict=True):
+        if not _equal(output, answer, how):
+            return False
+        changed = changed or not _equal(output, answer, _ROUNDING)
+    return changed
 
 
-def _passing(expected: Sequence[Any], comparison: Comparison) -> Iterator[str]:
-    """Yield the trivial answers that pass on all seeds."""
-    for name, answer in _answers(expected, comparison):
-        changed = False
-        for number, output in enumerate(expected):
-            actual = answer(number)
-            if not _equal(output, actual, comparison):
-                break
-            changed = changed or not _equal(output, actual, _ROUNDING)
-        else:
-            # Unchanged outputs are the right answer: a reversed palindrome, the mean of a single number.
-            if changed:
-                yield name
+def _equal(expected: Any, actual: Any, how: Comparison) -> bool:
+    return first_difference(expected, actual, how) is None
 
 
-def _equal(expected: Any, actual: Any, comparison: Comparison) -> bool:
-    return first_difference(expected, actual, comparison) is None
-
-
-def _answers(expected: Sequence[Any], comparison: Comparison) -> Iterator[tuple[str, Callable[[int], Any]]]:
-    """Yield (name, function from seed number to output) of every trivial answer that must fail this comparison."""
-    free = comparison.unordered
-    yield "items reversed", lambda seed: _arrange(expected[seed], lambda items: items[::-1], free)
-    yield "items rolled", lambda seed: _arrange(expected[seed], lambda items: [*items[1:], *items[:1]], free)
-    no_order = free and any(_vector(output) is not None for output in expected)
+def _answers(expected: Sequence[Any], how: Comparison) -> Iterator[tuple[str, Iterable[Any]]]:
+    """Yield the name and the outputs, one for each seed, of every trivial answer that must fail this comparison."""
+    if not how.unordered and all(isinstance(output, list | tuple) for output in expected):
+        yield "items reversed", [output[::-1] for output in expected]
+        yield "items rolled", [output[1:] + output[:1] for output in expected]
+    no_order = how.unordered and any(_vector(output) is not None for output in expected)
     for what, kinds in (("floats", "fc"), ("numbers", "iufcb")):
-        taken = [list(_numbers(output, kinds)) for output in expected]
-        if not any(taken) or (kinds != "fc" and all(array.dtype.kind in "fc" for array in chain(*taken))):
+        arrays = [_arrays(output, kinds) for output in expected]
+        if all(array.dtype.kind in "fc" for own in arrays for array in own) is (what == "numbers"):
             continue
-
-        def put(change: Change, seed: int, kinds: str = kinds, taken: Sequence[Numbers] = taken) -> Any:
-            return _with(expected[seed], kinds, change(taken[seed]))
-
         for name, change in _CHANGES.items():
-            if not ((name == "negated" and comparison.sign_invariant) or (no_order and name in _ORDERS)):
-                yield f"{what} {name}", partial(put, change)
-        shapes = [[(array.shape, array.dtype) for array in numbers] for numbers in taken]
-        if all(shape == shapes[0] for shape in shapes):
-            means = [_like(np.mean(np.stack(arrays), axis=0), arrays[0]) for arrays in zip(*taken, strict=True)]
-            yield f"{what} averaged over the seeds", partial(put, partial(_constant, means))
+            if not ((name == "negated" and how.sign_invariant) or (no_order and name in _ORDERS)):
+                yield f"{what} {name}", (_changed(output, kinds, change) for output in expected)
+        means = [
+            [np.mean(np.concatenate([array.ravel() for array in own]))] * len(own) if own else [] for own in arrays
+        ]
+        overall = (_filled(output, kinds, mean) for output, mean in zip(expected, means, strict=True))
+        yield f"{what} replaced by their overall mean", overall
+        if len({tuple((array.shape, array.dtype.str) for array in own) for own in arrays}) == 1:
+            averages = [np.mean(np.stack(same), axis=0) for same in zip(*arrays, strict=True)]
+            yield f"{what} averaged over the seeds", (_filled(output, kinds, averages) for output in expected)
 
 
 def _like(values: Any, array: np.ndarray) -> np.ndarray:
@@ -107,26 +125,9 @@ def _like(values: Any, array: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.asarray(rounded).astype(array.dtype), array.shape)
 
 
-def _constant(numbers: Numbers, _: Numbers) -> Numbers:
-    return numbers
-
-
-def _each(change: Callable[[np.ndarray], Any]) -> Change:
-    return lambda numbers: [_like(change(array), array) if array.size else array for array in numbers]
-
-
 def _along(change: Callable[[np.ndarray, int], np.ndarray], axis: int) -> Change:
     """Change the arrays that have this axis, counted from the last."""
-    return lambda numbers: [change(array, -axis) if array.ndim >= axis else array for array in numbers]
-
-
-def _overall_mean(numbers: Numbers) -> Numbers:
-    everything = np.concatenate([array.ravel() for array in numbers]) if numbers else np.zeros(0)
-    return [_like(everything.mean(), array) for array in numbers] if everything.size else numbers
-
-
-def _negated(array: np.ndarray) -> np.ndarray:
-    return ~array if array.dtype == bool else -array
+    return lambda array: change(array, -axis) if array.ndim >= axis else array
 
 
 #: Changes of order alone, by name.
@@ -136,11 +137,10 @@ _ORDERS: Mapping[str, Change] = {
     **{f"sorted along axis -{axis}": _along(np.sort, axis) for axis in (1, 2)},
 }
 _CHANGES: Mapping[str, Change] = {
-    "all 0": _each(np.zeros_like),
-    "all 1": _each(np.ones_like),
-    "replaced by the mean of each array": _each(np.mean),
-    "replaced by their overall mean": _overall_mean,
-    "negated": _each(_negated),
+    "all 0": np.zeros_like,
+    "all 1": np.ones_like,
+    "replaced by the mean of each array": lambda array: _like(array.mean(), array) if array.size else array,
+    "negated": lambda array: ~array if array.dtype == bool else -array,
     **_ORDERS,
 }
 
@@ -155,75 +155,41 @@ def _vector(value: Any) -> np.ndarray | None:
     return array if array.dtype.kind in "bifc" else None  # no integers beyond 64 bits
 
 
-def _numbers(value: Any, kinds: str) -> Iterator[np.ndarray]:
-    """Yield the arrays in an output with these kinds of dtype, in order."""
+def _changed(value: Any, kinds: str, change: Change) -> Any:
+    """Change the arrays, numbers and lists of numbers in an output whose dtype is of one of these kinds."""
+
+    def inner(child: Any) -> Any:
+        return _changed(child, kinds, change)
+
     array = value.values if isinstance(value, Array) else _vector(value)
-    if array is not None:
-        if array.dtype.kind in kinds:
-            yield array
-        return
-    for child in _children(value):
-        yield from _numbers(child, kinds)
-
-
-def _with(value: Any, kinds: str, numbers: Iterable[np.ndarray]) -> Any:
-    """Replace the arrays that `_numbers` yields for an output."""
-    left = iter(numbers)
-
-    def walk(value: Any) -> Any:
-        array = value.values if isinstance(value, Array) else _vector(value)
-        if array is None:
-            return _rebuilt(value, [walk(child) for child in _children(value)])
-        if array.dtype.kind not in kinds:
-            return value
-        new = next(left)
-        if isinstance(value, Array):
-            return Array(value.kind, value.dtype, new)
-        return type(value)(new.tolist())
-
-    return walk(value)
-
-
-def _arrange(value: Any, order: Callable[[list[Any]], list[Any]], free: bool = False) -> Any:
-    """Reorder all sequences, and the values of all dicts, whose items have the same form.
-
-    Args:
-        free: the order of the outermost list does not matter, so it stays.
-    """
-    if isinstance(value, Array) or _vector(value) is not None:
+    if array is not None and array.dtype.kind not in kinds:
         return value
-    children = [_arrange(child, order) for child in _children(value)]
-    alike = len({*map(_form, children)}) == 1
-    return _rebuilt(value, order(children) if alike and not (free and isinstance(value, list | tuple)) else children)
-
-
-def _form(value: Any) -> str:
-    """Return a text that is equal for values of the same structure."""
     if isinstance(value, Array):
-        return f"{value!r}"
+        return dataclasses.replace(value, values=change(value.values))
+    if array is not None:
+        return type(value)(change(array).tolist())
     if isinstance(value, list | tuple):
-        return f"{type(value).__name__} {len(value)} {value and _form(value[0])}"
-    return next(iter(value)) if isinstance(value, dict) else type(value).__name__
-
-
-def _children(value: Any) -> list[Any]:
-    """Return the values inside a container, without keys and members of sets."""
-    if isinstance(value, list | tuple):
-        return list(value)
+        return type(value)(map(inner, value))
     if isinstance(value, dict) and "dict" in value:
-        return [item for _, item in value["dict"]]
+        return {"dict": [(key, inner(item)) for key, item in value["dict"]]}
     if isinstance(value, Table):
-        return [values for _, _, values in value.series]
-    return []
-
-
-def _rebuilt(value: Any, children: list[Any]) -> Any:
-    """Return a container of the same kind with other children."""
-    if isinstance(value, list | tuple):
-        return type(value)(children)
-    if isinstance(value, dict) and "dict" in value:
-        return {"dict": [(key, child) for (key, _), child in zip(value["dict"], children, strict=True)]}
-    if isinstance(value, Table):
-        series = zip(value.series, children, strict=True)
-        return Table(value.columns, value.index, tuple((dtype, name, new) for (dtype, name, _), new in series))
+        return dataclasses.replace(value, series=tuple((kind, name, inner(item)) for kind, name, item in value.series))
     return value
+
+
+def _arrays(value: Any, kinds: str) -> list[np.ndarray]:
+    """Return the arrays that `_changed` changes, in order."""
+    arrays: list[np.ndarray] = []
+
+    def keep(array: np.ndarray) -> np.ndarray:
+        arrays.append(array)
+        return array
+
+    _changed(value, kinds, keep)
+    return arrays
+
+
+def _filled(value: Any, kinds: str, values: Iterable[Any]) -> Any:
+    """Replace the arrays of an output by others of their shapes."""
+    following = iter(values)
+    return _changed(value, kinds, lambda array: _like(next(following), array))

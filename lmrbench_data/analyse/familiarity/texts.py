@@ -74,7 +74,6 @@ def probe_texts(row: DatasetRow, task: Task | None = None) -> ProbeTexts:
     found = [Body(REFERENCE, "", reference), *_variants(row, task, masked)]
     renamed = rename_variables(golden, goal)
     found.append(Body(RENAMED, "", split_at_body(renamed, goal)[1]))
-    found += _mutants(golden, goal)
     different = {body.text: body for body in reversed(found)}
     return ProbeTexts(row["instance_id"], prefix, tuple(body for body in found if different[body.text] is body))
 
@@ -132,15 +131,3 @@ def _variants(row: DatasetRow, task: Task | None, masked: str) -> Iterator[Body]
         except LMRBenchError:
             continue
         yield Body(VARIANT, path.stem, split_at_body(spliced, row["goal_function"])[1])
-
-
-def _mutants(golden: str, goal: str) -> Iterator[Body]:
-    """Some mutants from all over the function, if libcst is installed."""
-    from lmrbench_evaluate.checks.mutants import make_mutants
-
-    try:
-        mutants = make_mutants(golden, goal, most=MAX_MUTANTS)
-    except LMRBenchError:
-        return
-    for mutant in mutants:
-        yield Body(MUTANT, mutant.name, split_at_body(mutant.source, goal)[1])
