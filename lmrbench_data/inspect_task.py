@@ -3,32 +3,29 @@
 inspect eval lmrbench_data/lmr_bench --model openai/gpt-4.1 -T setting=full-repo
 """
 
-import asyncio
 import atexit
 import contextlib
-import threading
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser
-from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.scorer import Score, Target, mean, scorer, stderr
+from inspect_ai.scorer import Scorer as InspectScorer
 from inspect_ai.solver import TaskState, generate
-from inspect_ai.util import concurrency
 
-from lmrbench_evaluate.predictions.prediction import Prediction, check_track, read_predictions
-from lmrbench_evaluate.sandbox import open_sandbox
-from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
-from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
-from lmrbench_evaluate.verdict.verdict import Status, Verdict
+from lmrbench_evaluate.predictions.prediction import check_track
 
+from .api.scorer import Scorer
 from .base.errors import ArgumentError, InfraError, LMRBenchError
 from .dataset.load import load_rows
-from .dataset.rows import DatasetRow, PartRow, choose_rows
+from .dataset.rows import choose_rows
 from .generation.paper_texts import paper_text
 from .generation.prompt import build_prompt, prompt_version
 from .loader import FUNCTION, dataset_sha256
+
+LEVELS = ("reproduced", "robust")
 
 
 @task
@@ -95,7 +92,7 @@ def lmr_bench(
     )
 
 
-@scorer(metrics={str(level): [mean(), stderr()] for level in Level}, name="verdict")
+@scorer(metrics={level: [mean(), stderr()] for level in LEVELS}, name="verdict")
 def verdict(
     track: str = "paper",
     setting: str = "standard",
@@ -103,38 +100,30 @@ def verdict(
     config: str = FUNCTION,
     sandbox: str = "auto",
     workers: int = 2,
-) -> Scorer:
+) -> InspectScorer:
     """Score an answer as reproduced (every core case passed) and robust (every case passed).
 
     A sandbox failure is an error of the sample, never a verdict; `inspect eval-retry` retries it.
     """
-    tester = _Tester(load_rows(dataset, config), sandbox)
+
+    @functools.cache
+    def opened() -> Scorer:
+        """Return the scorer, opened for the first answer and closed with the process."""
+        scorer = Scorer(dataset=dataset, config=config, sandbox=sandbox, workers=workers, isolation="container")
+        atexit.register(scorer.close)
+        return scorer
 
     async def score(state: TaskState, target: Target) -> Score:
-        row = {
-            "instance_id": str(state.sample_id),
-            "model_name_or_path": str(state.model),
-            "function": state.output.completion,
-            "track": track,
-            "setting": setting,
-        }
-        async with concurrency("lmr-bench sandboxes", workers):
-            result = await asyncio.to_thread(tester.test, row)
-        if result.status is Status.INFRA_ERROR:
-            raise InfraError(result.detail)
-        reached = outcome(result.status, result.core_status)
+        answer = state.output.completion
+        row = {"instance_id": str(state.sample_id), "model_name_or_path": str(state.model), "function": answer}
+        [result] = await opened().ascore([{**row, "track": track, "setting": setting}])
+        if result.reward is None:
+            raise InfraError(result.reason)
         return Score(
-            value={str(level): float(reaches(reached, level)) for level in Level},
-            answer=state.output.completion,
-            explanation=result.reason(core=True) or result.reason() or "every case passed",
-            metadata={
-                "status": str(result.status),
-                "core_status": str(result.core_status),
-                "cases": [case.as_row() for case in result.cases],
-                **({"functions": tester.functions(row["instance_id"], result)} if config != FUNCTION else {}),
-                "sandbox": tester.sandbox.name,
-                "official_sandbox": tester.sandbox.official,
-            },
+            value={level: float(getattr(result, level)) for level in LEVELS},
+            answer=answer,
+            explanation=result.reason or "every case passed",
+            metadata={"core_status": result.status, "core_cases": result.reward, "choices": dict(result.choices)},
         )
 
     return score
@@ -151,42 +140,3 @@ def _errors_in_one_line() -> Iterator[None]:
         from rich.markup import escape
 
         raise PrerequisiteError(escape(str(error))) from error
-
-
-class _Tester:
-    """Tests answers in one sandbox, opened for the first answer and closed with the process."""
-
-    def __init__(self, rows: Sequence[DatasetRow], kind: str) -> None:
-        self._rows = {row["instance_id"]: row for row in rows}
-        self._kind = kind
-        self._opened: Sandbox | None = None
-        self._images: dict[str, str] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def sandbox(self) -> Sandbox:
-        """The sandbox, opened when first used."""
-        if self._opened is None:
-            self._opened = open_sandbox(self._kind)
-            atexit.register(self._opened.close)
-        return self._opened
-
-    def functions(self, instance: str, result: Verdict) -> list[PartRow]:
-        """Return the verdict on each function of a method."""
-        return result.functions(self._rows[instance]["tests"]["cases"])
-
-    def test(self, raw: dict[str, str]) -> Verdict:
-        """Test a prediction row and return the verdict.
-
-        Raises:
-            InfraError: the sandbox or the image is unavailable.
-            StreamError, LoadError: the dataset's row is damaged.
-        """
-        row = self._rows[raw["instance_id"]]
-        [prediction] = read_predictions([raw], self._rows)
-        if not isinstance(prediction, Prediction):
-            raise InfraError(str(prediction))
-        with self._lock:
-            tag = row["docker_image"]
-            image = self._images[tag] = self._images.get(tag) or self.sandbox.prepare(tag)
-        return evaluate_prediction(row, prediction, self.sandbox, image)

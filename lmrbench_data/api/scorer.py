@@ -41,7 +41,7 @@ class Score:
     status: str
     """The worst of the core cases: passed, failed, error, timeout, oom, malformed or infra_error."""
     reason: str = ""
-    """One line on the first core case that did not pass, such as the first difference of its output."""
+    """One line on the first case that did not pass, core cases first, such as the first difference of its output."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """Option that the answer implements for each choice of an altered paper; empty text if it is none of them."""
 
@@ -222,6 +222,6 @@ def _score_of(instance_id: str, verdict: Verdict) -> Score:
         reproduced=verdict.core_status is Status.PASSED,
         robust=verdict.status is Status.PASSED,
         status=str(verdict.core_status),
-        reason=verdict.reason(core=True),
+        reason=verdict.reason(core=True) or verdict.reason(),
         choices={choice["name"]: choice["option"] for choice in verdict.choices},
     )

@@ -72,7 +72,7 @@ def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: Da
     scores = {sample.id: sample.scores["verdict"] for sample in log.samples}
     assert scores["toy-a"].value == {"reproduced": 1.0, "robust": 1.0}
     assert scores["toy-c"].value == {"reproduced": 0.0, "robust": 0.0}
-    assert scores["toy-c"].metadata["status"] == "malformed"
+    assert scores["toy-c"].metadata["core_status"] == "malformed"
     assert scores["toy-a"].explanation == "every case passed"
     assert scores["toy-b"].explanation == "case_empty seed 0: ValueError"
     assert "'scale'" in scores["toy-c"].explanation
@@ -89,7 +89,7 @@ def test_a_model_is_scored_by_our_verdict(server: Server, toy: Path, toy_row: Da
     assert "golden" not in log.samples[0].target
 
 
-def test_a_sandbox_that_fails_is_no_verdict(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_failing_sandbox_is_an_error_of_the_sample(server: Server, toy: Path, tmp_path: Path) -> None:
     """The sample is an error, which `inspect eval-retry` repeats; it does not count as wrong."""
     server.judge = lambda request: TOY_ANSWER
     log, said = evaluate(server, toy, tmp_path, "-T", "sandbox=nowhere:sandbox", "--no-fail-on-error", "--limit", "1")
@@ -98,7 +98,7 @@ def test_a_sandbox_that_fails_is_no_verdict(server: Server, toy: Path, tmp_path:
     assert not log.samples[0].scores
 
 
-def test_a_wrong_choice_is_said_before_anything_is_asked(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_unknown_setting_or_dataset_is_an_error_before_any_request(server: Server, toy: Path, tmp_path: Path) -> None:
     server.script = [Reply(body=completion("?"))]
     _, said = evaluate(server, toy, tmp_path, "-T", "setting=all")
     assert "setting: 'all' is unknown; one of: standard" in said
