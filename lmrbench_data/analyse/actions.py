@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_evaluate.reports.association import DRAWS, MIN_CLUSTERS
-
 from ..base.shares import percent
 from ..base.text import counted
 from ..base.text_table import Table
 from .action_share import ActionShare
+from .bootstrap import DRAWS, MIN_CLUSTERS
 from .result import Analysis
 from .sessions import Session, Sessions
 from .trajectories import EXCLUDED, KINDS

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmrbench_evaluate.judge.category import BEST_FIRST
-from lmrbench_evaluate.reports.association import Kappa, cohen
 
 from ..base.shares import Share
 from ..base.text_table import Table
+from .bootstrap import Kappa, cohen
 from .judged_answers import UNIT_TESTS, Answers, RatedAnswer
 from .result import Analysis
 

@@ -15,11 +15,11 @@ from lmrbench_evaluate.judge.question_log import Judge, answer_id
 from lmrbench_evaluate.predictions.prediction import PredictionKey
 from lmrbench_evaluate.reports.agreement import match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
-from lmrbench_evaluate.reports.association import Kappa, cohen
 from lmrbench_evaluate.runs.folder import RunFolder
 
 from ...base.shares import Share
 from ...dataset.rows import ResultRow
+from ..bootstrap import Kappa, cohen
 from .ask import has_failed
 from .classes import Classes, ErrorClass, read_classes
 from .diagnosis_log import Diagnosed, read_diagnoses

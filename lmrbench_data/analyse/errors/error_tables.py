@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from lmrbench_evaluate.reports.association import Kappa
-
 from ...base.shares import Share
 from ...base.text import counted
 from ...base.text_table import Table
+from ..bootstrap import Kappa
 from .classes import ErrorClass
 from .diagnosis_log import as_rows
 from .error_analysis import ErrorAnalysis, Labelled

@@ -1,1 +1,0 @@
-"""Familiarity (contamination): prior knowledge of a model, by dates, probabilities and canaries."""
