@@ -20,8 +20,8 @@ from ..base.errors import ArgumentError, InfraError, InputError
 from ..base.progress import Progress
 from ..base.text import one_line
 from ..base.text_table import Table
-from ..chat.address import address_and_key, server_name
 from ..chat.endpoint import Endpoint
+from ..chat.server import address_and_key, server_name
 from ..dataset.rows import DatasetRow
 from ..dataset.single_functions import only_functions
 from .bootstrap import mean_interval

@@ -1,26 +1,19 @@
-"""The cost limit of all requests to models: reserve a place before each request and settle it afterwards.
+"""Costs of requests to models: the user's prices, the amounts that rows record, and the cost limit of a call."""
 
-One rule holds for answers, judgements, diagnoses, probes and agents: a request starts if the limit covers the amount
-spent plus the most that it and all requests in flight can cost. A single request starts as long as anything is left.
-Thus the limit can be exceeded by at most the cost of one request, however many run in parallel.
-"""
-
-import asyncio
+import math
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from ..base.text import counted as number_of
-from .prices import Price
+from ..base.errors import ArgumentError, InputError
+from ..base.strict_yaml import read_yaml
+from ..base.text import counted
 
-#: Assumed tokens of an answer without `max_tokens`: more than today's models write.
-MOST_OUTPUT_TOKENS = 131_072
-#: Larger numbers of tokens, dollars or seconds are mistakes.
-MAX_AMOUNT = 1e12
-ASK_WITHOUT = "run again without a cost limit to resume"
-ASK_HIGHER = "raise the cost limit to resume"
-_POLL_S = 0.05
+#: Larger numbers of tokens, dollars or seconds are mistakes; so are higher prices.
+MAX_AMOUNT, _MAX_PRICE = 1e12, 1e6
+_KEYS = ("input_per_mtok", "output_per_mtok")
 
 Tokens = tuple[int, int]
 """Tokens of a question and of its answer."""
@@ -30,9 +23,50 @@ class CostLimit(Exception):
     """A request that must not be sent: the limit is reached, or cannot be kept."""
 
 
+@dataclass(frozen=True)
+class Price:
+    """US dollars per million tokens."""
+
+    input_per_mtok: float
+    output_per_mtok: float
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float:
+        """US dollars."""
+        return (input_tokens * self.input_per_mtok + output_tokens * self.output_per_mtok) / 1_000_000
+
+
+def chosen_price(prices: Path | None, model: str, max_cost: float | None) -> Price | None:
+    """Return the price of a model from the user's YAML file; None without a file.
+
+    Raises:
+        InputError: the cost limit is not an amount or lacks prices, or the prices lack this model.
+    """
+    if max_cost is not None and not 0 <= max_cost < math.inf:
+        raise ArgumentError("max_cost", f"{max_cost} is not a number of US dollars")
+    if max_cost is not None and prices is None:
+        raise ArgumentError("max_cost", "needs prices: a YAML file with the prices of each model")
+    if prices is None:
+        return None
+    if not prices.is_file():
+        raise ArgumentError("prices", f"{prices}: no such file; it maps a model to {', '.join(_KEYS)} (US dollars)")
+    table = {str(name): _read_price(prices, name, value) for name, value in read_yaml(prices).items()}
+    if model not in table:
+        raise InputError(f"{prices}: no price for {model!r}; it has {', '.join(sorted(table)) or 'none'}")
+    return table[model]
+
+
+def _read_price(path: Path, name: Any, value: Any) -> Price:
+    if not isinstance(value, dict) or value.keys() != set(_KEYS):
+        raise InputError(f"{path}: {name}: needs {' and '.join(_KEYS)}, in US dollars, and nothing else")
+    for key, number in value.items():
+        if isinstance(number, bool) or not isinstance(number, int | float) or not (0 <= number <= _MAX_PRICE):
+            raise InputError(f"{path}: {name}: {key} must be a number of US dollars, not {str(number)[:50]!r}")
+    return Price(**value)
+
+
 @dataclass
 class Spent:
-    """The tokens and costs that the rows of a file record."""
+    """The tokens and costs that the rows of a file record for one model."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -43,81 +77,56 @@ class Spent:
     uncounted: int = 0
     """Rows with unknown tokens."""
 
-    def count(self, tokens: Tokens, cost_usd: Any, *, counted: bool = True) -> None:
-        """Count one row.
-
-        Args:
-            cost_usd: the row's cost; None if it was written without a price.
-            counted: whether the server reported its tokens.
-        """
-        known = read_tokens(*tokens)
-        tokens, counted = known or (0, 0), counted and (known is not None or is_amount(cost_usd))
-        self.input_tokens += tokens[0]
-        self.output_tokens += tokens[1]
-        if is_amount(cost_usd) and counted:
-            self.known_cost += cost_usd
-        elif counted and cost_usd is None:
+    def count(self, facts: Mapping[str, Any]) -> None:
+        """Count a row by its `input_tokens`, `output_tokens`, `cost_usd` and `counted`, as far as it has them."""
+        tokens, cost = read_tokens(facts.get("input_tokens"), facts.get("output_tokens")), facts.get("cost_usd")
+        self.input_tokens += tokens[0] if tokens else 0
+        self.output_tokens += tokens[1] if tokens else 0
+        if cost is not None and is_amount(cost):
+            self.known_cost += cost
+        elif tokens and cost is None and facts.get("counted", True):
             self.unpriced = self.unpriced[0] + tokens[0], self.unpriced[1] + tokens[1]
             self.unpriced_rows += 1
         else:
             self.uncounted += 1
 
-    def count_facts(self, facts: Mapping[str, Any]) -> None:
-        """Count a row that has `input_tokens`, `output_tokens` and `cost_usd`, or lacks some of them."""
-        tokens, cost = read_tokens(facts.get("input_tokens"), facts.get("output_tokens")), facts.get("cost_usd")
-        self.count(tokens or (0, 0), cost, counted=tokens is not None or is_amount(cost))
-
-    def cost(self, price: Price | None) -> float | None:
-        """Return US dollars, at `price` for rows without a cost of their own; None if unknown."""
-        if self.uncounted or (any(self.unpriced) and price is None):
-            return None
+    def known(self, price: Price | None) -> float:
+        """Return the US dollars that are known, at `price` for rows without a cost of their own."""
         return self.known_cost + (price.cost(*self.unpriced) if price else 0.0)
 
+    def unknown_rows(self, price: Price | None) -> int:
+        """Return the number of rows whose cost is unknown."""
+        return self.uncounted + (0 if price else self.unpriced_rows)
 
-@dataclass(eq=False)
-class Place:
-    """A reserved part of the budget: the most that a request can cost."""
-
-    tokens: Tokens
-    usd: float | None
-    """None if the price is not known."""
+    def cost(self, price: Price | None) -> float | None:
+        """Return US dollars; None if the cost of a row is unknown."""
+        return None if self.unknown_rows(price) else self.known(price)
 
 
+@dataclass
 class Budget:
     """The limit of a call's costs and the amount spent; safe to use from several threads.
 
-    Args:
-        limit: US dollars, those of earlier calls included; None sets no limit.
-        price: None if unknown.
-        spent: US dollars of earlier calls.
-        uncounted: answers of earlier calls with unknown costs.
-        lost: the most that unanswered requests of earlier calls can have cost, in US dollars.
+    A request starts as long as anything is left, so the requests in flight can exceed the limit.
     """
 
-    def __init__(
-        self,
-        limit: float | None = None,
-        price: Price | None = None,
-        spent: float = 0.0,
-        uncounted: int = 0,
-        lost: float = 0.0,
-    ) -> None:
-        self.limit, self.price = limit, price
-        self.spent, self.uncounted, self.lost = spent, uncounted, lost
-        self._uncounted_before = uncounted
-        self._lock = threading.Lock()
-        self._open: set[Place] = set()
-        self._usage_seen = False
+    limit: float | None = None
+    """US dollars, those of earlier calls included; None sets no limit."""
+    price: Price | None = None
+    spent: float = 0.0
+    uncounted: int = 0
+    """Answers whose tokens the server did not report, those of earlier calls included."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @classmethod
     def after(cls, limit: float | None, price: Price | None, spent: Spent) -> "Budget":
         """Return the budget of a file whose rows have spent this much."""
-        return cls(limit, price, spent.cost(price) or spent.known_cost, spent.uncounted)
+        return cls(limit, price, spent.known(price), spent.uncounted)
 
     @property
     def cost_usd(self) -> float | None:
-        """US dollars; with `lost` an upper bound; None if a price or a count is missing."""
-        return None if self.price is None or self.uncounted else self.spent + self.lost
+        """US dollars; None if a price or a count is missing."""
+        return None if self.price is None or self.uncounted else self.spent
 
     @property
     def why(self) -> str:
@@ -125,117 +134,44 @@ class Budget:
         if self.limit is None:
             return ""
         if self.uncounted:
-            earlier = f"{number_of(self._uncounted_before, 'earlier answer')} without usage"
-            who = earlier if self._uncounted_before else "the server sends no usage"
-            return f"cost unknown: {who}, so the cost limit cannot be kept"
-        total = self.spent + self.lost
-        if total < self.limit:
-            return ""
-        said = f"cost limit reached: ${total:.4f} of ${self.limit:g}"
-        if not self.lost:
-            return said
-        return f"{said}; ${self.lost:.4f} of it is an upper bound for requests without an answer"
+            answers = counted(self.uncounted, "answer")
+            return f"cost unknown: {answers} without usage, so the cost limit cannot be kept"
+        return "" if self.spent < self.limit else f"cost limit reached: ${self.spent:.4f} of ${self.limit:g}"
 
     @property
     def hint(self) -> str:
         """Advice on getting the remaining results once the budget is spent."""
-        return ASK_WITHOUT if self.uncounted else ASK_HIGHER
+        return "run again without a cost limit to resume" if self.uncounted else "raise the cost limit to resume"
 
-    def reserve(self, request_bytes: int, max_tokens: int | None) -> Place | None:
-        """Reserve a place for a request; return None if another request has to end first.
-
-        Args:
-            request_bytes: size of its body, an upper bound of its tokens.
-            max_tokens: limit of its answer; None for no limit.
+    def check(self) -> None:
+        """Check that a request may start.
 
         Raises:
             CostLimit: nothing is left.
         """
-        tokens = request_bytes, max_tokens or MOST_OUTPUT_TOKENS
-        place = Place(tokens, self.price.cost(*tokens) if self.price else None)
+        if why := self.why:
+            raise CostLimit(why)
+
+    def add(self, tokens: Tokens | None) -> None:
+        """Count an answer; its tokens are None if the server does not report them."""
         with self._lock:
-            if self.limit is not None:
-                if why := self.why:
-                    raise CostLimit(why)
-                needed = self.spent + self.lost + sum(other.usd or 0.0 for other in (*self._open, place))
-                # One at a time until the server has shown that it reports usage.
-                if self._open and not (self._usage_seen and needed <= self.limit):
-                    return None
-            self._open.add(place)
-        return place
+            self.uncounted += tokens is None
+            self.spent += self.cost(tokens) or 0.0
 
-    async def turn(self, request_bytes: int, max_tokens: int | None) -> Place:
-        """Wait for a place.
-
-        Raises:
-            CostLimit: nothing is left.
-        """
-        while (place := self.reserve(request_bytes, max_tokens)) is None:
-            await asyncio.sleep(_POLL_S)
-        return place
-
-    def wait(self, request_bytes: int, max_tokens: int | None, pause: Callable[[float], bool]) -> Place | None:
-        """Wait for a place on a thread.
-
-        Args:
-            pause: waits for the seconds given; returns True to stop waiting.
-
-        Returns:
-            The place, or None if `pause` returned True.
-
-        Raises:
-            CostLimit: nothing is left.
-        """
-        while (place := self.reserve(request_bytes, max_tokens)) is None:
-            if pause(_POLL_S):
-                return None
-        return place
-
-    def settle(self, place: Place, tokens: Tokens | None) -> float | None:
-        """Count an answer and return its cost.
-
-        Args:
-            tokens: None if the server does not report them.
-
-        Returns:
-            US dollars; None if unknown.
-        """
-        with self._lock:
-            self._open.discard(place)
-            if tokens is None:
-                self.uncounted += 1
-                return None
-            self._usage_seen = True
-            if self.price is None:
-                return None
-            cost = self.price.cost(*tokens)
-            self.spent += cost
-            return cost
-
-    def release(self, place: Place) -> None:
-        """Give back the place of a request that cost nothing."""
-        with self._lock:
-            self._open.discard(place)
-
-    def lose(self, place: Place) -> None:
-        """Count a request without an answer at the most that it can have cost."""
-        with self._lock:
-            self._open.discard(place)
-            self.lost += place.usd or 0.0
+    def cost(self, tokens: Tokens | None) -> float | None:
+        """Return the US dollars of an answer; None if the price or the tokens are unknown."""
+        return self.price.cost(*tokens) if self.price and tokens else None
 
 
 def read_usage(usage: Any) -> Tokens | None:
     """Read the tokens of a question and its answer from a server's `usage`; None if it has none."""
-    if not isinstance(usage, dict):
-        return None
-    return read_tokens(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    return read_tokens(usage.get("prompt_tokens"), usage.get("completion_tokens")) if isinstance(usage, dict) else None
 
 
 def read_tokens(question: Any, answer: Any) -> Tokens | None:
     """Check that two values are numbers of tokens; return them, or None."""
-    if type(question) is not int or type(answer) is not int or not (is_amount(question) and is_amount(answer)):
-        return None
-    return question, answer
+    is_count = all(type(number) is int and is_amount(number) for number in (question, answer))
+    return (question, answer) if is_count else None
 
 
 def is_amount(value: Any) -> bool:

@@ -1,38 +1,32 @@
-"""Ask a model over any OpenAI-compatible endpoint, with the parameters that the server accepts.
+"""Ask a model over any OpenAI-compatible server, with the parameters that the server accepts.
 
-Transient errors (connection, 408, 409, 429, 5xx, or no completion in the answer) are retried with backoff or after the
-server's Retry-After; each try reserves its own part of the budget. A server that refuses `response_format` or
-`temperature`, or expects another name for the token limit, is asked without it.
+The `openai` client sends, times out, waits and retries: on connection errors, 408, 409, 429, 5xx and replies without a
+completion, with backoff or after the server's Retry-After of up to two minutes. A server that refuses
+`response_format`, `temperature` or the role `system`, or expects another name for the token limit, is asked without it.
 """
 
 import asyncio
-import json
-import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from ..base.errors import InfraError, InputError
 from ..base.text import one_line
-from .address import address_and_key
-from .budget import Budget, read_usage
-from .completion import Completion, first_choice, get, read_completion
-from .dialect import LIMITS, Dialect, is_about_length, response_formats
+from .budget import Budget, Tokens, read_usage
+from .dialect import Dialect, Message, is_about_length, response_formats
 from .endpoint import Endpoint
-from .pace import Pace
-from .transport import HttpAnswer, NotAnswered, Transport, parse
+from .server import REASON, address_and_key, connect, first_choice, get, json_of, server_name
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    import httpx2
 
-Message = dict[str, str]
+__all__ = ["ChatClient", "Completion", "Message", "Refused", "RequestFailed"]
 
+CUT = "it was cut at max_tokens (finish_reason length)"
+REFUSED = "the model refused to answer"
 #: Seconds for the first contact; a slower server is asked anyway.
-KNOCK_TIMEOUT_S = 10.0
-_RETRIED = (408, 409, 429)
-#: Seconds; a server that asks for a longer pause is retried as if it had asked for none.
-_LONGEST_PAUSE_S = 60.0
+KNOCK_TIMEOUT_S = 4.5
 
 
 class RequestFailed(Exception):
@@ -57,7 +51,29 @@ class Refused(Exception):
     """The server's message in one line, without the key."""
     complaint: str
     """The message in lower case, with the name of the parameter that the server complains about."""
-    code: str = ""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One reply of a model."""
+
+    text: str
+    problem: str = ""
+    """The reason for a missing text: a refusal, a tool call, or no content."""
+    tokens: Tokens | None = None
+    """None if the server does not report them."""
+    cost_usd: float | None = None
+    """None if the price or the tokens are unknown."""
+    finish_reason: str = ""
+    temperature: float | None = None
+    """None if the server's own was used."""
+    has_system_role: bool = True
+    """False if the system text was part of the user's first message."""
+
+    @property
+    def was_cut(self) -> bool:
+        """True if the token limit ended it."""
+        return self.finish_reason == "length"
 
 
 class ChatClient:
@@ -82,32 +98,31 @@ class ChatClient:
         schema_name: str = "answer",
     ) -> None:
         self.endpoint, self.temperature = endpoint, temperature
-        self._wanted = Dialect(response_formats(schema_name, schema), temperature, endpoint.max_tokens)
-        self._dialect = self._wanted
-        base_url, self._key = address_and_key(endpoint.base_url)
-        self._transport = Transport(base_url, self._key, endpoint.timeout_s)
-        self.server = self._transport.server
+        self._full = self._dialect = Dialect(response_formats(schema_name, schema), temperature, endpoint.max_tokens)
+        self._url, self._key = address_and_key(endpoint.base_url)
+        self.server = server_name(self._url)
         self.budget = Budget()
         """The budget of all requests; replace it to set a limit."""
-        self._answered = self._is_there = False
+        self._answered = self._is_reachable = False
         self._knocking = asyncio.Lock()
-        self._pace = Pace(endpoint.requests_per_minute)
+        self._interval = 60 / endpoint.requests_per_minute if endpoint.requests_per_minute else 0.0
+        self._next_start = 0.0
 
     async def __aenter__(self) -> Self:
-        await self._transport.__aenter__()
+        self._openai = connect(self._url, self._key, timeout_s=self.endpoint.timeout_s, retries=self.endpoint.retries)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
-    ) -> None:
-        await self._transport.__aexit__(kind, error, trace)
+    async def __aexit__(self, *_: object) -> None:
+        await self._openai.close()
 
     @property
     def refused(self) -> str:
         """The features that the server refuses, in words for the user; empty if none."""
-        parts = ["a JSON schema"] if self._dialect.formats != self._wanted.formats else []
+        parts = ["a JSON schema"] if self._dialect.formats != self._full.formats else []
         if self._dialect.temperature != self.temperature:
             parts.append("a temperature (its own is used)")
+        if not self._dialect.has_system_role:
+            parts.append("the role system (its text begins the user's message)")
         return " and ".join(parts)
 
     async def complete(self, messages: Sequence[Message]) -> Completion:
@@ -120,51 +135,51 @@ class ChatClient:
                 requests would fail too.
             InfraError: no server answers at the address, or the account has no credit left.
         """
-        await self._knock()
-        found = read_completion(await self._request(messages))
-        return replace(found, temperature=self._dialect.temperature)
+        await self._check_reachable()
+        dialect = self._dialect
+        while True:
+            await self._pace()
+            try:
+                reply = await self._post("/chat/completions", dialect.body(messages))
+            except Refused as error:
+                poorer = dialect.poorer(error.complaint) if error.status in (400, 422) else None
+                if poorer is None:
+                    raise self._failure(error) from error
+                dialect = poorer
+            else:
+                self._dialect, self._answered = dialect, True
+                return self._read(reply, dialect)
 
-    async def _knock(self) -> None:
+    async def _check_reachable(self) -> None:
         """Check once, before the first request, that a server listens at the address: a typo needs no retries.
 
         Raises:
             InfraError: none does.
         """
-        async with self._knocking:
-            if self._is_there:
-                return
-            try:
-                await self._transport.send("GET", "/models", timeout_s=KNOCK_TIMEOUT_S)
-            except NotAnswered as error:
-                if error.unreachable:
-                    raise InfraError(f"no server answers at {self.server} ({error})") from error
-            except InputError:
-                pass  # a server that redirects this may still answer the request itself
-            self._is_there = True  # any answer will do
+        import httpx2
+        import openai
 
-    async def _request(self, messages: Sequence[Message]) -> Any:
-        """Request a completion in the fullest dialect that the server accepts."""
-        dialect, asked = self._dialect, {"model": self.endpoint.model, "messages": list(messages)}
-        while True:
-            await self._pace.turn()
+        async with self._knocking:
+            if self._is_reachable:
+                return
+            knock = self._openai.with_options(max_retries=0, timeout=min(KNOCK_TIMEOUT_S, self.endpoint.timeout_s))
             try:
-                completion = await self._post("/chat/completions", asked | dialect.arguments())
-            except Refused as error:
-                if error.status not in (400, 422):
-                    raise self._told(error) from error
-                poorer = dialect.poorer(error.complaint)
-                if poorer is None:
-                    # If others were answered, this request is at fault: its prompt is too long or was filtered.
-                    too_long = is_about_length(error.complaint)
-                    reached = self._answered or too_long
-                    raise RequestFailed(error.message, reached=reached, too_long=too_long) from error
-                dialect = poorer
-            else:
-                self._dialect, self._answered = dialect, True
-                return completion
+                await knock.get("/models", cast_to=httpx2.Response)
+            except (openai.APITimeoutError, openai.APIStatusError, InputError):
+                pass  # any answer will do, and a server that redirects this may still answer the request itself
+            except openai.APIConnectionError as error:
+                raise InfraError(f"no server answers at {self.server} ({self._reason(error)})") from error
+            self._is_reachable = True
+
+    async def _pace(self) -> None:
+        """Wait until the next request may start."""
+        now = asyncio.get_running_loop().time()
+        start = max(now, self._next_start)
+        self._next_start = start + self._interval
+        await asyncio.sleep(start - now)
 
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send a request with retries; return the JSON value of the answer, which has a first choice.
+        """Send a request with retries; count its cost and return the JSON value of the reply, which has a first choice.
 
         Raises:
             Refused: the last answer was an error.
@@ -172,82 +187,88 @@ class ChatClient:
             CostLimit: the budget allows no more requests.
             InputError: the server redirects to another one.
         """
-        size = len(json.dumps(body).encode())
-        limit = next((body[name] for name in LIMITS if name in body), None)
-        for number in range(self.endpoint.retries + 1):
-            is_last, pause = number == self.endpoint.retries, min(0.5 * 2**number, 8.0) * random.uniform(0.75, 1.0)
-            place = await self.budget.turn(size, limit)
-            try:
-                answer = await self._transport.send("POST", path, body)
-            except NotAnswered as error:
-                (self.budget.lose if error.sent else self.budget.release)(place)
-                if is_last or error.final:
-                    raise RequestFailed(str(error), reached=False) from error
-            except InputError:
-                self.budget.release(place)
-                raise
-            except BaseException:  # cancelled
-                self.budget.lose(place)
-                raise
-            else:
-                value = parse(answer.body)
-                is_done, usage = answer.status < 300, read_usage(get(value, "usage"))
-                is_completion = is_done and first_choice(value) is not None
-                if is_completion or (is_done and usage):
-                    self.budget.settle(place, usage)
-                else:
-                    self.budget.release(place)
-                if is_completion:
-                    return value
-                if is_done and is_last:
-                    message = one_line(f"the server's answer is not a chat completion: {self._text(answer, value)}")[
-                        :300
-                    ]
-                    raise RequestFailed(message, reached=False, is_no_model=True)
-                if is_last or not (is_done or answer.status in _RETRIED or answer.status >= 500):
-                    raise self._refusal(answer, value)
-                pause = _pause(answer.retry_after) or pause
-            await asyncio.sleep(pause)
-        raise AssertionError
+        import httpx2
+        import openai
 
-    def _told(self, error: Refused) -> Exception:
+        self.budget.check()
+        body = {"model": self.endpoint.model, **body}
+        try:
+            response = await self._openai.post(path, cast_to=httpx2.Response, body=body)
+        except openai.APIStatusError as error:
+            raise self._refusal(error.response) from error
+        except openai.APIConnectionError as error:
+            raise RequestFailed(self._reason(error), reached=False) from error
+        value = json_of(response)
+        self.budget.add(read_usage(get(value, "usage")))
+        return value
+
+    def _read(self, reply: Any, dialect: Dialect) -> Completion:
+        """Read the JSON value of a reply."""
+        tokens, choice = read_usage(get(reply, "usage")), first_choice(reply)
+        reason = one_line(str(get(choice, "finish_reason")))[:40]
+        message = get(choice, "message")
+        text, problem = _text(get(message, "content")), ""
+        if get(message, "refusal"):
+            problem = REFUSED
+        elif get(message, "tool_calls"):
+            problem = "the model called a tool instead of answering"
+        elif not text.strip():
+            problem = CUT if reason == "length" else f"it is empty (finish_reason {reason})"
+        return Completion(
+            "" if problem else text,
+            problem,
+            tokens,
+            self.budget.cost(tokens),
+            reason,
+            dialect.temperature,
+            dialect.has_system_role,
+        )
+
+    def _failure(self, error: Refused) -> Exception:
         """Return the exception for an error that other parameters do not fix."""
-        what = {
+        hint = {
             401: "refuses the key; set OPENAI_API_KEY",
             403: "denies access; check OPENAI_API_KEY and its permissions",
             404: f"does not know the model {self.endpoint.model!r} or the address (it often ends in /v1)",
             **dict.fromkeys((405, 501), "has no models at this address (it often ends in /v1)"),
         }.get(error.status)
-        if what:
-            return InputError(f"the server {self.server} {what}: {error.message}")
-        if error.code == "insufficient_quota":
+        if hint:
+            return InputError(f"the server {self.server} {hint}: {error.message}")
+        if error.status == 402:
             return InfraError(f"the account has no credit left: {error.message}")
-        return RequestFailed(error.message, reached=False)
+        # If others were answered, a refused request is at fault itself: its prompt is too long or was filtered.
+        too_long = error.status in (400, 422) and is_about_length(error.complaint)
+        reached = too_long or (error.status in (400, 422) and self._answered)
+        return RequestFailed(error.message, reached=reached, too_long=too_long)
 
-    def _refusal(self, answer: HttpAnswer, value: Any) -> Refused:
-        text, body = self._text(answer, value), _error(value)
-        message = one_line(f"HTTP {answer.status}: {text}")[:300]
-        return Refused(answer.status, message, f"{get(body, 'param')} {text}".lower(), str(get(body, "code") or ""))
-
-    def _text(self, answer: HttpAnswer, value: Any) -> str:
-        """Return the server's message, or the beginning of its answer, without the key."""
-        said = get(_error(value), "message") or get(_error(value), "detail") or get(value, "error")
-        text = str(said or answer.body[:2000].decode("utf-8", "replace"))
+    def _refusal(self, response: "httpx2.Response") -> Exception:
+        """Return the exception for an error of the server after all retries."""
+        value = json_of(response)
+        inner = get(value, "error")
+        error = inner if isinstance(inner, dict) else value
+        text = str(get(error, "message") or get(error, "detail") or inner or response.text[:2000])
         if text.lstrip().startswith("<"):  # a page
             text = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL | re.IGNORECASE)
-        return (text.replace(self._key, "***") if self._key else text)[:2000]
+        reason = str(response.extensions.get(REASON, ""))
+        is_no_model = first_choice(value) is None
+        message = f"{reason or f'HTTP {response.status_code}'}: {text}" if is_no_model else reason
+        message = one_line(message.replace(self._key, "***") if self._key else message)[:300]
+        if reason:
+            return RequestFailed(message, reached=False, is_no_model=is_no_model)
+        return Refused(response.status_code, message, f"{get(error, 'param')} {text[:2000]}".lower())
+
+    def _reason(self, error: Exception) -> str:
+        """Return in one line why there is no answer."""
+        import openai
+
+        if isinstance(error, openai.APITimeoutError):
+            return f"no answer within {self.endpoint.timeout_s:g} s"
+        cause = error.__cause__ or error
+        return one_line(f"{type(cause).__name__}: {cause}".removesuffix(": "))[:200]
 
 
-def _error(value: Any) -> Any:
-    """Return the object that describes an error: `error`, or the value itself."""
-    inner = get(value, "error")
-    return inner if isinstance(inner, dict) else value
-
-
-def _pause(retry_after: str) -> float | None:
-    """Read the pause in seconds that a server asks for; None if there is none, or it is too long."""
-    try:
-        seconds = float(retry_after)
-    except ValueError:
-        return None
-    return seconds if 0 < seconds <= _LONGEST_PAUSE_S else None
+def _text(content: Any) -> str:
+    """Return the text of a message: a string, or a list of parts of which some are text."""
+    if isinstance(content, list):
+        content = "".join(str(get(part, "text") or "") for part in content if get(part, "type") == "text")
+    return content if isinstance(content, str) else ""

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ..base.settings import Settings, option
-from .prices import Price, chosen_price
+from .budget import Price, chosen_price
 
 Model = Annotated[str, option(..., "Model name, as its server knows it.", "--model", "-m")]
 BaseUrl = Annotated[str | None, option(..., "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")]
@@ -38,8 +38,8 @@ class JobSettings(Settings):
     )
     max_cost: float | None = option(
         None,
-        "Cost limit in US dollars, including what earlier runs spent on the same output; needs --prices. It "
-        "can be exceeded by at most the cost of one request: near the limit, requests are sent one at a time.",
+        "Cost limit in US dollars, including what earlier runs spent on the same output; needs --prices. Requests in "
+        "flight can exceed it.",
         ge=0,
     )
     instances: Instances = ()

@@ -4,10 +4,11 @@ Results are written one by one, so a stopped pass loses nothing: the next one do
 """
 
 import asyncio
+import concurrent.futures
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from ..base.errors import LMRBenchError
 from ..base.jobs import Failures
@@ -15,7 +16,6 @@ from ..base.progress import Progress
 from ..base.text import error_line
 from .budget import Budget, CostLimit
 from .client import ChatClient, RequestFailed
-from .loop import run_to_end
 
 _log = logging.getLogger(__name__)
 _Job = TypeVar("_Job")
@@ -36,8 +36,6 @@ class JobSummary:
     """True if the cost limit ended it."""
     cost_usd: float | None = None
     """US dollars, earlier passes included; None if a price or a count is missing."""
-    lost_usd: float = 0.0
-    """US dollars that requests without an answer have cost at most, in this pass."""
     hint: str = "re-run the command to resume"
     """Advice on getting the missing results."""
 
@@ -52,8 +50,7 @@ class JobSummary:
         self.first_error = self.first_error or reason
 
     def close(self, budget: Budget) -> None:
-        """Note lost costs and a reached cost limit once no request is in flight."""
-        self.lost_usd = budget.lost
+        """Note a reached cost limit once no request is in flight."""
         if self.out_of_budget:
             self.stopped, self.hint = budget.why, budget.hint
 
@@ -160,3 +157,14 @@ class JobPass(Generic[_Job]):
                     self.summary.stopped = f"the server {self.client.server} keeps failing ({error})"
             if label is not None:
                 self.progress.step(label)
+
+
+def run_to_end(work: Coroutine[Any, Any, None]) -> None:
+    """Run asynchronous work to its end, even inside the running event loop of a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+    else:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, work).result()

@@ -55,7 +55,7 @@ def evaluate(
     from ..base.errors import ArgumentError
 
     if judge:
-        from ..chat.address import address_and_key
+        from ..chat.server import address_and_key
 
         try:
             address_and_key(judge_base_url)  # before an hour of tests

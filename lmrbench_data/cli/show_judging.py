@@ -50,8 +50,6 @@ def print_tokens(done: "JudgeSummary") -> None:
     cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
     if done.spent.uncounted:  # whatever the price
         cost = "   cost: unknown (the server does not report its tokens)"
-    if done.lost_usd:
-        cost += f", and at most {done.lost_usd:.4f} USD for requests without an answer"
     put(f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}")
 
 

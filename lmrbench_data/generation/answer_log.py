@@ -1,6 +1,7 @@
 """The file of predictions that sampling and agents append to, and the summary of a call."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,11 +11,8 @@ from ..base.errors import ArgumentError
 from ..base.jsonl import Ledger
 from ..base.names import clean_name
 from ..base.text import counted
-from ..chat.budget import Budget, Spent
+from ..chat.budget import Budget, Price, Spent
 from ..chat.jobs import JobSummary
-from ..chat.prices import Price
-
-_COSTS = ("input_tokens", "output_tokens", "cost_usd")
 
 
 @dataclass
@@ -29,15 +27,15 @@ class AnswerSummary(JobSummary):
     def close(self, budget: Budget) -> None:
         """Note the amount spent as well."""
         super().close(budget)
-        self.cost_usd = None if budget.price is None else budget.spent + budget.lost
+        self.cost_usd = None if budget.price is None else budget.spent
 
     @property
     def cost(self) -> str:
         """The amount spent, for a table."""
         if self.cost_usd is None:
             return "unknown"
-        known = f"{'at most ' if self.lost_usd else ''}{self.cost_usd:.4f} USD"
-        return f"{known}, and {counted(self.unknown_costs, 'row')} of unknown cost" if self.unknown_costs else known
+        unknown = f", and {counted(self.unknown_costs, 'row')} of unknown cost" if self.unknown_costs else ""
+        return f"{self.cost_usd:.4f} USD{unknown}"
 
 
 def model_name(name: str, model: str) -> str:
@@ -62,8 +60,8 @@ class AnswerLog(Ledger):
         super().__init__()
         self.keys: set[PredictionKey] = set()
         """The rows of the file."""
-        self.taken: list[tuple[PredictionKey, dict[str, Any]]] = []
-        """The tokens and costs that each row records."""
+        self.spent: defaultdict[str, Spent] = defaultdict(Spent)
+        """The tokens and costs that rows record, by model."""
 
     def budget(self, limit: float | None, price: Price | None, name: str) -> Budget:
         """Return the budget of this file; the costs of its rows count.
@@ -73,26 +71,13 @@ class AnswerLog(Ledger):
             price: of the model that is asked.
             name: its name in the rows.
         """
-        own = self.spent(lambda key: key[1] == name)
-        others = self.spent(lambda key: key[1] != name).known_cost
-        return Budget(limit, price, (own.cost(price) or own.known_cost) + others, own.uncounted)
+        budget = Budget.after(limit, price, self.spent[name])
+        budget.spent += sum(spent.known_cost for model, spent in self.spent.items() if model != name)
+        return budget
 
-    def spent(self, wanted: Callable[[PredictionKey], bool]) -> Spent:
-        """Return the tokens and costs of some of the rows."""
-        spent = Spent()
-        for key, facts in self.taken:
-            if wanted(key):
-                spent.count_facts(facts)
-        return spent
-
-    def unknown(self, name: str, price: Price | None) -> int:
-        """Return the number of rows whose costs are unknown.
-
-        Args:
-            name, price: of the model whose rows that price holds for.
-        """
-        own, others = self.spent(lambda key: key[1] == name), self.spent(lambda key: key[1] != name)
-        return own.uncounted + others.uncounted + others.unpriced_rows + (0 if price else own.unpriced_rows)
+    def unknown_costs(self, price: Price | None, name: str) -> int:
+        """Return the number of rows whose cost is unknown; `price` is that of the model `name`."""
+        return sum(spent.unknown_rows(price if model == name else None) for model, spent in self.spent.items())
 
     def replace(self, rows: Sequence[dict[str, Any]]) -> None:
         """Replace rows with the same keys, all or none; the log is closed afterwards."""
@@ -101,11 +86,9 @@ class AnswerLog(Ledger):
 
     def count(self, row: dict[str, Any]) -> None:
         """Note the key and the costs of a row."""
-        key = row_key(row)
-        self.keys.add(key)
+        self.keys.add(row_key(row))
         metadata = row.get("metadata")
-        facts = metadata if isinstance(metadata, dict) else {}
-        self.taken.append((key, {name: facts[name] for name in _COSTS if name in facts}))
+        self.spent[row["model_name_or_path"]].count(metadata if isinstance(metadata, dict) else {})
 
 
 def row_key(row: Mapping[str, Any]) -> PredictionKey:

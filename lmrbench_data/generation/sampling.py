@@ -8,23 +8,23 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..base.child_calls import MAX_IDLE, call_on_answer
+from lmrbench_evaluate.rebuild.extract import extract_code
+from lmrbench_evaluate.rebuild.method_answer import defined_functions
+
+from ..base.child_calls import call_on_answer
 from ..base.progress import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
 from ..base.times import now
-from ..chat.client import ChatClient, RequestFailed
-from ..chat.completion import Completion
+from ..chat.client import ChatClient, Completion, RequestFailed
 from ..chat.jobs import JobPass
-from ..chat.prices import Price
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of, goals_of, is_method
 from .answer_log import AnswerLog, AnswerSummary, model_name
 from .paper_texts import paper_text
 from .prompt import Prompt, build_prompt, prompt_version, shorter
 from .settings import SamplingSettings
-from .tolerance import missing_functions, tolerated
 
 
 @dataclass
@@ -49,35 +49,24 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
         InfraError: the account has no credit left.
         KeyboardInterrupt: answers so far are kept.
     """
-    price = settings.price()
     chosen = choose_rows(rows, settings.instances)
     check_contracts(chosen, settings.track)
+    price = settings.price()
     # Read now, so that missing papers are reported before any request, and no paper is read twice.
     papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
     with AnswerLog.open(settings.out) as log:
-        sampling = _Sampling(settings, price, chosen, papers, log, progress)
+        sampling = _Sampling(settings, chosen, papers, log, progress)
+        sampling.client.budget = log.budget(settings.max_cost, price, sampling.name)
         sampling.run()
-        sampling.summary.unknown_costs = log.unknown(sampling.name, price)
+        sampling.summary.unknown_costs = log.unknown_costs(price, sampling.name)
     return sampling.summary
 
 
-@dataclass(frozen=True)
-class _Job:
+class _Job(NamedTuple):
     """An answer that is missing."""
 
     row: DatasetRow
     sample: int
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """A completed answer."""
-
-    prompt: Prompt
-    completion: Completion
-    duration_s: float
-    cost_usd: float | None
-    """None if the price or the tokens are unknown."""
 
 
 class _Sampling(JobPass[_Job]):
@@ -86,23 +75,17 @@ class _Sampling(JobPass[_Job]):
     def __init__(
         self,
         settings: SamplingSettings,
-        price: Price | None,
         rows: Sequence[DatasetRow],
         papers: Mapping[str, str],
         log: AnswerLog,
         progress: Progress | None,
     ) -> None:
-        self.settings, self.price, self.rows, self.papers, self.log = settings, price, rows, papers, log
+        self.settings, self.rows, self.papers, self.log = settings, rows, papers, log
         self.summary: SamplingSummary = SamplingSummary()
         client = ChatClient(settings, temperature=settings.temperature)
-        # While an answer is checked, its place at the server is free for another question.
-        super().__init__(client, self.summary, settings.workers + MAX_IDLE, progress)
+        super().__init__(client, self.summary, settings.workers, progress)
         self.name = model_name(settings.name, settings.model)
         self._prompts: dict[str, Prompt] = {}
-        self._asking = asyncio.Semaphore(settings.workers)
-        #: At most as many at a time as processes are kept for them.
-        self._checking = asyncio.Semaphore(MAX_IDLE)
-        client.budget = log.budget(settings.max_cost, price, self.name)
 
     async def plan(self) -> list[_Job]:
         """Return the answers that are missing: first samples of all instances first."""
@@ -112,47 +95,37 @@ class _Sampling(JobPass[_Job]):
         self.summary.kept = len(jobs) - len(missing)
         return missing
 
-    async def work(self, job: _Job) -> str | None:
-        """Sample one answer."""
-        async with self._asking:
-            if self.is_over:
-                return None
-            answer = await self._ask(job)
-        return await self._write(job, answer)
+    async def work(self, job: _Job) -> str:
+        """Sample one answer; return `answered` or `unusable`."""
+        started = time.monotonic()
+        prompt, completion = await self._ask(job.row)
+        duration_s = time.monotonic() - started
+        self.answered()
+        problem = completion.problem or await asyncio.to_thread(_problem, completion.text, job.row)
+        self.log.write(self._row(job, prompt, completion, duration_s, problem))
+        self.summary.asked += 1
+        self.summary.unusable += bool(problem)
+        return "unusable" if problem else "answered"
 
-    async def _ask(self, job: _Job) -> _Answer:
-        """Ask for one answer.
+    async def _ask(self, row: DatasetRow) -> tuple[Prompt, Completion]:
+        """Ask for one answer; a prompt that the server finds too long is cut, once for all samples.
 
         Raises:
             RequestFailed: the server gave none.
         """
-        started = time.monotonic()
-        prompt = self._prompt(job.row)  # takes a millisecond, once for an instance: a thread would take longer
+        prompt = self._prompt(row)  # takes a millisecond, once for an instance: a thread would take longer
         while True:
             try:
-                completion = await self.client.complete(prompt.messages)
-                break
+                return prompt, await self.client.complete(prompt.messages)
             except RequestFailed as error:
-                # A prompt that the server finds too long is cut by the rule of `prompt`, once for all samples.
-                fitting = self._shorter(job.row, prompt) if error.too_long else None
+                fitting = self._shorter(row, prompt) if error.too_long else None
                 if fitting is None:
-                    raise RequestFailed(f"{job.row['instance_id']}: {error}", reached=error.reached) from error
+                    raise RequestFailed(f"{row['instance_id']}: {error}", reached=error.reached) from error
                 prompt = fitting
-        self.answered()
-        self.summary.asked += 1
-        cost = self.price.cost(*completion.tokens) if self.price and completion.tokens else None
-        return _Answer(prompt, completion, time.monotonic() - started, cost)
 
-    async def _write(self, job: _Job, answer: _Answer) -> str:
-        """Check an answer and write it down; return `answered` or `unusable`."""
-        async with self._checking:
-            usable, notes = await asyncio.to_thread(_check, answer.completion, job.row)
-        self.log.write(self._row(job, answer, notes))
-        self.summary.unusable += not usable
-        return "answered" if usable else "unusable"
-
-    def _row(self, job: _Job, answer: _Answer, notes: Mapping[str, Any]) -> dict[str, Any]:
-        prompt, completion = answer.prompt, answer.completion
+    def _row(
+        self, job: _Job, prompt: Prompt, completion: Completion, duration_s: float, problem: str
+    ) -> dict[str, Any]:
         tokens = completion.tokens
         self.summary.input_tokens += tokens[0] if tokens else 0
         self.summary.output_tokens += tokens[1] if tokens else 0
@@ -167,10 +140,11 @@ class _Sampling(JobPass[_Job]):
             "finish_reason": completion.finish_reason,
             "input_tokens": tokens[0] if tokens else None,
             "output_tokens": tokens[1] if tokens else None,
-            "cost_usd": answer.cost_usd,
-            "duration_s": round(answer.duration_s, 3),
+            "cost_usd": completion.cost_usd,
+            "duration_s": round(duration_s, 3),
             "answered_at": now(),
-            **notes,
+            **({} if completion.has_system_role else {"system_role": "in the user's message"}),
+            **({"problem": problem} if problem else {}),
         }
         return {
             "instance_id": job.row["instance_id"],
@@ -194,25 +168,24 @@ class _Sampling(JobPass[_Job]):
         return self._prompts[instance]
 
     def _shorter(self, row: DatasetRow, prompt: Prompt) -> Prompt | None:
-        known = self._prompts[row["instance_id"]]
-        if len(known.cut) > len(prompt.cut):  # another sample has found it out
-            return known
-        chosen = self.settings
-        paper = self.papers[row["instance_id"]]
-        found = shorter(row, setting=chosen.setting, track=chosen.track, paper=paper, than=prompt)
-        if found is not None:
-            self._prompts[row["instance_id"]] = found
-        return found
+        """Return the next shorter prompt for an instance; None if nothing more can be left out."""
+        instance, settings = row["instance_id"], self.settings
+        newest: Prompt | None = self._prompts[instance]
+        if newest is prompt:  # else another sample has cut it already
+            paper = self.papers[instance]
+            newest = shorter(row, setting=settings.setting, track=settings.track, paper=paper, than=prompt)
+            if newest is not None:
+                self._prompts[instance] = newest
+        return newest
 
 
-def _check(completion: Completion, row: DatasetRow) -> tuple[bool, dict[str, Any]]:
-    """Return whether an answer defines the function, or any function of a method, and notes about it."""
-    if completion.problem:
-        return False, {"problem": completion.problem}
+def _problem(answer: str, row: DatasetRow) -> str:
+    """Return why an answer does not define the function, or any function of a method; empty if it does."""
     try:
         if is_method(row):
-            missing = call_on_answer(missing_functions, completion.text, goals_of(row))
-            return True, {"missing": missing} if missing else {}
-        return True, {"tolerated": call_on_answer(tolerated, completion.text, row["goal_function"])}
+            call_on_answer(defined_functions, answer, goals_of(row))
+        else:
+            call_on_answer(extract_code, answer, row["goal_function"])
     except MalformedAnswerError as error:
-        return False, {"problem": one_line(error)[:300]}
+        return one_line(error)[:300]
+    return ""

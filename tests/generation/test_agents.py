@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
-from lmrbench_data.chat.budget import Budget
-from lmrbench_data.chat.prices import Price
+from lmrbench_data.chat.budget import Budget, Price
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.generation.agents.agent_image import agent_image, find_agent_image
 from lmrbench_data.generation.agents.agent_runs import open_agent, run_agent

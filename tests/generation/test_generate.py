@@ -116,7 +116,7 @@ def test_rows_say_how_they_came_to_be(server: Server, toy: Path, tmp_path: Path)
     assert (first["setting"], first["track"], first["model_name_or_path"]) == ("standard", "paper", "m")
     assert first["function"].startswith("Here it is"), "the raw answer: evaluation finds the code in it"
     facts = first["metadata"]
-    assert facts["tolerated"] == ["prose", "fences"]
+    assert "problem" not in facts
     assert (facts["temperature"], facts["finish_reason"], facts["cost_usd"]) == (0.8, "stop", pytest.approx(0.002))
     assert (facts["input_tokens"], facts["output_tokens"], facts["cut"]) == (1000, 100, [])
     sent = server.requests[0].body["messages"]
@@ -133,9 +133,7 @@ def test_rows_say_how_they_came_to_be(server: Server, toy: Path, tmp_path: Path)
 
 #: what the model says → what the row notes
 ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "bare": (TOY_ANSWER, {"tolerated": []}),
-    "thoughts": (f"<think>\nWell.\n</think>\n{TOY_ANSWER}", {"tolerated": ["thoughts"]}),
-    "whole file": (f"import math\n\nX = 1\n\n{TOY_ANSWER}", {"tolerated": ["more than the function"]}),
+    "thoughts": (f"<think>\nWell.\n</think>\n{TOY_ANSWER}", {"finish_reason": "stop"}),
     "empty": (Reply(body=completion("")), {"problem": "it is empty (finish_reason stop)"}),
     "prose alone": ("I cannot.", {"problem": "no definition of 'scale' in the answer"}),
     "cut": (
@@ -154,7 +152,7 @@ def test_whatever_a_model_answers_is_a_row(name: str, server: Server, toy: Path,
     [row] = rows_of(tmp_path / "p.jsonl")
     assert {key: row["metadata"][key] for key in noted} == noted
     assert summary.complete
-    assert summary.unusable == ("tolerated" not in row["metadata"])
+    assert summary.unusable == ("problem" in row["metadata"])
     run = api.evaluate(str(tmp_path / "p.jsonl"), tmp_path / "run", dataset=str(toy), sandbox="local")
     [result] = run.results()
     assert (result["status"] == "malformed") is bool(summary.unusable)

@@ -1,13 +1,11 @@
 """Checks of services: the Hub and its cache, and the servers of model and judge."""
 
 import asyncio
-import contextlib
 import os
 import re
 import socket
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,15 +13,14 @@ from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.hub_client import LostAnswerError, hub_errors, open_hub
 from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.base.text import counted
-from lmrbench_data.chat.address import address_and_key, server_name
 from lmrbench_data.chat.client import ChatClient, RequestFailed
 from lmrbench_data.chat.endpoint import Endpoint
-from lmrbench_data.chat.transport import NotAnswered, Transport
+from lmrbench_data.chat.server import address_and_key, server_name
 
 from .finding import Finding, note, ok, problem
 
-#: Seconds for a server's first answer and for a model's reply, and for the check as a whole.
-_ANSWER_S, _REPLY_S = 4.5, 10.0
+#: Seconds for a model's reply, and for the check as a whole.
+_REPLY_S = 10.0
 ENDPOINT_S = 15
 CHECK_NETWORK = "check the network and HTTPS_PROXY; the installed tasks need no Hub"
 _PUBLISHED = "datasets--lmr-bench--lmr-bench"
@@ -89,8 +86,6 @@ def look_at_endpoint(check: str, endpoint: Endpoint, flag: str) -> Iterator[Find
         return
     try:
         asyncio.run(_ask(endpoint))
-    except NotAnswered as error:
-        yield problem(check, f"no server answers at {server} ({error})", f"start the server, or correct {flag}")
     except InfraError as error:
         yield problem(check, str(error), f"start the server, or correct {flag}")
     except InputError as error:
@@ -106,13 +101,9 @@ def look_at_endpoint(check: str, endpoint: Endpoint, flag: str) -> Iterator[Find
 
 
 async def _ask(endpoint: Endpoint) -> None:
-    """Ask the server for its models, which any server answers at once in some way, and the model for one token."""
-    url, key = address_and_key(endpoint.base_url)
-    async with Transport(url, key, _ANSWER_S) as transport:
-        with contextlib.suppress(InputError):  # a server that redirects this may still answer the request itself
-            await transport.send("GET", "/models")
-    # One token costs next to nothing and proves address, key and name of the model.
-    async with ChatClient(replace(endpoint, retries=0, max_tokens=1, timeout_s=_REPLY_S)) as client:
+    """Ask for one token, which costs next to nothing and proves address, key and name of the model."""
+    limits = {"retries": 0, "max_tokens": 1, "timeout_s": _REPLY_S}
+    async with ChatClient(endpoint.model_copy(update=limits)) as client:
         await client.complete([{"role": "user", "content": "Say ok."}])
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from lmrbench_data.chat.budget import CostLimit
-from lmrbench_data.chat.client import ChatClient, Message, RequestFailed
-from lmrbench_data.chat.completion import CUT
+from lmrbench_data.chat.client import CUT, ChatClient, Message, RequestFailed
 from lmrbench_data.chat.endpoint import Endpoint
 
 from .parse import Unreadable, parse_reply

@@ -133,11 +133,7 @@ class QuestionLog(Ledger):
         """Note the status and the cost of a row."""
         key = self.key(row)
         self._statuses[key] = min(self._statuses.get(key, row["status"]), row["status"], key=self.STATUSES.index)
-        tokens = row["input_tokens"], row["output_tokens"]
-        # Older rows have no `counted`, but every answer takes tokens.
-        paid = row["status"] == self.STATUSES[0] and not row.get("cached")
-        counted = row.get("counted", any(tokens) or not paid)
-        self.spent[row["judge_model"]].count(tokens, row["cost_usd"], counted=counted)
+        self.spent[row["judge_model"]].count(row)
 
 
 def answer_id(row: Mapping[str, Any]) -> AnswerId:

@@ -16,11 +16,9 @@ from lmrbench_evaluate.sandbox.docker import WORK, DockerSandbox
 from ...base.errors import ArgumentError, InfraError
 from ...base.jobs import GIVE_UP_AFTER, Failures, run_jobs
 from ...base.progress import Progress
-from ...base.text import one_line
 from ...base.times import now
-from ...chat.address import address_and_key, server_name
-from ...chat.budget import Budget
-from ...chat.prices import chosen_price
+from ...chat.budget import Budget, chosen_price
+from ...chat.server import address_and_key, server_name
 from ...dataset.rows import DatasetRow, check_contracts, choose_rows
 from ...loader import read_archive
 from ..answer_log import AnswerLog, AnswerSummary, model_name
@@ -31,7 +29,6 @@ from .box import open_box
 from .cpu_meter import CPU_LIMIT, CpuMeter
 from .leftovers import take_leftovers
 from .relay import Relay
-from .spending import FILE, MAX_TRIES, JobKey, Spending
 
 PREDICTIONS, TRAJECTORIES = "predictions.jsonl", "trajectories"
 #: The folder among an agent's records for the files that the agent left itself.
@@ -84,21 +81,16 @@ def run_agent(
     address_and_key(settings.base_url)
     name, chosen = model_name(settings.name, settings.model), choose_rows(rows, settings.instances)
     check_contracts(chosen, settings.track)
-    with (
-        AnswerLog.open(settings.out / PREDICTIONS) as file,
-        Spending.open(settings.out / FILE) as spending,
-        DockerSandbox() as sandbox,
-    ):
+    with AnswerLog.open(settings.out / PREDICTIONS) as file, DockerSandbox() as sandbox:
         names = name, f"agent:{agent.name}", settings.track
         if any(key[1:4] != names for key in file.keys):
             raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; choose another")
-        older = file.spent(lambda key: (key[0], key[4]) not in spending.jobs)
-        budget = spending.budget(settings.max_cost, price, older)
-        run = _AgentRun(settings, agent, names, budget, spending, file, sandbox, tell)
+        budget = file.budget(settings.max_cost, price, name)
+        run = _AgentRun(settings, agent, names, budget, file, sandbox, tell)
         images = {tag: agent.image(sandbox, tag) for tag in sorted({row["docker_image"] for row in chosen})}
         run.all(chosen, images, progress or Progress())
         run.summary.close(budget)
-        run.summary.unknown_costs = budget.uncounted + (0 if price else older.unpriced_rows)
+        run.summary.unknown_costs = file.unknown_costs(price, name)
     return run.summary
 
 
@@ -111,14 +103,12 @@ class _AgentRun:
         agent: Agent,
         names: tuple[str, str, str],
         budget: Budget,
-        spending: Spending,
         file: AnswerLog,
         sandbox: DockerSandbox,
         tell: Callable[[str], None],
     ) -> None:
         self.settings, self.agent, self.names = settings, agent, names
-        self.budget, self.spending = budget, spending
-        self.file, self.sandbox, self.tell = file, sandbox, tell
+        self.budget, self.file, self.sandbox, self.tell = budget, file, sandbox, tell
         self.summary = AgentSummary()
         self.server = server_name(address_and_key(settings.base_url)[0])
         self._called_off = threading.Event()
@@ -130,19 +120,8 @@ class _AgentRun:
             for row in rows:
                 if (row["instance_id"], *self.names, sample) in self.file.keys:
                     self.summary.kept += 1
-                elif self.spending.failed[row["instance_id"], sample] >= MAX_TRIES:
-                    self._give_up((row["instance_id"], sample))
                 else:
                     yield row, sample
-
-    def _give_up(self, job: JobKey) -> None:
-        """Give up a row after several tries."""
-        reason = (
-            f"{job[0]}, sample {job[1]}: {MAX_TRIES} tries left no row ({self.spending.reasons[job]}); "
-            f"to try again, remove its no_row lines from {self.settings.out / FILE}"
-        )
-        self.summary.fail(reason)
-        self.tell(reason)
 
     def all(self, rows: Sequence[DatasetRow], images: dict[str, str], progress: Progress) -> None:
         """Make the missing rows, several at a time; only this thread writes."""
@@ -189,28 +168,22 @@ class _AgentRun:
         return "done" if row["model_patch"] else "unchanged"
 
     def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:
-        """Try to make a row; note a try that fails after the model has answered, because tries are limited.
+        """Make a row.
 
         Raises:
-            InfraError: there is no row.
+            InfraError: there is none.
         """
-        job = row["instance_id"], sample
+        settings = self.settings
         relay = Relay(
-            self.settings.model,
-            self.settings.base_url,
+            settings.model,
+            settings.base_url,
             budget=self.budget,
-            spending=self.spending,
-            job=job,
-            max_steps=self.settings.max_steps,
-            max_tokens=self.settings.max_tokens,
-            request_s=self.settings.timeout_s,
+            max_steps=settings.max_steps,
+            max_tokens=settings.max_tokens,
+            request_s=settings.timeout_s,
         )
         try:
             return self._try(row, sample, image, relay)
-        except Exception as error:
-            if relay.steps and not self._called_off.is_set():
-                self.spending.fail(job, one_line(error)[:300])
-            raise
         finally:
             relay.finish()
 
@@ -220,7 +193,6 @@ class _AgentRun:
         trajectory = settings.out / TRAJECTORIES / f"{row['instance_id']}-{sample}"
         shutil.rmtree(trajectory, ignore_errors=True)  # of a try that was cut short
         trajectory.mkdir(parents=True, exist_ok=True)
-        problem = ""
         budget_s = settings.cpu_budget or row.get("cpu_budget_s")
         files = workspace_files(with_cpu_budget(row, budget_s) if budget_s else row, track=settings.track)
         with open_box(self.sandbox, image, settings.timeout_s) as box:
@@ -235,11 +207,7 @@ class _AgentRun:
             if self._called_off.is_set():
                 raise InfraError("called off")
             if relay.failure and ending not in (TIME_LIMIT, CPU_LIMIT):
-                tries = self.spending.failed[row["instance_id"], sample] + 1
-                if not relay.steps or tries < MAX_TRIES:
-                    raise InfraError(relay.failure)
-                # An agent can cause this, and each further try costs money.
-                problem = f"in {tries} tries the server did not answer the last request ({relay.failure})"
+                raise InfraError(relay.failure)
             left = take_leftovers(box, read_archive(row["repo_archive"]), trajectory / RECORDS)
         metadata = {
             "agent": settings.agent,
@@ -248,14 +216,13 @@ class _AgentRun:
             "input_tokens": relay.input_tokens if relay.counted else None,
             "output_tokens": relay.output_tokens if relay.counted else None,
             "cost_usd": relay.cost_usd,
-            **({"unanswered_requests": relay.lost, "unanswered_usd_at_most": relay.lost_usd} if relay.lost else {}),
             "duration_s": round(time.monotonic() - started, 3),
             "cpu_s": round(meter.used_s, 3),
             **({"cpu_budget_s": budget_s} if budget_s else {}),
             "exit_status": ending if ending in (TIME_LIMIT, CPU_LIMIT) else relay.limit or ending,
             "image": image,
             "answered_at": now(),
-            **({"problem": problem or left.problem} if problem or left.problem else {}),
+            **({"problem": left.problem} if left.problem else {}),
             **({"left_out": left.left_out} if left.left_out else {}),
         }
         names = dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True))

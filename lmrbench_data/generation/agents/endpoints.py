@@ -20,10 +20,9 @@ from typing import Any
 from lmrbench_evaluate.sandbox.docker_stream import StreamReader
 
 from ...base.errors import InfraError
-from ...chat.transport import HttpAnswer
 from .allowed import MAX_REQUEST_BYTES
 from .box import Box
-from .relay import Relay
+from .relay import HttpAnswer, Relay
 
 PORT = 8000
 #: Concurrent requests of one agent.

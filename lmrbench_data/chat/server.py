@@ -1,0 +1,170 @@
+"""A model server: its address, its key and the connection to it; the address as files record it, without secrets."""
+
+import asyncio
+import ipaddress
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from ..base.errors import ArgumentError, InputError
+from ..base.text import one_line
+from .dialect import is_about_system
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+OPENAI = "https://api.openai.com/v1"
+#: Where a response states why it counts as an error.
+REASON = "lmrbench"
+
+
+def address_and_key(base_url: str | None) -> tuple[str, str]:
+    """Return the address and the key, from the option and from OpenAI's environment variables.
+
+    Raises:
+        InputError: OpenAI's own servers need a key, the key cannot be sent, or the address is malformed.
+    """
+    url = base_url or os.environ.get("OPENAI_BASE_URL") or ""
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not url and not key:
+        raise InputError("no OPENAI_API_KEY: set it, or name another server (a local one needs no key)")
+    if not (key.isascii() and key.isprintable()):
+        raise InputError("OPENAI_API_KEY contains an invalid character; set it again")
+    server_name(url)
+    return url or OPENAI, key
+
+
+def server_name(base_url: str | None) -> str:
+    """Return the address of a server in one spelling, without password, key or other parameters.
+
+    Raises:
+        InputError: the address is malformed.
+    """
+    try:
+        parts = urlsplit(base_url or OPENAI)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        parts, host, port = urlsplit(""), "", None
+    if parts.scheme not in ("http", "https") or not host:
+        shown = (base_url or "").rpartition("@")[2]
+        raise ArgumentError("base_url", f"{shown!r} is not an address; give one such as http://localhost:8000/v1")
+    host = f"[{host}]" if ":" in host else host
+    default = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}{f':{port}' if port not in (None, default) else ''}{parts.path.rstrip('/')}"
+
+
+def connect(url: str, key: str, *, timeout_s: float, retries: int = 0) -> "openai.AsyncOpenAI":
+    """Return a client of one server, which sends the key to no other; close it after use.
+
+    A query in the address, such as Azure's `api-version`, is part of each request.
+
+    Args:
+        timeout_s: seconds of one try.
+        retries: further tries on connection errors, 408, 409, 429, 5xx and replies without a completion.
+
+    Raises:
+        InputError: the proxy of the environment cannot be used.
+    """
+    import openai
+
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query))
+    return openai.AsyncOpenAI(
+        api_key=key or "none-needed",
+        base_url=urlunsplit(parts._replace(query="", fragment="")),
+        default_query=query,
+        # Azure's deployments expect the key here.
+        default_headers={"api-key": key} if key and "api-version" in query else None,
+        max_retries=retries,
+        timeout=timeout_s,
+        http_client=_http_client(parts.hostname or "", timeout_s),
+    )
+
+
+def _http_client(host: str, timeout_s: float) -> "httpx2.AsyncClient":
+    """Return an HTTP client that uses the proxy of the environment, but not for this machine."""
+    import httpx2
+
+    async def check(response: httpx2.Response) -> None:
+        try:
+            async with asyncio.timeout(timeout_s):
+                await response.aread()
+        except TimeoutError:
+            raise httpx2.ReadTimeout(f"no answer within {timeout_s:g} s", request=response.request) from None
+        check_response(response)
+
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+    try:
+        return httpx2.AsyncClient(
+            trust_env=not _is_local(host), limits=limits, follow_redirects=False, event_hooks={"response": [check]}
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL) as error:
+        raise InputError(
+            f"the proxy of the environment (such as HTTPS_PROXY) cannot be used: {one_line(error)}"
+        ) from error
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_response(response: "httpx2.Response") -> None:
+    """Correct the status of a response, so that the client retries what is worth a retry and nothing else.
+
+    A reply without a completion is an error of the server (502). A refusal of the system role (500) and an account
+    without credit (429) will not go away.
+
+    Raises:
+        InputError: the server redirects to another address.
+    """
+    if response.is_redirect:
+        target = response.headers.get("Location", "").partition("?")[0].rpartition("@")[2]
+        raise InputError(
+            f"the server {server_name(str(response.request.url))} redirects to {one_line(target)[:200]} "
+            f"(HTTP {response.status_code}); nothing was sent there. If you trust that address, give it as the base URL"
+        )
+    is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
+    if response.request.method != "POST" or (response.is_success and is_stream):
+        return
+    if response.is_success:
+        if reason := _no_completion(response):
+            response.extensions[REASON] = reason
+            response.status_code = 502
+    elif response.status_code == 500 and is_about_system(response.text.lower()):
+        response.status_code = 400
+    elif response.status_code == 429 and "insufficient_quota" in response.text:
+        response.status_code = 402
+
+
+def json_of(response: "httpx2.Response") -> Any:
+    """Return the JSON value of a response; None if it has none."""
+    try:
+        return response.json()
+    except (ValueError, RecursionError):
+        return None
+
+
+def get(value: Any, name: str) -> Any:
+    """Return the value of a key; None if `value` is not an object."""
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def first_choice(reply: Any) -> dict[str, Any] | None:
+    """Return the first choice of a chat or text completion; None if the JSON value of a reply is neither."""
+    choices = get(reply, "choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice if isinstance(choice, dict) and ("message" in choice or "text" in choice) else None
+
+
+def _no_completion(response: "httpx2.Response") -> str:
+    """Return why a reply of status 200 is not a completion; empty if it is one."""
+    choice = first_choice(json_of(response))
+    if choice is None:
+        return "the server's answer is not a chat completion"
+    if choice.get("error") or choice.get("finish_reason") == "error":
+        return f"the answer ended with an error: {get(choice.get('error'), 'message') or 'finish_reason error'}"
+    return ""

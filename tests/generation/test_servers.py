@@ -1,0 +1,102 @@
+"""Servers unlike OpenAI's: errors inside a reply, no system role, lists of parts, Azure, proxies, long pauses."""
+
+import email.utils
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.chat.client import ChatClient, Completion, RequestFailed
+from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.chat.jobs import run_to_end
+from support.openai_server import Reply, Request, Server, completion
+
+QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with Server() as running:
+        running.judge = lambda request: "Because."
+        yield running
+
+
+def ask(base_url: str, **more: Any) -> Completion:
+    """Ask twice over one connection; return the second answer."""
+    answers: list[Completion] = []
+
+    async def talk() -> None:
+        async with ChatClient(Endpoint(model="m", base_url=base_url, **more), temperature=0.5) as client:
+            for _ in range(2):
+                answers.append(await client.complete(QUESTION))
+
+    run_to_end(talk())
+    return answers[1]
+
+
+def test_error_inside_a_reply_is_retried_and_never_an_answer(server: Server) -> None:
+    failed = completion("", finish_reason="error")
+    failed["choices"][0]["error"] = {"code": 502, "message": "upstream provider ended the stream"}
+    server.script = [Reply(body=failed), Reply(body=completion("", finish_reason="error"))]
+    assert ask(server.base_url).text == "Because."
+    assert len(server.requests) == 4
+    server.judge = lambda request: Reply(body=failed)
+    with pytest.raises(RequestFailed, match="upstream provider ended the stream"):
+        ask(server.base_url, retries=0)
+
+
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_refused_system_role_moves_its_text_to_the_user(status: int, server: Server) -> None:
+    def refuse(request: Request) -> str | Reply:
+        is_refused = request.body["messages"][0]["role"] == "system"
+        return Reply(status, {"error": {"message": "System role not supported"}}) if is_refused else "Because."
+
+    server.judge = refuse
+    answer = ask(server.base_url)
+    assert (answer.text, answer.has_system_role, answer.temperature) == ("Because.", False, 0.5)
+    assert server.requests[-1].body["messages"] == [{"role": "user", "content": "Be brief.\n\nWhy?"}]
+    assert len(server.requests) == 3, "refused once, and not retried"
+
+
+def test_content_in_parts_is_joined_to_text(server: Server) -> None:
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}, {"type": "text", "text": "Because"}]
+    server.judge = lambda request: Reply(body=completion([*parts, {"type": "text", "text": "."}]))  # type: ignore[arg-type]
+    assert ask(server.base_url).text == "Because."
+
+
+def test_query_of_the_address_is_part_of_each_request(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    server.script = [Reply(body=completion("Because."))] * 2
+    ask(f"{server.endpoint}/openai/deployments/d?api-version=2024-10-21")
+    assert server.requests[0].path == "/openai/deployments/d/chat/completions?api-version=2024-10-21"
+    assert server.requests[0].headers["api-key"] == "k"
+
+
+def test_proxy_is_not_used_for_this_machine_and_one_line_elsewhere(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for scheme in ("socks5", "unknown"):
+        monkeypatch.setenv("ALL_PROXY", f"{scheme}://127.0.0.1:1")
+        assert ask(server.base_url).text == "Because."
+        with pytest.raises(InputError, match=r"the proxy of the environment .* cannot be used: "):
+            ask("https://example.org/v1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    with pytest.raises(InfraError, match=r"no server answers at https://example\.org/v1"):
+        ask("https://example.org/v1")
+
+
+def test_pause_as_a_date_is_obeyed_and_one_over_two_minutes_is_not_waited_for(server: Server) -> None:
+    date = email.utils.formatdate(time.time() + 3, usegmt=True)
+    server.script = [Reply(429, {}, {"Retry-After": date})]
+    ask(server.base_url)
+    assert server.requests[1].at - server.requests[0].at > 1
+    server.judge = lambda request: Reply(429, {"error": {"message": "come back tomorrow"}}, {"Retry-After": "80000"})
+    with pytest.raises(RequestFailed, match="HTTP 429: come back tomorrow"):
+        ask(server.base_url)
+    server.judge = lambda request: Reply(429, {"error": {"message": "no credit", "code": "insufficient_quota"}})
+    with pytest.raises(InfraError, match="no credit left"):
+        ask(server.base_url)
+    assert len(server.requests) == 5
