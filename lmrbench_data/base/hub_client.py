@@ -138,10 +138,6 @@ def commit(
     Args:
         title: unique, for example by a hash of the content.
         parent_commit: expected head of main.
-
-    Raises:
-        ConflictError: the head of main is another one.
-        InputError, LostAnswerError: see `hub_errors`.
     """
     try:
         with hub_errors(repo_id):
@@ -174,9 +170,6 @@ def open_pull_request(
     Args:
         title: unique, for example by a hash of the content.
         older: a part of the title of pull requests with an older state of the files, which has to be closed first.
-
-    Raises:
-        InputError, LostAnswerError: there is an open one with an older state; or see `hub_errors`.
     """
     if opened := _find_pull_request(api, repo_id, title, older, repo_type):
         return opened
@@ -221,10 +214,6 @@ def additions(files: Mapping[str, bytes]) -> "list[CommitOperation]":
 
 
 def tags(api: "HfApi", repo_id: str) -> dict[str, str]:
-    """Return the tags of a dataset repository: tag → commit.
-
-    Raises:
-        InputError, LostAnswerError: see `hub_errors`.
-    """
+    """Return the tags of a dataset repository: tag → commit."""
     with hub_errors(repo_id):
         return {ref.name: ref.target_commit for ref in api.list_repo_refs(repo_id, repo_type="dataset").tags}

@@ -1,13 +1,14 @@
-"""Shares: a part of a whole with Wilson's interval, how both are printed, and Cohen's kappa.
-
-The module imports the standard library alone: the leaderboard Space gets a copy of it (`cards/space`).
-"""
+"""Shares: a part of a whole with Wilson's interval, how both are printed, the order of scores, and Cohen's kappa."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
+
+REPRODUCED, ROBUST = "reproduced", "robust"
+#: Track → the level that ranks it: the paper track hides the contract, so it is ranked by the level without it.
+RANKED_BY = {"paper": REPRODUCED, "contract": ROBUST}
 
 Interval = tuple[float, float]
 
@@ -119,3 +120,17 @@ def cross_table(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[l
     for one, other in zip(first, second, strict=True):
         table[numbers[one]][numbers[other]] += 1
     return table
+
+
+def ranking_level(track: str) -> str:
+    """Return the level that ranks a track, `reproduced` or `robust`."""
+    return RANKED_BY.get(track, ROBUST)
+
+
+def ranking_key(track: str, reproduced: float, robust: float) -> tuple[float, float]:
+    """Return a key that sorts the scores of a track from best to worst.
+
+    Args:
+        reproduced, robust: shares of instances at each level.
+    """
+    return (-reproduced, -robust) if ranking_level(track) == REPRODUCED else (-robust, -reproduced)

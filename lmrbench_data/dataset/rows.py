@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 from ..base.errors import ArgumentError
 from ..base.near import did_you_mean
-from ..base.ranking import RANKED_BY
+from ..base.shares import RANKED_BY
 from ..loader import FUNCTION, row_sha256
 from ..tasks.task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 

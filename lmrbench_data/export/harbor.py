@@ -34,9 +34,8 @@ from ..tasks.environments import registry_tag
 from ..tasks.task import CONFIGS
 from .folders import write_folder
 from .harness_zip import harness_zip
-from .row_file import row_bytes
 from .settings import PUBLIC, HarborSettings
-from .verifier import ROW
+from .verifier import ROW, row_bytes
 
 #: Folder of the workspace in the container.
 WORKDIR = "/app"

@@ -1,4 +1,4 @@
-"""Settings of exports."""
+"""Settings of an export for Harbor."""
 
 from pathlib import Path
 from typing import Literal
@@ -14,19 +14,14 @@ NO_NETWORK: Literal["none"] = "none"
 PUBLIC: Literal["public"] = "public"
 
 
-class ExportSettings(Settings):
-    """Settings of every export."""
+class HarborSettings(Settings):
+    """Settings of an export for Harbor."""
 
     out: Path = option(help="Folder to write.", argument=True, metavar="DIR")
     config: str | None = option(None, "Configuration of the dataset (default: all that it has).")
     instances: Instances = ()
     track: Track = "paper"
     dataset: Dataset = "embedded"
-
-
-class HarborSettings(ExportSettings):
-    """Settings of an export for Harbor."""
-
     network: Literal["none", "public"] = option(
         NO_NETWORK, "Network in the containers: none (a run may open single hosts), or public."
     )

@@ -8,13 +8,15 @@ root, tested code runs as a user of its own, which can read neither TESTS nor th
 still shares the container.
 """
 
+import base64
 import contextlib
+import gzip
 import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
@@ -23,6 +25,7 @@ from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED, counted_choices
 from lmrbench_evaluate.verdict.evaluator import evaluate_repository
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
 
+from ..base.archive import gzip_bytes
 from ..base.errors import LMRBenchError
 from ..base.files import write_atomically
 from ..base.text import one_line
@@ -30,13 +33,29 @@ from ..dataset.rows import DatasetRow, config_of
 from ..generation.changed_folder import read_folder
 from ..generation.changes import Changes, TooMuchError
 from ..loader import FUNCTION, read_archive
-from .row_file import read_row
 
 ROW, REWARDS, VERDICT = "row.json.gz", "reward.json", "verdict.json"
 #: `nobody`: nothing else in a container runs as this user.
 _NOBODY = 65534
 #: Exit status of a failure of the machinery; no reward is written then.
 _INFRA = 3
+
+#: The columns that `evaluate_repository` reads. A row has those of its configuration.
+COLUMNS = (
+    "instance_id",
+    "repo_archive",
+    "goal_file",
+    "goal_function",
+    "goals",
+    "choices",
+    "cpu_budget_s",
+    "tests",
+    "tests_archive",
+    "expected",
+    "docker_image",
+    "row_sha256",
+)
+_BYTES = "base64"
 
 
 def main() -> None:
@@ -134,3 +153,22 @@ def _closed(folder: Path) -> Iterator[None]:
 def _failed(reason: str) -> int:
     print(f"error: {one_line(reason)}", file=sys.stderr)
     return _INFRA
+
+
+def row_bytes(row: DatasetRow) -> bytes:
+    """Return the columns that a verdict needs as gzipped JSON, for a container without Arrow."""
+    kept = {name: value for name, value in row.items() if name in COLUMNS}
+    return gzip_bytes(json.dumps(kept, default=_encode, sort_keys=True).encode("ascii"))
+
+
+def read_row(data: bytes) -> DatasetRow:
+    """Return a row from a file that this package wrote."""
+    return cast(DatasetRow, json.loads(gzip.decompress(data), object_hook=_decode))
+
+
+def _encode(value: bytes) -> dict[str, str]:
+    return {_BYTES: base64.b64encode(value).decode("ascii")}
+
+
+def _decode(value: dict[str, Any]) -> Any:
+    return base64.b64decode(value[_BYTES]) if value.keys() == {_BYTES} else value

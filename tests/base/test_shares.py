@@ -1,8 +1,4 @@
-"""Shares, intervals, kappa and the rule of ranking, against SciPy and scikit-learn; the Space gets the same modules."""
-
-import subprocess
-import sys
-from pathlib import Path
+"""Shares, intervals, kappa and the rule of ranking, against SciPy and scikit-learn."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,9 +6,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
-from lmrbench_data.base.ranking import ranking_key, ranking_level
-from lmrbench_data.base.shares import Share, cross_table, kappa, wilson
-from lmrbench_evaluate.hub.space import write_space
+from lmrbench_data.base.shares import Share, cross_table, kappa, ranking_key, ranking_level, wilson
 from lmrbench_evaluate.verdict.levels import TRACK_ORDER, headline
 
 LABELS = st.sampled_from(["CC", "LC", "LI"])
@@ -63,13 +57,3 @@ def test_one_rule_ranks_a_track_everywhere() -> None:
         # Among equals at the ranking level the other level decides.
         low, high = ((0.5, 0.1), (0.5, 0.2)) if best is broad else ((0.5, 0.1), (0.6, 0.1))
         assert ranking_key(track, *high) < ranking_key(track, *low)
-
-
-def test_the_space_ranks_by_the_same_modules_without_the_package(tmp_path: Path) -> None:
-    write_space(tmp_path)
-    (tmp_path / "lmrbench_data.py").write_text("raise ImportError('a Space has no such package')\n")
-    code = "from base import ranking, shares; "
-    code += "print(shares.Share(2, 3).interval, ranking.ranking_key('contract', 0.9, 0.1))"
-    done = subprocess.run([sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, '.'); {code}"], cwd=tmp_path,
-                          capture_output=True, text=True)  # fmt: skip
-    assert done.stdout == f"{Share(2, 3).interval} {ranking_key('contract', 0.9, 0.1)}\n", done.stderr

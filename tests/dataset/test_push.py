@@ -206,7 +206,6 @@ FAULTS: dict[str, tuple[list[Fault], int, str]] = {
     "dropped commit": ([Fault("POST .*/commit/main", "drop")], 3, "the Hub does not answer"),
     "rate limit at the commit": ([Fault("POST .*/commit/main", 429)], 3, "too many requests; try again later"),
     "lost answer to the tag": ([Fault("POST .*/tag/", "lose")], 3, "the Hub does not answer"),
-    "failed upload": ([Fault("PUT /upload", 503)], 0, ""),
     "somebody was faster": ([Fault("POST .*/commit/main", 412)], 1, "the repository has changed in the meantime"),
     "no answer at all": ([Fault("", "drop", times=999)], 3, "the Hub does not answer"),
     "a Hub that stays broken": ([Fault("POST .*/commit/main", 500, times=99)], 3, "the Hub failed with 500"),

@@ -20,8 +20,7 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.export.folders import write_folder
 from lmrbench_data.export.harbor import harbor_task
-from lmrbench_data.export.row_file import read_row, row_bytes
-from lmrbench_data.export.verifier import grade_folder, rewards
+from lmrbench_data.export.verifier import grade_folder, read_row, rewards, row_bytes
 from lmrbench_data.generation.workspace import workspace_files
 from lmrbench_data.loader import File, gunzip, read_archive, write_files
 from lmrbench_data.tasks.manifest import load_benchmark
@@ -123,7 +122,7 @@ def test_a_write_that_fails_keeps_the_earlier_export(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_what_a_killed_export_leaves_is_no_task(tmp_path: Path) -> None:
+def test_killed_export_leaves_no_task(tmp_path: Path) -> None:
     killed = """
 import os, signal, sys
 from pathlib import Path
@@ -171,7 +170,7 @@ def test_rewards_tell_what_was_read_from_what_was_recited(
     ("path", "text"),
     [("scale.py", None), ("scale.py", "def scale(:\n"), ("scale.py", TOY_ANSWER * 2), ("scale.py", "\udcff")],
 )
-def test_what_an_answer_may_not_do_is_no_reward_and_no_error(
+def test_malformed_answer_gets_no_reward_and_no_error(
     toy_row: DatasetRow, tmp_path: Path, local_sandbox: Sandbox, path: str, text: str | None
 ) -> None:
     write_files(read_archive(toy_row["repo_archive"]), tmp_path)
@@ -308,6 +307,7 @@ def scale(values, factor):
 
 
 @pytest.mark.docker
+@pytest.mark.nightly
 def test_processes_that_fork_faster_than_they_are_killed_do_not_outlive_their_run(box: Box) -> None:
     """One of ten such answers wrote its own reward once the verifier had opened the folder again."""
     box.run("mkdir -p /logs/verifier && chmod 777 /logs/verifier")
@@ -328,6 +328,7 @@ def scale(values, factor):
 
 
 @pytest.mark.docker
+@pytest.mark.nightly
 def test_the_limit_of_cpu_time_holds_in_the_container(box: Box, toy_row: DatasetRow) -> None:
     hasty = {**toy_row, "tests": {**toy_row["tests"], "timeout_s": 2}}
     box.put({"row.json.gz": File(row_bytes(hasty))}, "/tests")  # type: ignore[arg-type]

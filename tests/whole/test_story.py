@@ -43,18 +43,13 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
                 assert len(done.stderr.strip().splitlines()[-1]) < 500
             raise AssertionError(done.stdout + done.stderr)
 
-        hub.faults = [
-            Fault("POST /api/repos/create", "lose"),
-            Fault("POST .*/preupload/", 503),
-            Fault("POST .*/commit/main", "lose"),
-            Fault("POST .*/tag/", "drop"),
-        ]
+        hub.faults = [Fault("POST .*/commit/main", "lose")]
         world.publish(check=True)
         assert list(hub.repo(DATASET).refs) == ["main", "tags/v0.1.0"]
         assert len(hub.repo(DATASET).commits) == 2
 
         world.write_predictions()
-        hub.faults = [Fault(f"GET /api/datasets/{DATASET}", "drop", times=1), Fault("GET /objects/", 500)]
+        hub.faults = [Fault(f"GET /api/datasets/{DATASET}", "drop", times=1)]
         insist("evaluate", "predictions.jsonl", "--dataset", f"{DATASET}@v0.1.0", "--out", "runs/models")
 
         judges.judge = judge
@@ -66,7 +61,6 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
         hub.commit(RESULTS, {".gitattributes": b""}, "main")
         hub.faults = [
             Fault("GET /api/whoami-v2", "drop"),
-            Fault("POST .*/objects/batch", 503),
             Fault("POST .*/commit/main", "lose"),
         ]
         insist("submit", "runs/models", "--to", RESULTS, "--dataset", DATASET, "--yes", token="bob")

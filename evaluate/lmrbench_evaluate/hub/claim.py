@@ -53,12 +53,7 @@ class Claim:
 
 
 def fetch_claim(api: "HfApi", repo_id: str, number: int) -> Claim:
-    """Check the files that a pull request adds at its newest commit, then fetch them.
-
-    Raises:
-        InputError: it is not an open submission, or changes more than a submission may.
-        LostAnswerError: the Hub does not answer.
-    """
+    """Check the files that a pull request adds at its newest commit, then fetch them."""
     where = f"{repo_id} PR {number}"
     with hub_errors(where):
         details = api.get_discussion_details(repo_id, number, repo_type="dataset")

@@ -57,11 +57,7 @@ def list_files(api: "HfApi", repo_id: str, revision: str) -> dict[str, tuple[str
 
 
 def read_records(api: "HfApi", repo_id: str, revision: str = "main") -> dict[str, Record]:
-    """Return run id → record at a commit of main, where only maintainers write; other files are left out.
-
-    Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
-    """
+    """Return run id → record at a commit of main, where only maintainers write; other files are left out."""
     with hub_errors(repo_id):
         # At one commit: for a branch that it cannot reach, the client returns an old state from its cache.
         sha = str(api.dataset_info(repo_id, revision=revision).sha)

@@ -40,9 +40,6 @@ def model_results(record: Record, model: str | None, dataset: str, revision: str
         model: the model; may be left out if the run has one only.
         dataset, revision: the benchmark on the Hub.
         source_url: the address of the record.
-
-    Raises:
-        ArgumentError: the run has no such model, or several and `model` is None.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
@@ -73,12 +70,7 @@ def model_results(record: Record, model: str | None, dataset: str, revision: str
 
 
 def verified_run(api: "HfApi", repo_id: str, run_id: str, user: str) -> tuple[Record, str]:
-    """Return the record of this user's verified run, and its address.
-
-    Raises:
-        InputError: the run is not verified, or belongs to another submitter.
-        LostAnswerError: see `lmrbench_data.base.hub_client.hub_errors`.
-    """
+    """Return the record of this user's verified run, and its address."""
     record = read_records(api, repo_id).get(run_id)
     if record is None:
         fix = f"submit it to {repo_id} first and wait until a maintainer has verified it"

@@ -75,10 +75,6 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
 
     Returns:
         The record, and the address of the commit.
-
-    Raises:
-        ConflictError: main has changed meanwhile.
-        InputError, LostAnswerError: main has a file of that run; or see `lmrbench_data.base.hub_client.hub_errors`.
     """
     claim = verified.claim
     with hub_errors(claim.where):

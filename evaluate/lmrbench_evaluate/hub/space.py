@@ -15,12 +15,7 @@ _MODULES = (names, record, stats)
 
 
 def write_space(folder: Path) -> list[Path]:
-    """Write everything that a Space repository needs into a folder, new or empty; return the files.
-
-    Raises:
-        InputError: something is in the folder, perhaps a README.md that its owner has edited.
-        OSError: a file cannot be written.
-    """
+    """Write everything that a Space repository needs into a folder, new or empty; return the files."""
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder}: is not empty; give a new folder")
     sources = {path.name: path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()}

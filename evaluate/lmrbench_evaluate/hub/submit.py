@@ -78,11 +78,6 @@ def plan_submission(
     Args:
         model_repo: the repository that gets the scores of this run once it is verified.
         model: the run's model that it holds.
-
-    Raises:
-        InputError: the run cannot be submitted, its dataset is not published, or the token lacks the right; or
-            `model_repo` is given and the run is not verified.
-        LostAnswerError: the Hub does not answer.
     """
     folder = RunFolder(run)
     facts, rows = folder.facts, list(folder.rows())
@@ -170,11 +165,7 @@ def _check_free(api: "HfApi", results_repo: str, run_id: str) -> None:
 
 
 def carry_out(api: "HfApi", plan: SubmissionPlan) -> Committed | None:
-    """Open the pull request of a plan, or return the open one; None if the plan has no target.
-
-    Raises:
-        InputError, LostAnswerError: see `lmrbench_data.base.hub_client.open_pull_request`.
-    """
+    """Open the pull request of a plan, or return the open one; None if the plan has no target."""
     if plan.model_repo:
         digest = hashlib.sha256(plan.scores.encode()).hexdigest()
         return open_pull_request(

@@ -69,11 +69,6 @@ def repeat(
 
     Returns:
         The summary of the run, and its results; None if it is not complete.
-
-    Raises:
-        ArgumentError: the claim is on another dataset.
-        InputError: its predictions cannot be published.
-        InfraError: the Docker engine is not available.
     """
     config, rows = _claimed_rows(claim, dataset)
     folder = claim.work_folder / f"run-{fresh_seeds}"
@@ -93,11 +88,7 @@ def repeat(
 
 
 def _claimed_rows(claim: Claim, dataset: str) -> tuple[str, list[DatasetRow]]:
-    """Return the configuration that a claim is on, and its rows.
-
-    Raises:
-        ArgumentError: the dataset has no configuration with the content that the claim names.
-    """
+    """Return the configuration that a claim is on, and its rows."""
     hashes = []
     for config in CONFIGS:
         with contextlib.suppress(NoConfigError):

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.ranking import ranking_key
-from lmrbench_data.base.shares import Share
+from lmrbench_data.base.shares import Share, ranking_key
 from lmrbench_data.tasks.task import COUNTERFACTUAL, UNDERSPECIFIED
 
 from ..judge.judgement_log import read_judgements
@@ -90,7 +89,7 @@ class ModelScore:
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """Sort key: the track, then the best score first (`lmrbench_data.base.ranking`)."""
+        """Sort key: the track, then the best score first (`lmrbench_data.base.shares`)."""
         tally, total = self.overall, self.overall.total
         track = TRACK_ORDER.index(self.track) if self.track in TRACK_ORDER else len(TRACK_ORDER)
         return track, *ranking_key(self.track, tally.reproduced / total, tally.robust / total), self.model, self.setting

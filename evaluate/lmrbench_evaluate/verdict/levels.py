@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from lmrbench_data.base.ranking import ranking_level
+from lmrbench_data.base.shares import ranking_level
 from lmrbench_data.dataset.rows import TRACKS
 
 from ..predictions.prediction import UNSTATED
@@ -27,7 +27,7 @@ TRACK_ORDER = (*TRACKS, UNSTATED)
 
 
 def headline(track: str) -> Level:
-    """Return the level that ranks a track (see `lmrbench_data.base.ranking`)."""
+    """Return the level that ranks a track (see `lmrbench_data.base.shares`)."""
     return Level(ranking_level(track))
 
 

@@ -12,9 +12,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from support.hub_server.store import Commit, Files, PullRequest, Refused, Repo, Store, User
 
-#: Files that the Hub stores outside git, by SHA-256.
-LFS_SUFFIXES = (".parquet", ".tar.gz", ".png")
-
 
 @dataclass
 class Answer:
@@ -166,28 +163,7 @@ def resolve(api: Api, request: Request, user: User | None, match: re.Match[str])
     if path not in commit.files:
         raise Refused(404, "Entry not found", "EntryNotFound")
     content = commit.files[path]
-    if not _is_lfs(path):
-        return Answer(content, headers={**headers, "ETag": f'"{git_oid(content)}"'})
-    sha256 = hashlib.sha256(content).hexdigest()
-    linked = {"X-Linked-ETag": f'"{sha256}"', "X-Linked-Size": str(len(content))}
-    api.store.objects[sha256] = content
-    # Content comes from another host: clients follow redirects on the Hub's own host when they request metadata.
-    elsewhere = request.endpoint.replace("127.0.0.1", "localhost")
-    return Answer(b"", 302, {**headers, **linked, "Location": f"{elsewhere}/objects/{sha256}"})
-
-
-@route("GET", r"/objects/(?P<oid>[0-9a-f]{64})")
-def download(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
-    if match["oid"] not in api.store.objects:
-        raise Refused(404, "no such object")
-    content = api.store.objects[match["oid"]]
-    headers = {"ETag": f'"{match["oid"]}"', "Accept-Ranges": "bytes"}
-    if wanted := re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", "")):
-        start, end = int(wanted[1]), int(wanted[2] or len(content) - 1)
-        return Answer(
-            content[start : end + 1], 206, {**headers, "Content-Range": f"bytes {start}-{end}/{len(content)}"}
-        )
-    return Answer(content, headers=headers)
+    return Answer(content, headers={**headers, "ETag": f'"{git_oid(content)}"'})
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -228,40 +204,9 @@ def preupload(api: Api, request: Request, user: User | None, match: re.Match[str
     modes = []
     for item in request.json()["files"]:
         old = files.get(item["path"])
-        mode = "lfs" if _is_lfs(item["path"]) else "regular"
-        oid = None if old is None else hashlib.sha256(old).hexdigest() if mode == "lfs" else git_oid(old)
-        modes.append({"path": item["path"], "uploadMode": mode, "shouldIgnore": False, "oid": oid})
+        oid = None if old is None else git_oid(old)
+        modes.append({"path": item["path"], "uploadMode": "regular", "shouldIgnore": False, "oid": oid})
     return _json({"files": modes})
-
-
-@route("POST", r"(?:/(?P<kind>datasets|spaces))?/(?P<name>[^/]+/[^/]+)\.git/info/lfs/objects/batch")
-def lfs_batch(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
-    if user is None or user.role != "write":
-        raise Refused(403, "This token has no write role")
-    objects = []
-    for item in request.json()["objects"]:
-        entry: dict[str, Any] = {"oid": item["oid"], "size": item["size"]}
-        if item["oid"] not in api.store.objects:
-            upload = {"href": f"{request.endpoint}/upload/{item['oid']}", "header": {}}
-            verify = {"href": f"{request.endpoint}/verify/{item['oid']}", "header": {}}
-            entry["actions"] = {"upload": upload, "verify": verify}
-        objects.append(entry)
-    return _json({"transfer": "basic", "objects": objects})
-
-
-@route("PUT", r"/upload/(?P<oid>[0-9a-f]{64})")
-def upload(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
-    if hashlib.sha256(request.body).hexdigest() != match["oid"]:
-        raise Refused(400, "the content has another hash")
-    api.store.objects[match["oid"]] = request.body
-    return Answer()
-
-
-@route("POST", r"/verify/(?P<oid>[0-9a-f]{64})")
-def verify(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
-    if match["oid"] not in api.store.objects:
-        raise Refused(404, "not uploaded")
-    return _json({})
 
 
 @route("POST", _REPO + r"/commit/(?P<revision>.+)")
@@ -277,10 +222,6 @@ def commit(api: Api, request: Request, user: User | None, match: re.Match[str]) 
             header = value
         elif key == "file":
             changes[value["path"]] = base64.b64decode(value["content"])
-        elif key == "lfsFile":
-            if value["oid"] not in api.store.objects:
-                raise Refused(400, f"the LFS object of {value['path']} was not uploaded")
-            changes[value["path"]] = api.store.objects[value["oid"]]
         else:
             changes[value["path"].rstrip("/")] = None
     made, pull_request = api.store.change(
@@ -338,12 +279,12 @@ def discussion(api: Api, request: Request, user: User | None, match: re.Match[st
         for number, (author, text) in enumerate(texts)
         if text
     ]
-    changes = {"base": "refs/heads/main", "mergeCommitId": item.merged_as}
+    changes = {"base": "refs/heads/main", "mergeCommitId": None}
     details = {"changes": changes, "filesWithConflicts": [], "events": events, "diff": ""}
     return _json({**_discussion(repo, item), **details})
 
 
-@route("POST", _REPO + r"/discussions/(?P<num>\d+)/(?P<action>merge|comment|status)")
+@route("POST", _REPO + r"/discussions/(?P<num>\d+)/(?P<action>comment|status)")
 def act(api: Api, request: Request, user: User | None, match: re.Match[str]) -> Answer:
     if user is None:
         raise Refused(401, "Invalid username or password.")
@@ -351,9 +292,7 @@ def act(api: Api, request: Request, user: User | None, match: re.Match[str]) -> 
     item = _pull_request(repo, match)
     body = request.json() if request.body else {}
     text = (body or {}).get("comment")
-    if match["action"] == "merge":
-        api.store.merge(repo, item.num, user)
-    elif match["action"] == "status":
+    if match["action"] == "status":
         if user.name != item.author:
             api.store.check_may_write(repo.name, user)
         if item.status == body["status"]:
@@ -385,10 +324,6 @@ def git_oid(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _is_lfs(path: str) -> bool:
-    return path.endswith(LFS_SUFFIXES)
-
-
 def _tree(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]:
     """Yield the entries below a folder: files and their folders."""
     prefix = f"{folder}/" if folder else ""
@@ -400,9 +335,8 @@ def _tree(files: Files, folder: str, recursive: bool) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = [
         {"type": "directory", "path": name, "oid": git_oid(name.encode()), "size": 0} for name in sorted(parents)
     ]
-    for name, content in inside.items():
-        entry = {"type": "file", "path": name, "oid": git_oid(content), "size": len(content)}
-        if _is_lfs(name):
-            entry["lfs"] = {"oid": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}
-        entries.append(entry)
+    entries += [
+        {"type": "file", "path": name, "oid": git_oid(content), "size": len(content)}
+        for name, content in inside.items()
+    ]
     return [entry for entry in entries if recursive or "/" not in str(entry["path"]).removeprefix(prefix)]

@@ -1,4 +1,4 @@
-"""The state of a Hub: users, repositories with commits, refs and pull requests, LFS objects. No HTTP."""
+"""The state of a Hub: users, repositories with commits, refs and pull requests. No HTTP."""
 
 import datetime
 import hashlib
@@ -60,7 +60,6 @@ class PullRequest:
     base: str
     """The commit of main that it started from."""
     status: str = "open"
-    merged_as: str | None = None
     comments: list[tuple[str, str]] = field(default_factory=list)
     """(author, text)"""
 
@@ -92,8 +91,6 @@ class Store:
     def __init__(self) -> None:
         self.repos: dict[tuple[str, str], Repo] = {}
         self.users: dict[str, User] = {}
-        self.objects: dict[str, bytes] = {}
-        """LFS objects by SHA-256."""
         self._count = itertools.count()
 
     def user(self, token: str | None) -> User | None:
@@ -122,7 +119,7 @@ class Store:
         if (kind, name) in self.repos:
             raise Refused(409, "You already created this repo")
         self.repos[kind, name] = Repo(kind, name)
-        self.add_commit(kind, name, {".gitattributes": b"*.parquet filter=lfs\n"}, "main", "initial commit", "")
+        self.add_commit(kind, name, {".gitattributes": b""}, "main", "initial commit", "")
         return self.repos[kind, name]
 
     def check_may_write(self, name: str, user: User | None) -> None:
@@ -186,29 +183,6 @@ class Store:
         if f"tags/{name}" in repo.refs:
             raise Refused(409, "Tag reference exists already")
         repo.refs[f"tags/{name}"] = repo.resolve(revision).sha
-
-    def merge(self, repo: Repo, number: int, user: User | None) -> None:
-        """Merge a pull request's changes against its base into main."""
-        self.check_may_write(repo.name, user)
-        item = repo.pull_requests.get(number)
-        if item is None:
-            raise Refused(404, "Discussion not found")
-        if item.status != "open":
-            raise Refused(409, f"This pull request is {item.status}")
-        base, head, main = repo.commits[item.base].files, repo.resolve(f"refs/pr/{number}").files, repo.resolve("main")
-        files = dict(main.files)
-        for name in base.keys() | head.keys():
-            if base.get(name) != head.get(name):
-                if main.files.get(name) not in (base.get(name), head.get(name)):
-                    raise Refused(409, "This pull request has conflicts")
-                if name in head:
-                    files[name] = head[name]
-                else:
-                    files.pop(name, None)
-        assert user is not None
-        item.status = "merged"
-        merged = self.add_commit(repo.kind, repo.name, files, "main", f"{item.title} (#{number})", user.name)
-        item.merged_as = merged.sha
 
 
 def now() -> str:
