@@ -30,8 +30,8 @@ from ..base.errors import LMRBenchError
 from ..base.files import write_atomically
 from ..base.text import one_line
 from ..dataset.rows import DatasetRow, config_of
-from ..generation.changed_folder import read_folder
-from ..generation.changes import Changes, TooMuchError
+from ..generation.answer_patch import TooMuchError
+from ..generation.collect import read_folder
 from ..loader import FUNCTION, read_archive
 
 ROW, REWARDS, VERDICT = "row.json.gz", "reward.json", "verdict.json"
@@ -83,14 +83,11 @@ def grade_folder(row: DatasetRow, folder: Path, sandbox: Sandbox) -> Verdict:
     Raises:
         StreamError, LoadError: the row is damaged.
     """
-    changes = Changes(read_archive(row["repo_archive"]))
     try:
-        read_folder(folder, changes)
-    except OSError as error:
-        return Verdict.without_cases(Cause.NOT_APPLICABLE, f"the repository cannot be read ({error.strerror})")
+        left = read_folder(read_archive(row["repo_archive"]), folder)
     except TooMuchError as error:
         return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
-    return evaluate_repository(row, changes.files(), sandbox, row["docker_image"])
+    return evaluate_repository(row, left.files, sandbox, row["docker_image"])
 
 
 def is_reproduced(verdict: Verdict) -> bool:

@@ -223,7 +223,7 @@ class _AgentRun:
             "image": image,
             "answered_at": now(),
             **({"problem": left.problem} if left.problem else {}),
-            **({"left_out": left.left_out} if left.left_out else {}),
+            **({"left_out": list(left.left_out)} if left.left_out else {}),
         }
         names = dict(zip(("model_name_or_path", "setting", "track"), self.names, strict=True))
         return {

@@ -10,7 +10,7 @@ import io
 import socket
 import tarfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +23,7 @@ from lmrbench_evaluate.sandbox.docker_stream import StreamReader, stream_socket
 
 from ...base.errors import InfraError
 from ...loader import File
+from ..answer_patch import FILE, FOLDER, LINK, Entry
 
 AGENT = "/agent"
 #: An agent runs more than one function: tests, libraries and its own tools.
@@ -45,7 +46,6 @@ while time.monotonic() < end:
     time.sleep(0.5)
 """
 _GRACE_S = 300
-FILE, FOLDER, LINK = "file", "folder", "link"
 _KINDS = {
     tarfile.REGTYPE: FILE,
     tarfile.AREGTYPE: FILE,
@@ -152,7 +152,7 @@ class Box:
         with engine_errors("ending the processes of the container"):
             self._api.exec_start(self._api.exec_create(self.container, kill, user=USER)["Id"], detach=True)
 
-    def leftovers(self) -> Generator["Leftover", None, None]:
+    def leftovers(self) -> Generator[Entry, None, None]:
         """Yield the contents of the work folder, each folder before its files; the box cannot be used afterwards.
 
         Raises:
@@ -181,22 +181,6 @@ class Box:
         except InfraError:
             return False
         return True
-
-
-@dataclass(frozen=True)
-class Leftover:
-    """A file, folder or other entry that an agent left in the work folder."""
-
-    name: str
-    """Path from the work folder; bytes that are not UTF-8 are lone surrogates."""
-    kind: str
-    """`FILE`, `FOLDER`, `LINK` (another name of a file), or a description of another kind."""
-    size: int
-    executable: bool
-    target: str
-    """The first name of a `LINK`."""
-    read: Callable[[], bytes]
-    """Returns the content of a file; callable until the next entry is requested."""
 
 
 @contextlib.contextmanager
@@ -237,7 +221,7 @@ class _TarStream(io.RawIOBase):
         return data
 
 
-def _members(stream: io.RawIOBase) -> Iterator[Leftover]:
+def _members(stream: io.RawIOBase) -> Iterator[Entry]:
     reader: BinaryIO = stream  # type: ignore[assignment]
     with tarfile.open(fileobj=reader, mode="r|") as tar:
         for member in tar:
@@ -245,7 +229,7 @@ def _members(stream: io.RawIOBase) -> Iterator[Leftover]:
             kind = _KINDS.get(member.type, "a device")
             read = functools.partial(_content, tar, member)
             if name:
-                yield Leftover(name, kind, member.size, bool(member.mode & 0o100), target, read)
+                yield Entry(name, kind, member.size, bool(member.mode & 0o100), target, read)
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

@@ -9,17 +9,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.base import git as neutral_git
-from lmrbench_data.base.source import MalformedAnswerError
-from lmrbench_data.generation.changes import Changes
+from lmrbench_data.generation.answer_patch import FILE, Answer, Entry, answer_of, read_left
 from lmrbench_data.loader import File, LoadError, check_path
 from lmrbench_evaluate.rebuild.patch import apply_patch, is_cache
 
 
-def collected(before: Mapping[str, File], after: Mapping[str, File]) -> Changes:
-    changes = Changes(before)
-    for name, file in sorted(after.items()):
-        changes.add_file(name, len(file.data), file.executable, lambda file=file: file.data)
-    return changes
+def answer(before: Mapping[str, File], after: Mapping[str, File]) -> Answer:
+    entries = [
+        Entry(name, FILE, len(file.data), file.executable, read=lambda file=file: file.data)  # type: ignore[misc]
+        for name, file in sorted(after.items())
+    ]
+    return answer_of(before, read_left(before, entries))
 
 
 def is_allowed(name: str) -> bool:
@@ -80,51 +80,42 @@ def _trees(draw: st.DrawFn) -> tuple[dict[str, File], dict[str, File]]:
     return possible(before), possible(after)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(trees=_trees())
 @example(trees=({"a": File(b"x")}, {"a/b": File(b"x")}))
 @example(trees=({"a/b": File(b"x")}, {"a": File(b"x")}))
 @example(trees=({"a": File(b"", True)}, {"b": File(b"")}))
-def test_a_collected_patch_applied_gives_what_was_collected(
-    trees: tuple[dict[str, File], dict[str, File]],
-) -> None:
+def test_patch_applied_gives_the_files_that_were_left(trees: tuple[dict[str, File], dict[str, File]]) -> None:
     before, after = trees
-    changes = collected(before, after)
-    patch = changes.patch()
-    assert not changes.left_out
+    patch, left_out, problem = answer(before, after)
+    assert (left_out, problem) == ((), "")
     assert patch.encode() == patch.encode("utf-8", "strict")
     assert (apply_patch(before, patch) if patch else before) == after
     assert bool(patch) == (before != after)
 
 
-def test_what_is_no_text_is_left_out_if_it_is_new_and_nothing_reads_it() -> None:
+def test_binary_and_large_files_and_git_settings_are_left_out() -> None:
     latin = "café\n".encode("latin-1")
-    lines = b"1\n2\n3\n4\n5\n6\n"
-    before = {"old.txt": File(latin + lines), "table.bin": File(b"\0\1")}
+    before = {"old.txt": File(latin), "table.bin": File(b"\0\1"), "gone.bin": File(b"\0"), "a.py": File(b"a = 1\n")}
     after = {
-        "old.txt": File(latin + lines.replace(b"6", b"7")),
+        "old.txt": File(latin * 2),
         "table.bin": File(b"\0\1"),
         "plot.png": File(b"\x89PNG\0"),
         "long.log": File(b"x\n" * 150_000),
         ".gitattributes": File(b"* working-tree-encoding=UTF-16\n"),
-        "new.txt": File(latin),
+        "a.py": File(b"a = 2\n"),
     }
-    changes = collected(before, after)
-    kept = ("old.txt", "table.bin")
-    assert apply_patch(before, changes.patch()) == {name: after[name] for name in kept}
-    assert changes.left_out == [
+    patch, left_out, _ = answer(before, after)
+    assert apply_patch(before, patch) == {**before, "a.py": after["a.py"]}
+    assert left_out == (
         ".gitattributes (settings of git are not part of an answer)",
         "long.log (larger than 200,000 bytes)",
-        "new.txt (a new binary file)",
-        "plot.png (a new binary file)",
-    ]
-    for name, file in (("table.bin", File(b"\0\2")), ("fast.so", File(b"\x7fELF\0")), ("old.txt", File(latin[::-1]))):
-        patch = collected(before, {**before, name: file}).patch()
-        with pytest.raises(MalformedAnswerError, match=f"the patch changes the binary file '{name}'"):
-            apply_patch(before, patch)
+        "old.txt (a binary file)",
+        "plot.png (a binary file)",
+    )
 
 
-def test_what_the_masked_repository_ignores_is_left_out_and_what_the_agent_ignores_is_not() -> None:
+def test_ignore_rules_of_the_masked_repository_hold_and_those_of_the_agent_do_not() -> None:
     before = {".gitignore": File(b"outputs/\n*.log\n"), "kept.log": File(b"1\n")}
     after = {
         ".gitignore": File(b"*\n!outputs/\n"),
@@ -133,24 +124,18 @@ def test_what_the_masked_repository_ignores_is_left_out_and_what_the_agent_ignor
         "deep/b.log": File(b"x\n"),
         "new.py": File(b"x = 1\n"),
     }
-    changes = collected(before, after)
-    made = apply_patch(before, changes.patch())
-    assert made == {name: after[name] for name in (".gitignore", "kept.log", "new.py")}
-    assert changes.left_out == ["deep/b.log (named by .gitignore)", "outputs/a.json (named by .gitignore)"]
+    patch, left_out, _ = answer(before, after)
+    assert apply_patch(before, patch) == {name: after[name] for name in (".gitignore", "kept.log", "new.py")}
+    assert left_out == ("deep/b.log (named by .gitignore)", "outputs/a.json (named by .gitignore)")
 
 
-def test_lines_that_git_cannot_match_in_time_are_replaced_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, after = {"x": File(b"1\n2\n")}, {"x": File(b"1\n3")}
+def test_files_that_git_cannot_compare_in_time_are_a_problem_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neutral_git, "_LIMITED", "ulimit -t 1; while :; do :; done")
-    patch = collected(before, after).patch()
-    monkeypatch.undo()
-    assert patch.endswith("@@ -1,2 +1,2 @@\n-1\n-2\n+1\n+3\n\\ No newline at end of file\n")
-    assert apply_patch(before, patch) == after
+    patch, _, problem = answer({"x": File(b"1\n2\n")}, {"x": File(b"1\n3")})
+    assert (patch, problem.partition("(")[0]) == ("", "git cannot compare the changes ")
 
 
-def test_settings_of_the_user_and_of_the_repository_change_no_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_git_settings_of_user_and_repository_change_no_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Configuration, attributes, ignore rules and templates: at home, in the environment, and among the files."""
     home = tmp_path / "home"
     (home / ".config" / "git").mkdir(parents=True)
@@ -177,8 +162,7 @@ def test_settings_of_the_user_and_of_the_repository_change_no_bytes(
         "a.py": File(b"x  \n$Id$\r\ny\n"),
     }
     after = {**before, "a.py": File(b"x \n$Id$\r\nz\n"), "b.py": File(b"new\n")}
-    changes = collected(before, after)
-    patch = changes.patch()
-    assert not changes.left_out, "unchanged files are not reported"
-    assert patch.startswith("diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n")
+    patch, left_out, _ = answer(before, after)
+    assert not left_out, "unchanged files are not reported"
+    assert "\n--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n" in patch
     assert apply_patch(before, patch) == after
