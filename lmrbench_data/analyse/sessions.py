@@ -1,7 +1,7 @@
 """Agents' sessions as counts of their actions, with their outcome: the original's, or those of runs."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,10 +47,7 @@ class Sessions:
 
 
 def original_sessions() -> Sessions:
-    """The 66 named sessions of OpenHands that the original published (actions.csv).
-
-    A session has passed if the unit tests of all functions of its paper passed.
-    """
+    """The 66 named sessions of OpenHands that the original published (actions.csv)."""
     results: dict[tuple[str, int], list[bool]] = {}
     for label in facts.labels():
         if label.setting == "openhands_agent" and label.passed is not None:
@@ -60,8 +57,8 @@ def original_sessions() -> Sessions:
         actions: Counter[str] = Counter()
         for name, count in session.actions.items():
             actions[OLD_ACTIONS[name]] += count
-        known = results.get((session.model, session.paper))
-        rows.append(Session(session.model, str(session.paper), actions, all(known) if known else None))
+        tests = results.get((session.model, session.paper))
+        rows.append(Session(session.model, str(session.paper), actions, all(tests) if tests else None))
     note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
     return Sessions("the original's sessions of OpenHands (actions.csv)", "unit tests", rows, [note])
 
@@ -80,49 +77,53 @@ def run_sessions(
         InputError: a folder is neither, or no session is found.
     """
     rows: list[Session] = []
-    left: Counter[str] = Counter()
-    places = [Path(place) for place in trajectories]
+    skipped: Counter[str] = Counter()
     for path in map(Path, paths):
         run = RunFolder(path)
-        if run.exists:
-            rows += _of_run(run, places, level, left)
-        elif (path / TRAJECTORIES).is_dir():
-            rows += _of_agent(path, left)
+        answers: Iterable[tuple[PredictionKey, bool | None, Sequence[Path]]]
+        if not run.exists and (path / TRAJECTORIES).is_dir():
+            answers = [(key, None, [path]) for key in _keys(path)]
         else:
-            run.check()  # the error says what is missing
+            answers = _answers(run, [Path(place) for place in trajectories], level)
+        for key, passed, folders in answers:
+            place = _place(key, folders)
+            actions = count_actions(place) if place else None
+            if actions is None:
+                skipped["its trajectory is in no known format" if place else "no trajectory"] += 1
+            elif not actions.total() - actions[EXCLUDED]:
+                skipped["its trajectory has no action"] += 1
+            else:
+                instance, model, setting, _, sample = key
+                name = f"{model}, {setting.removeprefix(AGENT)}"
+                rows.append(Session(name, f"{instance}-{sample}", actions, passed))
     where = ", ".join(map(str, paths))
     if not rows:
-        why = "; ".join(f"{counted(number, 'answer')}: {reason}" for reason, number in left.items())
+        why = "; ".join(f"{counted(number, 'answer')}: {reason}" for reason, number in skipped.items())
         raise InputError(
             f"{where}: no session of an agent found ({why or 'no answer has a setting that begins with `agent:`'}); "
             "see `lmrbench agent run`"
         )
-    notes = [f"Left out: {counted(number, 'answer')} ({reason})." for reason, number in sorted(left.items())]
+    notes = [f"Left out: {counted(number, 'answer')} ({reason})." for reason, number in sorted(skipped.items())]
     return Sessions(where, str(level), rows, notes)
 
 
-def _of_run(run: RunFolder, trajectories: Sequence[Path], level: Level, left: Counter[str]) -> Iterator[Session]:
-    source = run.facts.get("predictions")
-    folders = [*trajectories, *([Path(source).parent] if isinstance(source, str) else []), run.path]
-    agents = [folder for folder in folders if (folder / TRAJECTORIES).is_dir()]
-    missing = [folder for folder in trajectories if folder not in agents]
-    if missing:
+def _answers(
+    run: RunFolder, trajectories: Sequence[Path], level: Level
+) -> Iterator[tuple[PredictionKey, bool | None, list[Path]]]:
+    """Yield the agents' answers of a run: key, outcome, and the agents' folders that have it."""
+    if missing := [folder for folder in trajectories if not (folder / TRAJECTORIES).is_dir()]:
         raise ArgumentError(
             "trajectories", f"{missing[0]}: has no folder {TRAJECTORIES!r}; name one of an agent's runs"
         )
-    keys = {folder: set(_keys(folder)) for folder in agents}
+    source = run.facts.get("predictions")
+    folders = [*trajectories, *([Path(source).parent] if isinstance(source, str) else []), run.path]
+    keys = {folder: set(_keys(folder)) for folder in folders if (folder / TRAJECTORIES).is_dir()}
     for row in run.rows():
-        key = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"], row["sample"]
         if row["setting"].startswith(AGENT):
-            found = [folder for folder in agents if key in keys[folder]]
+            key = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"], row["sample"]
             reached = reaches(outcome(row["status"], row["core_status"]), level)
             passed = None if row["status"] == Status.INFRA_ERROR else reached
-            yield from _session(found, key, passed, left)
-
-
-def _of_agent(folder: Path, left: Counter[str]) -> Iterator[Session]:
-    for key in _keys(folder):
-        yield from _session([folder], key, None, left)
+            yield key, passed, [folder for folder in keys if key in keys[folder]]
 
 
 def _keys(folder: Path) -> Iterator[PredictionKey]:
@@ -137,18 +138,9 @@ def _keys(folder: Path) -> Iterator[PredictionKey]:
             yield *names, str(row.get("track") or UNSTATED), sample if isinstance(sample, int) else 0
 
 
-def _session(folders: Sequence[Path], key: PredictionKey, passed: bool | None, left: Counter[str]) -> Iterator[Session]:
-    instance, model, setting, _, sample = key
-    # Folders are named after instances of a dataset; a stranger's run may contain any name.
-    name = f"{instance}-{sample}"
-    places = [folder / TRAJECTORIES / name for folder in folders] if "/" not in name and name[:1] != "." else []
-    place = next((place for place in places if place.is_dir()), None)
-    actions = count_actions(place) if place else None
-    if place is None:
-        left["no trajectory"] += 1
-    elif actions is None:
-        left["its trajectory is in no known format"] += 1
-    elif not actions.total() - actions[EXCLUDED]:
-        left["its trajectory has no action"] += 1
-    else:
-        yield Session(f"{model}, {setting.removeprefix(AGENT)}", name, actions, passed)
+def _place(key: PredictionKey, folders: Sequence[Path]) -> Path | None:
+    """Return the folder of a session; a stranger's run may contain any name of an instance."""
+    name = f"{key[0]}-{key[-1]}"
+    if "/" in name or name.startswith("."):
+        return None
+    return next((place for folder in folders if (place := folder / TRAJECTORIES / name).is_dir()), None)

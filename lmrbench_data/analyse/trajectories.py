@@ -2,7 +2,7 @@
 
 The five kinds are those of the LMR-BENCH paper's Figure 5, mapped as in its Appendix F: edit; finish; message
 (messages and thoughts); read; run (shell and IPython). Browsing and the like, which it excludes, is counted apart.
-OpenHands' actions are mapped by their tools. mini-swe-agent has one tool, the shell: see `base/shell.py`.
+OpenHands' actions are mapped by their tools. mini-swe-agent has one tool, the shell: see `shell.py`.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..base.shell import kind_of
+from .shell import kind_of
 
 KINDS = ("edit", "finish", "message", "read", "run")
 #: Not among the paper's kinds.
@@ -56,21 +56,17 @@ def count_actions(folder: Path) -> Counter[str] | None:
     """The actions of the session that a folder holds, by kind and `EXCLUDED`; None without a known record."""
     events: dict[str, Mapping[str, Any]] = {}
     counts: Counter[str] = Counter()
-    known = False
+    is_session = False
     for path in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):
         for number, value in enumerate(_values(path)):
             if isinstance(value.get("messages"), list):
-                found = [kind for message in value["messages"] for kind in _of_message(message)]
-                counts.update(found)
-                known = True
+                counts.update(kind for message in value["messages"] for kind in _of_message(message))
+                is_session = True
             elif "kind" in value or "action" in value or "observation" in value:
                 # OpenHands keeps some events twice, in files of one and of many.
                 events.setdefault(str(value.get("id", f"{path}:{number}")), value)
-    for event in events.values():
-        known = True
-        if kind := _of_event(event):
-            counts[kind] += 1
-    return counts if known else None
+    counts.update(kind for event in events.values() if (kind := _of_event(event)))
+    return counts if is_session or events else None
 
 
 def _values(path: Path) -> Iterator[Mapping[str, Any]]:
