@@ -73,14 +73,14 @@ def run_agent(
     return run_agent_on(chosen, load_rows(chosen.dataset, chosen.config), progress, tell or _log.info)
 
 
-def judge(run: str | Path, model: str, *, progress: Progress | None = None, **settings: Any) -> Run:
+def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None, **settings: Any) -> Run:
     """Have a language model judge the answers of a run: completely correct, subtle errors, or wrong logic.
 
     The key is OPENAI_API_KEY. Judgements are added to the run folder one by one; repeat the call to resume. Works
     inside a notebook's event loop.
 
     Args:
-        run: Run folder of `evaluate`.
+        run: Run of `evaluate`, or its folder.
         model: Model name, as its server knows it.
         progress: Receives each vote.
         settings: `base_url`, `votes` and the other fields of `JudgeSettings`, as `lmrbench judge --help` describes
@@ -90,7 +90,7 @@ def judge(run: str | Path, model: str, *, progress: Progress | None = None, **se
         InputError: No run, another dataset, or a key or model that the server does not know.
         InfraError: The account has no credit left.
     """
-    chosen = JudgeSettings(**dict(settings, run=run, model=model))
+    chosen = JudgeSettings(**dict(settings, run=Path(run), model=model))
     judged = open_run(chosen.run)
     judged.judging = judge_run(chosen, progress)
     write_report(judged)
