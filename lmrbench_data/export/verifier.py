@@ -30,8 +30,7 @@ from ..base.errors import LMRBenchError
 from ..base.files import write_atomically
 from ..base.text import one_line
 from ..dataset.rows import DatasetRow, config_of
-from ..generation.answer_patch import TooMuchError
-from ..generation.collect import read_folder
+from ..generation.answer_patch import TooMuchError, read_folder
 from ..loader import FUNCTION, read_archive
 
 ROW, REWARDS, VERDICT = "row.json.gz", "reward.json", "verdict.json"

@@ -4,14 +4,18 @@ Only regular text files below safe names can be part of an answer. Anything else
 repository's file at that path stays.
 """
 
+import functools
+import os
+import stat
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from lmrbench_evaluate.rebuild.patch import IMPORTED, MAX_PATCH_BYTES, MAX_PATCHED_DEPTH, is_cache
 
 from ..base.errors import LoadError
+from ..base.files import read_regular
 from ..base.git import GitError, empty_git_directory, run_git
 from ..base.text import one_line
 from ..loader import File, check_path, write_files
@@ -25,6 +29,8 @@ MAX_ENTRIES = 20_000
 MAX_NAMED = 20
 FILE, FOLDER, LINK = "file", "folder", "link"
 _ATTRIBUTES, _IGNORE = ".gitattributes", ".gitignore"
+_KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/")
 
 
@@ -170,3 +176,48 @@ def is_text(data: bytes) -> bool:
         return "\0" not in data.decode("utf-8")
     except UnicodeDecodeError:
         return False
+
+
+# --- a folder that somebody else has owned, and may still write to ----------------------------------------------------
+
+
+def read_folder(before: Mapping[str, File], folder: Path) -> LeftFiles:
+    """Read the repository that an agent left in a folder.
+
+    Raises:
+        TooMuchError: it cannot be opened, or there is too much in it.
+    """
+    try:
+        descriptor = os.open(folder, _OPEN_FOLDER)
+    except OSError as error:
+        raise TooMuchError(f"the repository cannot be read ({error.strerror})") from None
+    try:
+        return read_left(before, _entries(descriptor, ""))
+    finally:
+        os.close(descriptor)
+
+
+def _entries(folder: int, prefix: str) -> Iterator[Entry]:
+    """Yield the content of an open folder by descriptors, so that no link can take its place on the way."""
+    for part in sorted(os.listdir(folder)):
+        name = prefix + part
+        if is_passed_over(name):
+            continue
+        try:
+            facts = os.stat(part, dir_fd=folder, follow_symlinks=False)
+            kind = stat.S_IFMT(facts.st_mode)
+            inner = os.open(part, _OPEN_FOLDER, dir_fd=folder) if kind == stat.S_IFDIR else -1
+        except OSError as error:
+            yield Entry(name, str(error.strerror))
+            continue
+        if inner >= 0:
+            yield Entry(name, FOLDER)
+            try:
+                yield from _entries(inner, f"{name}/") if name.count("/") < MAX_PATCHED_DEPTH else ()
+            finally:
+                os.close(inner)
+        elif kind == stat.S_IFREG:
+            read = functools.partial(read_regular, part, MAX_CHANGED_BYTES, folder=folder)
+            yield Entry(name, FILE, facts.st_size, bool(facts.st_mode & stat.S_IXUSR), read=read)
+        else:
+            yield Entry(name, _KINDS.get(kind, "a device"))

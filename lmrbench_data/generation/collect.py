@@ -1,33 +1,17 @@
 """Turn workspaces on the user's disk into rows of predictions, and add these to a file."""
 
-import functools
-import os
-import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.predictions.prediction import check_track
-from lmrbench_evaluate.rebuild.patch import MAX_PATCHED_DEPTH
 
 from ..base.errors import ArgumentError, InputError
-from ..base.files import read_regular
 from ..base.names import clean_name
 from ..dataset.rows import DatasetRow
-from ..loader import File, read_archive
+from ..loader import read_archive
 from .answer_log import AnswerLog, row_key
-from .answer_patch import (
-    FILE,
-    FOLDER,
-    MAX_CHANGED_BYTES,
-    Answer,
-    Entry,
-    LeftFiles,
-    TooMuchError,
-    answer_of,
-    is_passed_over,
-    read_left,
-)
+from .answer_patch import Answer, TooMuchError, answer_of, read_folder
 from .workspace import REPO, read_marker
 
 
@@ -102,51 +86,3 @@ def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = Fals
             for row in rows:
                 file.write(row)
     return len(there)
-
-
-# --- a folder that somebody else has owned, and may still write to ----------------------------------------------------
-
-_KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
-_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-
-
-def read_folder(before: Mapping[str, File], folder: Path) -> LeftFiles:
-    """Read the repository that an agent left in a folder.
-
-    Raises:
-        TooMuchError: it cannot be opened, or there is too much in it.
-    """
-    try:
-        descriptor = os.open(folder, _OPEN_FOLDER)
-    except OSError as error:
-        raise TooMuchError(f"the repository cannot be read ({error.strerror})") from None
-    try:
-        return read_left(before, _entries(descriptor, ""))
-    finally:
-        os.close(descriptor)
-
-
-def _entries(folder: int, prefix: str) -> Iterator[Entry]:
-    """Yield the content of an open folder by descriptors, so that no link can take its place on the way."""
-    for part in sorted(os.listdir(folder)):
-        name = prefix + part
-        if is_passed_over(name):
-            continue
-        try:
-            facts = os.stat(part, dir_fd=folder, follow_symlinks=False)
-            kind = stat.S_IFMT(facts.st_mode)
-            inner = os.open(part, _OPEN_FOLDER, dir_fd=folder) if kind == stat.S_IFDIR else -1
-        except OSError as error:
-            yield Entry(name, str(error.strerror))
-            continue
-        if inner >= 0:
-            yield Entry(name, FOLDER)
-            try:
-                yield from _entries(inner, f"{name}/") if name.count("/") < MAX_PATCHED_DEPTH else ()
-            finally:
-                os.close(inner)
-        elif kind == stat.S_IFREG:
-            read = functools.partial(read_regular, part, MAX_CHANGED_BYTES, folder=folder)
-            yield Entry(name, FILE, facts.st_size, bool(facts.st_mode & stat.S_IXUSR), read=read)
-        else:
-            yield Entry(name, _KINDS.get(kind, "a device"))
