@@ -64,7 +64,7 @@ def fetch(
 
     store, chosen = PaperStore(), _papers(dataset, names)
     with progress_bar("fetching", shown=not as_json) as progress:
-        done = fetch_missing(store, chosen, replace=replace, progress=progress, tell=say)
+        done = fetch_missing(store, chosen, replace=replace, progress=progress)
     here = len(chosen) - len(done.problems)
     if as_json:
         failed = [{"paper": key, "error": str(error)} for key, error in done.problems.items()]

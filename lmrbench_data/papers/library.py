@@ -1,6 +1,6 @@
 """Add PDFs to the cache: missing ones from their servers, and the user's own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,12 @@ def fetch_missing(
     *,
     replace: bool = False,
     progress: Progress | None = None,
-    tell: Callable[[str], None] = lambda line: None,
 ) -> FetchSummary:
     """Fetch the PDFs that are missing, one at a time; skip the other papers of an unreachable server.
 
     Args:
         papers: key → a row of that paper.
         replace: fetch all, and accept PDFs that have changed.
-        tell: receives each failed try.
     """
     progress, done = progress or Progress(), FetchSummary()
     missing = [key for key in papers if replace or store.facts(key) is None]
@@ -49,7 +47,7 @@ def fetch_missing(
             if number:
                 pause()
             try:
-                store.put(key, fetch_pdf(url, store.path(key, ".part"), tell), url, replace=replace)
+                store.put(key, fetch_pdf(url), url, replace=replace)
                 done.fetched += 1
             except UnreachableError as error:
                 done.problems[key] = done.unreachable[host(url)] = error

@@ -39,7 +39,7 @@ class PaperStore:
         """Return the path of a paper's PDF, which may not exist.
 
         Args:
-            suffix: `.json` for its facts, `.part` for an incomplete download.
+            suffix: `.json` for its facts.
 
         Raises:
             ValueError: the key might leave the folder.

@@ -1,8 +1,8 @@
 """Turn a PDF into text for a prompt: pages, blocks and lines with font sizes (PyMuPDF), or Markdown (pymupdf4llm).
 
-Text is read column by column; words broken by a line end are joined; formulas stay as PyMuPDF extracts them. Lines keep
-their font size, which distinguishes headings. A PDF is untrusted: a child process with limits on time and memory reads
-it.
+Text stands in the order of the PDF; words broken by a line end are joined; formulas stay as PyMuPDF extracts them.
+Lines keep their font size, which distinguishes headings. A PDF is untrusted: a child process with limits on time and
+memory reads it.
 """
 
 import itertools
@@ -17,10 +17,8 @@ from ..base.errors import InputError
 from ..base.extras import need
 
 #: Changes whenever the text of a PDF changes.
-PARSER = "2"
+PARSER = "3"
 LIMITS = CallLimits(cpu_s=240, wall_s=300, memory_bytes=3 * 1024**3, reply_bytes=64 * 1024**2)
-#: A block wider than this share of the text's width spans both columns.
-_WIDE = 0.6
 
 
 def parse_pdf(path: Path, form: str, pages: str = "") -> str:
@@ -108,65 +106,28 @@ def _read(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
 
 
 def _blocks(page: Any) -> list[dict[str, Any]]:
-    """Return the text blocks of a page in reading order."""
+    """Return the text blocks of a page, in the order of the PDF."""
     import pymupdf
 
     flags = pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_LIGATURES & ~pymupdf.TEXT_PRESERVE_IMAGES
-    found = [block for block in page.get_text("dict", flags=flags)["blocks"] if block.get("lines")]
     blocks = []
-    for block in in_reading_order([(block["bbox"], block) for block in found]):
+    for block in page.get_text("dict", flags=flags)["blocks"]:
         lines = []
-        for line in block["lines"]:
+        for line in block.get("lines", ()):
             text = "".join(span["text"] for span in line["spans"]).strip()
             if text:
                 size = max(span["size"] for span in line["spans"])
                 bold = all(span["flags"] & 16 for span in line["spans"])
                 lines.append({"text": text, "size": round(size, 1), **({"bold": True} if bold else {})})
-        if lines := join_broken_words(lines):
+        if lines := _join_broken_words(lines):
             blocks.append({"lines": lines})
     return blocks
 
 
-Box = tuple[float, float, float, float]
-
-
-def in_reading_order(blocks: Sequence[tuple[Box, Any]]) -> list[Any]:
-    """Sort blocks from top to bottom; between two that span the page, the left column precedes the right one.
-
-    Args:
-        blocks: (left, top, right, bottom) and the block itself.
-    """
-    if not blocks:
-        return []
-    left, right = min(box[0] for box, _ in blocks), max(box[2] for box, _ in blocks)
-    middle, width = (left + right) / 2, max(right - left, 1.0)
-    result: list[Any] = []
-    band: list[tuple[Box, Any]] = []
-
-    def flush() -> None:
-        columns: tuple[list[tuple[Box, Any]], list[tuple[Box, Any]]] = ([], [])
-        for box, block in band:
-            columns[(box[0] + box[2]) / 2 > middle].append((box, block))
-        for column in columns:
-            result.extend(block for _, block in sorted(column, key=lambda item: (item[0][1], item[0][0])))
-        band.clear()
-
-    for box, block in sorted(blocks, key=lambda item: (item[0][1], item[0][0])):
-        crosses = box[0] < middle - 0.02 * width and box[2] > middle + 0.02 * width
-        if crosses or box[2] - box[0] > _WIDE * width:
-            flush()
-            result.append(block)
-        else:
-            band.append((box, block))
-    flush()
-    return result
-
-
-def join_broken_words(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _join_broken_words(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the lines with words broken by a line end joined on the line where they begin."""
-    result = [dict(line) for line in lines]
-    for first, second in itertools.pairwise(result):
+    for first, second in itertools.pairwise(lines):
         if re.search(r"[a-z]-$", first["text"]) and (rest := re.match(r"[a-z]+\S*", second["text"])):
             first["text"] = first["text"][:-1] + rest[0]
             second["text"] = second["text"][rest.end() :].lstrip()
-    return [line for line in result if line["text"]]
+    return [line for line in lines if line["text"]]

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.base.retry_after import retry_after_s
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.predictions.sources import BadRow
 
@@ -43,15 +42,3 @@ def test_one_name_has_one_form() -> None:
     assert isinstance(first, Prediction)
     assert first.model == "org/model"
     assert all("duplicate of row 0" in str(other) for other in others), others
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        *(("3", 3.0), ("nan", None), ("inf", None), ("-5", None), ("", None), ("soon", None), ("1e999", None)),
-        *(("Wed, 21 Oct 2015 07:28:00 GMT", None), ("Wed, 99 Oct 9999 07:28:00", None)),
-    ],
-)
-def test_a_time_to_wait_is_one_or_none(header: str, seconds: float | None) -> None:
-    assert retry_after_s(header) == seconds
-    assert 0 < (retry_after_s("Wed, 21 Oct 2111 07:28:00 GMT") or 0) < 1e10
