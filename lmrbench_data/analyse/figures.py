@@ -45,13 +45,9 @@ def draw_shares(panels: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]
                 heights = [100 * row["share"] for row in rows.values()]
                 label = f"{_plain(name)} ({counted(rows[KINDS[0]]['sessions'], 'session')})"
                 axes.bar(places, heights, 0.92 * width, color=next(colours), label=label)
-                bounds = [
-                    (place, 100 * row["low"], 100 * row["high"])
-                    for place, row in zip(places, rows.values(), strict=True)
-                    if row["low"] is not None
-                ]
-                if bounds:
-                    axes.vlines(*zip(*bounds, strict=True), color="black", linewidth=1.2)
+                for place, row in zip(places, rows.values(), strict=True):
+                    if row["low"] is not None:
+                        axes.plot([place, place], [100 * row["low"], 100 * row["high"]], color="black", linewidth=1.2)
             axes.set_xticks(range(len(KINDS)), KINDS)
             axes.set(ylabel="% of actions", ylim=(0, None))
             axes.set_title(title, loc="left")
@@ -69,6 +65,8 @@ def draw_odds(terms: Sequence[tuple[str, float, float, float]], label: str, path
     names, ratios, low, high = zip(*terms, strict=True)
     places = range(len(terms))
     with _figure(path, 1.2 + 0.42 * len(terms)) as figure:
+        from matplotlib.ticker import LogLocator
+
         axes = figure.subplots()
         axes.hlines(places, low, high, color=_COLOURS[0], linewidth=2)
         axes.plot(ratios, places, "o", color=_COLOURS[0], markersize=7)
@@ -78,8 +76,9 @@ def draw_odds(terms: Sequence[tuple[str, float, float, float]], label: str, path
         axes.set(xscale="log", xlabel=label, ylim=(len(terms) - 0.5, -0.7))
         axes.set_xlim(max(axes.get_xlim()[0], 1e-3), min(axes.get_xlim()[1], 1e3))
         axes.set_yticks(places, list(map(_plain, names)))
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(high) < 100 * min(low) else (1,)))
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter("{x:g}" if axes.get_xlim()[1] < 30 * axes.get_xlim()[0] else "")
+        axes.minorticks_off()
         axes.xaxis.grid(color="#d0d7de")
 
 
