@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data.analyse.errors.classes import ErrorClass, read_class, read_classes
-from lmrbench_data.analyse.errors.diagnosis import parse_diagnosis, prompt_version
+from lmrbench_data.analyse.errors.diagnosis import (
+    ErrorClass,
+    parse_diagnosis,
+    prompt_version,
+    read_class,
+    read_classes,
+)
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.judge.parse import Unreadable
@@ -127,7 +132,7 @@ def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
     assert "no diagnoses yet" in bench.errors().stderr
 
 
-def test_the_model_is_told_what_the_tests_reported(bench: Bench) -> None:
+def test_question_holds_the_report_of_the_tests(bench: Bench) -> None:
     bench.json("--model", "m")
     [user] = [request.user for request in bench.server.requests if "value + factor" in request.user]
     report = user.split("BEGIN WHAT THE TESTS REPORTED")[1]
@@ -137,7 +142,7 @@ def test_the_model_is_told_what_the_tests_reported(bench: Bench) -> None:
     assert "BEGIN CONTRACT" not in user
 
 
-def test_a_hostile_answer_says_nothing_to_the_model(bench: Bench) -> None:
+def test_hostile_answer_cannot_speak_to_the_model(bench: Bench) -> None:
     """Remarks are gone; what its code printed stands between markers that it cannot end."""
     bench.json("--model", "m")
     [user] = [request.user for request in bench.server.requests if "raise ValueError(" in request.user]
@@ -150,7 +155,7 @@ def test_a_hostile_answer_says_nothing_to_the_model(bench: Bench) -> None:
     assert ends == [f"===== END WHAT THE TESTS REPORTED {code} ====="]
 
 
-def test_people_come_first_and_are_compared(bench: Bench) -> None:
+def test_labels_of_people_take_precedence_and_are_compared(bench: Bench) -> None:
     labels = bench.run.parent / "people.csv"
     rows = [
         ("ann", "adds", "Paper_Parsing error; code robustness"),
@@ -179,13 +184,13 @@ def test_people_come_first_and_are_compared(bench: Bench) -> None:
     agreement = found["agreement"]
     assert (agreement["answers"], agreement["same_primary"]["part"]) == (2, 1)
     # Two answers, labels (paper, policy) and (paper, code): observed 1/2, chance 1/4.
-    assert agreement["kappa"]["primary"] == {"value": pytest.approx(1 / 3), "ci95": None}
+    assert agreement["kappa"] == {"value": pytest.approx(1 / 3), "ci95": None}
     shown = bench.errors("--labels", str(labels)).stdout
     assert "same primary class" in shown
     assert "1 label of answers that this run does not have, or that did not fail" in shown
 
 
-def test_costs_stops_and_resumes(bench: Bench) -> None:
+def test_cost_limit_stops_and_the_next_call_resumes(bench: Bench) -> None:
     (bench.run.parent / "prices.yaml").write_text(PRICES)
     limit = ("--prices", str(bench.run.parent / "prices.yaml"), "--max-cost", "0.004", "--workers", "1")
     done = bench.errors("--model", "m", *limit)  # 0.0035 USD each
@@ -204,7 +209,7 @@ def test_costs_stops_and_resumes(bench: Bench) -> None:
     assert "errors.jsonl:1: damaged" in done.stderr
 
 
-def test_what_cannot_be_read_is_an_error_and_no_class(bench: Bench) -> None:
+def test_unreadable_reply_is_an_error_without_a_class(bench: Bench) -> None:
     bench.server.judge = lambda request: "policy, I guess" if "tuple(" in request.user else model(request)
     done = bench.errors("--model", "m")
     assert done.returncode == 3
@@ -214,7 +219,7 @@ def test_what_cannot_be_read_is_an_error_and_no_class(bench: Bench) -> None:
     assert (found["classified"], found["asked"]) == (4, 1)
 
 
-def test_a_question_that_is_too_long_for_the_model_is_not_asked_again(bench: Bench) -> None:
+def test_question_too_long_for_the_model_is_not_asked_again(bench: Bench) -> None:
     said = {"message": "maximum context length is 100 tokens", "code": "context_length_exceeded"}
     bench.server.judge = lambda request: Reply(400, {"error": said}) if "tuple(" in request.user else model(request)
     done = bench.errors("--model", "m")
@@ -233,13 +238,13 @@ GOOD = error("policy", "return None")
         (diagnosis(GOOD) + diagnosis(error("code robustness", "return None")), "two different answers"),
         (diagnosis(GOOD, GOOD), "a class is in it twice"),
         (diagnosis(error("typo", "return None")), "none of the five classes"),
-        (diagnosis(error("policy", " ")), "no quote"),
+        (diagnosis(error("policy", " ")), "errors: 0: quote: there is no text"),
         (diagnosis(GOOD, error("code robustness", "x"), primary="paper parsing"), "none of the classes"),
-        (json.dumps({"errors": [], "primary": "policy"}), "one to five"),
+        (json.dumps({"errors": [], "primary": "policy"}), "at least 1 item"),
         (f"<think>{diagnosis(GOOD)}", "within the model's thoughts"),
     ],
 )
-def test_an_answer_is_read_strictly(text: str, reason: str) -> None:
+def test_malformed_reply_is_unreadable(text: str, reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         parse_diagnosis(text)
 
@@ -253,7 +258,7 @@ def test_an_answer_is_read_strictly(text: str, reason: str) -> None:
         diagnosis(GOOD).replace('"policy"', '"Policy error"').replace("adds", r"\sigma adds"),
     ],
 )
-def test_an_answer_may_be_dressed(text: str) -> None:
+def test_reply_may_have_text_around_it(text: str) -> None:
     assert parse_diagnosis(text).classes == read_classes("policy")
 
 

@@ -1,16 +1,20 @@
 """The question about a failed answer, from the template `prompt_e1.md`, and the parser of the model's reply.
 
-Unlike the judge, this model sees the tests' report. The candidate's text, including its error messages, is made
-harmless like the judge's material (`lmrbench_evaluate/judge/neutralise.py`).
+The LMR-BENCH paper names five classes of errors (Section 5.3, Figure 7); the prompt defines them in our words. An
+answer may show several; exactly one of them is the primary one, which counts in shares that sum to 1. Unlike the judge,
+this model sees the tests' report. The candidate's text, including its error messages, is made harmless like the judge's
+material (`lmrbench_evaluate/judge/neutralise.py`).
 """
 
 import functools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from lmrbench_evaluate.judge.client import Form
 from lmrbench_evaluate.judge.material import gather
@@ -18,12 +22,12 @@ from lmrbench_evaluate.judge.neutralise import enclose
 from lmrbench_evaluate.judge.parse import MAX_REPLY, Unreadable, mend_escapes, plain, without_thoughts
 from lmrbench_evaluate.judge.question import Question, ask, template_sections, version_of
 from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.reports.annotations import LabelColumn
 from lmrbench_evaluate.reports.answer_pages import failed_cases
 
 from ...base.text import one_line
 from ...chat.client import Message
 from ...dataset.rows import TRACKS, DatasetRow, ResultRow
-from .classes import Classes, ErrorClass, read_class
 
 TEMPLATE = Path(__file__).resolve().parent / "prompt_e1.md"
 SOURCES = ("candidate", "paper", "reference", "repository", "tests")
@@ -32,7 +36,110 @@ MAX_CASES = 12
 MAX_DETAIL = 400
 #: A quote with fewer characters than this, blanks aside, would be found anywhere.
 MIN_QUOTE = 6
-_ERROR_KEYS = ("class", "quote", "source", "explanation")
+
+
+# --- classes ----------------------------------------------------------------------------------------------------------
+
+
+class ErrorClass(StrEnum):
+    """A reason why an answer fails; the order is that of the paper's text."""
+
+    PAPER_PARSING = "paper parsing"
+    INCOMPLETE_COMPREHENSION = "incomplete comprehension"
+    CODE_ROBUSTNESS = "code robustness"
+    CROSS_FILE_RETRIEVAL = "cross-file retrieval"
+    POLICY = "policy"
+
+
+class Classes(NamedTuple):
+    """The error classes of an answer."""
+
+    primary: ErrorClass
+    all: frozenset[ErrorClass]
+    """The primary one among them."""
+
+    def __str__(self) -> str:
+        """The notation of label files: the primary class first."""
+        return "; ".join([self.primary, *sorted(self.all - {self.primary})])
+
+
+def read_class(text: str) -> ErrorClass | None:
+    """Return the class that a text names and nothing else, in any case, with blanks, hyphens or underscores."""
+    name = re.sub(r"[\W_]+", " ", text.lower()).strip().removesuffix(" error").removesuffix(" issue")
+    return next((item for item in ErrorClass if item.replace("-", " ") == name), None)
+
+
+def read_classes(text: str) -> Classes | None:
+    """Return one or more classes separated by semicolons, the primary one first."""
+    classes = [read_class(part) for part in text.split(";")]
+    named = [item for item in classes if item is not None]
+    return Classes(named[0], frozenset(named)) if named and len(named) == len(classes) == len(set(named)) else None
+
+
+def _label(text: str) -> str | None:
+    classes = read_classes(text)
+    return str(classes) if classes else None
+
+
+#: The column of a file of people's labels.
+COLUMN = LabelColumn("error", _label, f"one or more of {', '.join(ErrorClass)}, with semicolons between them,")
+
+
+# --- the reply, as the model gives it and as errors.jsonl keeps it ----------------------------------------------------
+
+
+def _class(value: Any) -> ErrorClass:
+    if (name := read_class(value) if isinstance(value, str) else None) is None:
+        raise ValueError("this is none of the five classes")
+    return name
+
+
+def _line(value: Any) -> str:
+    if not (line := plain(value) if isinstance(value, str) else ""):
+        raise ValueError("there is no text")
+    return line
+
+
+class Evidence(BaseModel):
+    """Evidence of an error of one class; all texts are plain lines."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    error: Annotated[ErrorClass, BeforeValidator(_class)] = Field(alias="class")
+    quote: Annotated[str, BeforeValidator(_line)]
+    source: Annotated[str, BeforeValidator(lambda value: value if value in SOURCES else "")] = ""
+    """One of `SOURCES`; empty if the model named none."""
+    explanation: Annotated[str, BeforeValidator(_line)]
+    found: bool = False
+    """True if the quote occurs in the model's material."""
+
+
+class Diagnosis(BaseModel):
+    """The model's diagnosis of a failed answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+    primary: Annotated[ErrorClass, BeforeValidator(_class)]
+    errors: tuple[Evidence, ...] = Field(min_length=1, max_length=len(ErrorClass))
+    """One for each class, in the model's order."""
+
+    @model_validator(mode="after")
+    def _check_classes(self) -> "Diagnosis":
+        if len(self.classes.all) < len(self.errors):
+            raise ValueError("a class is in it twice")
+        if self.primary not in self.classes.all:
+            raise ValueError('"primary" is none of the classes in "errors"')
+        return self
+
+    @property
+    def classes(self) -> Classes:
+        """The primary class and all classes."""
+        return Classes(self.primary, frozenset(item.error for item in self.errors))
+
+    def row(self) -> dict[str, Any]:
+        """The keys `primary` and `errors` of a row in errors.jsonl."""
+        return self.model_dump(mode="json", by_alias=True)
+
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -45,7 +152,7 @@ SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": list(_ERROR_KEYS),
+                "required": ["class", "quote", "source", "explanation"],
                 "properties": {
                     "class": {"type": "string", "enum": [str(item) for item in ErrorClass]},
                     "quote": {"type": "string", "description": "copied exactly from a block"},
@@ -59,26 +166,51 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Evidence of an error of one class; all texts are plain lines."""
+def parse_diagnosis(text: str) -> Diagnosis:
+    """Return the diagnosis in a reply: tolerant in form, strict in meaning.
 
-    error: ErrorClass
-    quote: str
-    source: str
-    """One of `SOURCES`; empty if the model named none."""
-    explanation: str
-    found: bool = False
-    """True if the quote occurs in the model's material."""
+    Raises:
+        Unreadable: none, two different ones, or one with an unknown class, a class twice or without evidence.
+    """
+    if len(text) > MAX_REPLY:
+        raise Unreadable("it is too long")
+    text = without_thoughts(text, lambda part: any(True for _ in _objects(part)))
+    objects = list(_objects(text)) or list(_objects(mend_escapes(text)))
+    if not objects:
+        raise Unreadable('there is no JSON object with "errors" in it')
+    try:
+        diagnoses = [Diagnosis.model_validate(item) for item in objects]
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        place = "".join(f"{part}: " for part in problem["loc"])
+        raise Unreadable(place + problem["msg"].removeprefix("Value error, ")) from None
+    if any(other != diagnoses[0] for other in diagnoses):
+        raise Unreadable("it holds two different answers")
+    return diagnoses[0]
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """The model's diagnosis of a failed answer."""
+def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects in a text that have errors, none of them inside another."""
+    decoder, start = json.JSONDecoder(strict=False), text.find("{")
+    while start >= 0:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            if isinstance(value, dict) and "errors" in value:
+                yield value
+        start = text.find("{", end)
 
-    classes: Classes
-    evidence: tuple[Evidence, ...]
-    """One for each class, in the model's order."""
+
+def _repair(reason: str) -> Message:
+    return {"role": "user", "content": template_sections(TEMPLATE)["repair"].render(reason=reason)}
+
+
+DIAGNOSIS: Form[Diagnosis] = Form("diagnosis", SCHEMA, parse_diagnosis, _repair)
+
+
+# --- the question -----------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -90,27 +222,23 @@ def prompt_version() -> str:
 def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -> Question:
     """Build the question why an answer failed; equal input gives equal messages. No code is executed.
 
-    Args:
-        row: of the dataset.
-        result: of the answer.
-
     Raises:
         MalformedAnswerError: there is no candidate function.
         NotJudgedError: it is too long, or cannot be freed of remarks.
     """
-    said = _tests_said(result)
-    material = gather(row, prediction, prompt_version(), said)
-    tests = enclose("WHAT THE TESTS REPORTED", said, material.code)
+    report = _test_report(result)
+    material = gather(row, prediction, prompt_version(), report)
+    tests = enclose("WHAT THE TESTS REPORTED", report, material.code)
     return ask(TEMPLATE, material, tests=tests)
 
 
 def is_quoted(quote: str, question: Question) -> bool:
-    """Return whether a quote occurs in the model's material, line breaks aside."""
-    wanted = _squeezed(quote)
-    return len(wanted) >= MIN_QUOTE and wanted in _squeezed(question.messages[-1]["content"])
+    """Return whether a quote occurs in the model's material, white space aside."""
+    text, material = (re.sub(r"\s+", "", item) for item in (quote, question.messages[-1]["content"]))
+    return len(text) >= MIN_QUOTE and text in material
 
 
-def _tests_said(result: ResultRow) -> str:
+def _test_report(result: ResultRow) -> str:
     # A model that saw no contract cannot have broken it.
     cases = [case for case in result["cases"] if case["core"] or result["track"] != TRACKS[0]]
     failed = failed_cases(cases)
@@ -130,76 +258,3 @@ def _tests_said(result: ResultRow) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= MAX_DETAIL else f"{text[:MAX_DETAIL]}..."
-
-
-def parse_diagnosis(text: str) -> Diagnosis:
-    """Return the diagnosis in an answer: tolerant in form, strict in meaning.
-
-    Raises:
-        Unreadable: none, two different ones, or one with an unknown class, a class twice or without evidence.
-    """
-    if len(text) > MAX_REPLY:
-        raise Unreadable("it is too long")
-    text = without_thoughts(text, lambda part: any(True for _ in _objects(part)))
-    found = list(_objects(text)) or list(_objects(mend_escapes(text)))
-    if not found:
-        raise Unreadable('there is no JSON object with "errors" in it')
-    read = [_diagnosis(item) for item in found]
-    if any(other != read[0] for other in read):
-        raise Unreadable("it holds two different answers")
-    return read[0]
-
-
-def _objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects in a text that have errors, none of them inside another."""
-    decoder, start = json.JSONDecoder(strict=False), text.find("{")
-    while start >= 0:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            if isinstance(value, dict) and "errors" in value:
-                yield value
-        start = text.find("{", end)
-
-
-def _diagnosis(item: Mapping[str, Any]) -> Diagnosis:
-    errors = item["errors"]
-    if not isinstance(errors, list) or not 1 <= len(errors) <= len(ErrorClass):
-        raise Unreadable('"errors" is not a list of one to five objects')
-    evidence = tuple(map(_evidence, errors))
-    classes = frozenset(one.error for one in evidence)
-    if len(classes) < len(evidence):
-        raise Unreadable("a class is in it twice")
-    primary = item.get("primary")
-    named = read_class(primary) if isinstance(primary, str) else None
-    if named is None and len(evidence) == 1:
-        named = evidence[0].error
-    if named not in classes:
-        raise Unreadable('"primary" is none of the classes in "errors"')
-    return Diagnosis(Classes(named, classes), evidence)
-
-
-def _evidence(item: Any) -> Evidence:
-    texts = {name: item.get(name) if isinstance(item, dict) else None for name in _ERROR_KEYS}
-    named = read_class(texts["class"]) if isinstance(texts["class"], str) else None
-    if named is None:
-        raise Unreadable('an object in "errors" has none of the five classes')
-    quote, explanation = (
-        plain(text) if isinstance(text, str) else "" for text in (texts["quote"], texts["explanation"])
-    )
-    if not quote or not explanation:
-        raise Unreadable(f'the error of class "{named}" has no quote or no explanation')
-    return Evidence(named, quote, texts["source"] if texts["source"] in SOURCES else "", explanation)
-
-
-def _repair(reason: str) -> Message:
-    return {"role": "user", "content": template_sections(TEMPLATE)["repair"].render(reason=reason)}
-
-
-def _squeezed(text: str) -> str:
-    return re.sub(r"\s+", "", text)
-
-
-DIAGNOSIS: Form[Diagnosis] = Form("diagnosis", SCHEMA, parse_diagnosis, _repair)

@@ -10,10 +10,11 @@ from lmrbench_evaluate.judge.settings import JudgeSettings
 
 from ...base.settings import option
 from ..options import options
-from ..output import Json, interruptible, print_json, print_table, put, say
+from ..output import Json, interruptible, print_json, put, say
 from ..progress import progress_bar
 from ..show_judging import print_tokens
 from ..show_work import exit_status
+from .show import present
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.judge.summary import JudgeSummary
@@ -45,11 +46,9 @@ def errors(
     from lmrbench_evaluate.reports.annotations import read_annotations
     from lmrbench_evaluate.runs.folder import RunFolder
 
-    from ...analyse.errors.ask import ask_why
-    from ...analyse.errors.classes import COLUMN
-    from ...analyse.errors.diagnosis_log import FILE
+    from ...analyse.errors.ask import FILE, ask_why
+    from ...analyse.errors.diagnosis import COLUMN
     from ...analyse.errors.error_analysis import analyse_errors
-    from ...analyse.errors.error_tables import as_dict, notes, tables
     from ...base.errors import InputError
 
     run, model = settings.run, settings.model
@@ -66,14 +65,11 @@ def errors(
             summary = ask_why(settings, progress)
     elif not annotations and not ((run / FILE).is_file() and (run / FILE).stat().st_size):
         raise InputError(f"{run}: no diagnoses yet; give a model to ask (--model) or human labels (--labels)")
-    found = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
+    result = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
     if as_json:
-        print_json({"run": str(run), **as_dict(found), **(_asking(summary) if summary else {})})
+        print_json({**result.to_dict(), **(_asking(summary) if summary else {})})
     else:
-        for title, (header, rows) in tables(found):
-            print_table(header, rows, title=title)
-        for line in notes(found):
-            put(line)
+        present(result, as_json=False, out=None)
         if summary:
             print_tokens(summary)
             counts = f"{summary.asked} asked now, {summary.cached} from the cache"
