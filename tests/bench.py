@@ -1,7 +1,7 @@
 """Measure the performance that the project promises, both sides of every ratio in one run: `make bench`.
 
 Parts, each of which can be named as an argument: docker (golden predictions against bare `docker run` under xargs),
-start (--help, loading), memory (100 against 10,000 predictions), sampling (`bench_sampling.py`), scorer and
+start (--help, loading), memory (100 against 10,000 predictions), scorer and
 scorer-memory (`bench_scorer.py`), ray (`bench_ray.py`). Exit status 1 if a promise is not kept.
 """
 
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from bench_ray import ray_ratio
-from bench_sampling import sampling_ratio
 from bench_scorer import scorer_memory, scorer_ratio
 
 from lmrbench_data.dataset.load import load_rows
@@ -37,7 +36,6 @@ def main() -> None:
         "docker": docker_ratio,
         "start": start_times,
         "memory": memory_ratio,
-        "sampling": sampling_ratio,
         "scorer": scorer_ratio,
         "scorer-memory": scorer_memory,
         "ray": ray_ratio,

@@ -21,7 +21,7 @@
 
 Signals that the package catches itself, which no user meets:
 
-    CostLimit, JobFailed, NotAllowed, NotAnswered, Refused, RequestFailed, StreamError, TooLargeError, TooMuchError,
+    CostLimit, JobFailed, NotAllowed, RequestFailed, StreamError, TooLargeError, TooMuchError,
     Unreadable, UnreadableError, UnreadableFile, Unsupported, UnsupportedOutput
 """
 

@@ -21,7 +21,7 @@ from .server import REASON, address_and_key, connect, first_choice, get, json_of
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["ChatClient", "Completion", "Message", "Refused", "RequestFailed"]
+__all__ = ["ChatClient", "Completion", "Message", "RequestFailed"]
 
 CUT = "it was cut at max_tokens (finish_reason length)"
 REFUSED = "the model refused to answer"
@@ -40,17 +40,6 @@ class RequestFailed(Exception):
     def __init__(self, message: str, *, reached: bool, too_long: bool = False, is_no_model: bool = False) -> None:
         super().__init__(message)
         self.reached, self.too_long, self.is_no_model = reached, too_long, is_no_model
-
-
-@dataclass
-class Refused(Exception):
-    """An HTTP error that remains after all retries."""
-
-    status: int
-    message: str
-    """The server's message in one line, without the key."""
-    complaint: str
-    """The message in lower case, with the name of the parameter that the server complains about."""
 
 
 @dataclass(frozen=True)
@@ -135,20 +124,28 @@ class ChatClient:
                 requests would fail too.
             InfraError: no server answers at the address, or the account has no credit left.
         """
+        import httpx2
+        import openai
+
         await self._check_reachable()
         dialect = self._dialect
         while True:
             await self._pace()
+            self.budget.check()
+            body = {"model": self.endpoint.model, **dialect.body(messages)}
             try:
-                reply = await self._post("/chat/completions", dialect.body(messages))
-            except Refused as error:
-                poorer = dialect.poorer(error.complaint) if error.status in (400, 422) else None
+                response = await self._openai.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            except openai.APIConnectionError as error:
+                raise RequestFailed(self._reason(error), reached=False) from error
+            except openai.APIStatusError as error:
+                message, complaint = self._message(error.response)
+                poorer = dialect.poorer(complaint) if error.status_code in (400, 422) else None
                 if poorer is None:
-                    raise self._failure(error) from error
+                    raise self._failure(error.response, message, complaint) from error
                 dialect = poorer
             else:
                 self._dialect, self._answered = dialect, True
-                return self._read(reply, dialect)
+                return self._read(json_of(response), dialect)
 
     async def _check_reachable(self) -> None:
         """Check once, before the first request, that a server listens at the address: a typo needs no retries.
@@ -178,33 +175,10 @@ class ChatClient:
         self._next_start = start + self._interval
         await asyncio.sleep(start - now)
 
-    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send a request with retries; count its cost and return the JSON value of the reply, which has a first choice.
-
-        Raises:
-            Refused: the last answer was an error.
-            RequestFailed: there is no answer, or no completion in it.
-            CostLimit: the budget allows no more requests.
-            InputError: the server redirects to another one.
-        """
-        import httpx2
-        import openai
-
-        self.budget.check()
-        body = {"model": self.endpoint.model, **body}
-        try:
-            response = await self._openai.post(path, cast_to=httpx2.Response, body=body)
-        except openai.APIStatusError as error:
-            raise self._refusal(error.response) from error
-        except openai.APIConnectionError as error:
-            raise RequestFailed(self._reason(error), reached=False) from error
-        value = json_of(response)
-        self.budget.add(read_usage(get(value, "usage")))
-        return value
-
     def _read(self, reply: Any, dialect: Dialect) -> Completion:
-        """Read the JSON value of a reply."""
+        """Read the JSON value of a reply, and count its cost."""
         tokens, choice = read_usage(get(reply, "usage")), first_choice(reply)
+        self.budget.add(tokens)
         reason = one_line(str(get(choice, "finish_reason")))[:40]
         message = get(choice, "message")
         text, problem = _text(get(message, "content")), ""
@@ -224,38 +198,38 @@ class ChatClient:
             dialect.has_system_role,
         )
 
-    def _failure(self, error: Refused) -> Exception:
-        """Return the exception for an error that other parameters do not fix."""
-        hint = {
-            401: "refuses the key; set OPENAI_API_KEY",
-            403: "denies access; check OPENAI_API_KEY and its permissions",
-            404: f"does not know the model {self.endpoint.model!r} or the address (it often ends in /v1)",
-            **dict.fromkeys((405, 501), "has no models at this address (it often ends in /v1)"),
-        }.get(error.status)
-        if hint:
-            return InputError(f"the server {self.server} {hint}: {error.message}")
-        if error.status == 402:
-            return InfraError(f"the account has no credit left: {error.message}")
-        # If others were answered, a refused request is at fault itself: its prompt is too long or was filtered.
-        too_long = error.status in (400, 422) and is_about_length(error.complaint)
-        reached = too_long or (error.status in (400, 422) and self._answered)
-        return RequestFailed(error.message, reached=reached, too_long=too_long)
-
-    def _refusal(self, response: "httpx2.Response") -> Exception:
-        """Return the exception for an error of the server after all retries."""
+    def _message(self, response: "httpx2.Response") -> tuple[str, str]:
+        """Return a server's message in one line, without the key, and in lower case with the parameter it is about."""
         value = json_of(response)
         inner = get(value, "error")
         error = inner if isinstance(inner, dict) else value
         text = str(get(error, "message") or get(error, "detail") or inner or response.text[:2000])
         if text.lstrip().startswith("<"):  # a page
             text = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL | re.IGNORECASE)
-        reason = str(response.extensions.get(REASON, ""))
-        is_no_model = first_choice(value) is None
-        message = f"{reason or f'HTTP {response.status_code}'}: {text}" if is_no_model else reason
-        message = one_line(message.replace(self._key, "***") if self._key else message)[:300]
-        if reason:
-            return RequestFailed(message, reached=False, is_no_model=is_no_model)
-        return Refused(response.status_code, message, f"{get(error, 'param')} {text[:2000]}".lower())
+        reason = str(response.extensions.get(REASON, f"HTTP {response.status_code}"))
+        message = f"{reason}: {text}" if first_choice(value) is None else reason
+        message = message.replace(self._key, "***") if self._key else message
+        return one_line(message)[:300], f"{get(error, 'param')} {text[:2000]}".lower()
+
+    def _failure(self, response: "httpx2.Response", message: str, complaint: str) -> Exception:
+        """Return the exception for an error that neither retries nor other parameters fix."""
+        if REASON in response.extensions:
+            return RequestFailed(message, reached=False, is_no_model=first_choice(json_of(response)) is None)
+        status = response.status_code
+        hint = {
+            401: "refuses the key; set OPENAI_API_KEY",
+            403: "denies access; check OPENAI_API_KEY and its permissions",
+            404: f"does not know the model {self.endpoint.model!r} or the address (it often ends in /v1)",
+            **dict.fromkeys((405, 501), "has no models at this address (it often ends in /v1)"),
+        }.get(status)
+        if hint:
+            return InputError(f"the server {self.server} {hint}: {message}")
+        if status == 402:
+            return InfraError(f"the account has no credit left: {message}")
+        # If others were answered, a refused request is at fault itself: its prompt is too long or was filtered.
+        is_refused = status in (400, 422)
+        too_long = is_refused and is_about_length(complaint)
+        return RequestFailed(message, reached=too_long or (is_refused and self._answered), too_long=too_long)
 
     def _reason(self, error: Exception) -> str:
         """Return in one line why there is no answer."""

@@ -154,10 +154,10 @@ def get(value: Any, name: str) -> Any:
 
 
 def first_choice(reply: Any) -> dict[str, Any] | None:
-    """Return the first choice of a chat or text completion; None if the JSON value of a reply is neither."""
+    """Return the first choice of a chat completion; None if the JSON value of a reply is something else."""
     choices = get(reply, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    return choice if isinstance(choice, dict) and ("message" in choice or "text" in choice) else None
+    return choice if isinstance(choice, dict) and "message" in choice else None
 
 
 def _no_completion(response: "httpx2.Response") -> str:

@@ -54,7 +54,7 @@ def containers(process: int) -> list[str]:
 
 
 @pytest.mark.docker
-def test_a_command_asks_edits_and_is_not_run_twice(
+def test_command_asks_edits_and_is_not_run_twice(
     run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
     prices = tmp_path / "prices.yaml"
@@ -69,6 +69,8 @@ def test_a_command_asks_edits_and_is_not_run_twice(
     assert (facts["steps"], facts["input_tokens"], facts["output_tokens"]) == (1, 1000, 100)
     assert facts["cost_usd"] == pytest.approx(0.002)
     assert facts["exit_status"] == "exit 0"
+    assert 0 < facts["cpu_s"] < 60
+    assert "cpu_budget_s" not in facts
     kept = tmp_path / "out" / "trajectories" / "toy-scale-0"
     assert json.loads((kept / "agent" / "log.json").read_text()) == [ANSWER]
     assert "returncode=0" in (kept / "output.log").read_text()
@@ -81,7 +83,7 @@ def test_a_command_asks_edits_and_is_not_run_twice(
 
 
 @pytest.mark.docker
-def test_nothing_of_the_host_or_the_answer_is_inside(run: Any, toy_row: Any, tmp_path: Path) -> None:
+def test_container_holds_nothing_of_host_or_answer(run: Any, toy_row: Any, tmp_path: Path) -> None:
     (tmp_path / "secret-of-the-host").write_text("x")
     _, rows = run("""
         import json, os, pathlib, shutil, socket, subprocess, urllib.request, urllib.error
@@ -138,7 +140,7 @@ def test_nothing_of_the_host_or_the_answer_is_inside(run: Any, toy_row: Any, tmp
 
 
 @pytest.mark.docker
-def test_a_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any, local_sandbox: Sandbox) -> None:
+def test_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any, local_sandbox: Sandbox) -> None:
     """It solves the task, then forks up to the limit, and never ends."""
     _, rows = run(
         PLAIN
@@ -160,23 +162,14 @@ def test_a_hanging_agent_is_stopped_and_its_changes_count(run: Any, toy_row: Any
 
 
 @pytest.mark.docker
-def test_what_is_left_in_the_repository_cannot_hurt(run: Any, tmp_path: Path) -> None:
-    """Links out of it, a file with a hole of terabytes, no repository at all."""
-    for text, problem in (
-        ("import os; os.symlink('/etc', 'repo/etc'); os.symlink('/etc/passwd', 'repo/p')", None),
-        ("import shutil, os; shutil.rmtree('repo'); os.symlink('/usr', 'repo')", "is gone"),
-        ("import os; os.truncate(os.open('repo/a_hole', os.O_RDWR | os.O_CREAT), 2**40)", "more than"),
-        ("import shutil; shutil.rmtree('repo')", "is gone"),
-    ):
-        (tmp_path / "out" / "predictions.jsonl").unlink(missing_ok=True)
-        summary, rows = run(text)
-        assert summary.complete, summary
-        assert rows[0]["model_patch"] == ""
-        assert problem is None or problem in rows[0]["metadata"]["problem"]
+def test_link_in_place_of_the_repository_is_no_answer(run: Any) -> None:
+    summary, rows = run("import shutil, os; shutil.rmtree('repo'); os.symlink('/usr', 'repo')")
+    assert summary.complete, summary
+    assert (rows[0]["model_patch"], rows[0]["metadata"]["problem"]) == ("", "the repository is gone")
 
 
 @pytest.mark.docker
-def test_a_silent_server_is_no_answer(run: Any, server: Server) -> None:
+def test_failing_server_leaves_no_row(run: Any, server: Server) -> None:
     server.judge = lambda request: Reply(503, {"error": {"message": "overloaded"}})
     summary, rows = run(PLAIN)
     assert rows == []
@@ -186,7 +179,7 @@ def test_a_silent_server_is_no_answer(run: Any, server: Server) -> None:
     assert run(PLAIN)[0].done == 1
 
 
-def test_a_relay_keeps_to_its_model_and_its_limits(server: Server) -> None:
+def test_relay_enforces_model_and_limits(server: Server) -> None:
     def ask(relay: Relay, **more: Any) -> int:
         body = {"model": MODEL, "messages": [{"role": "user", "content": "x"}], **more}
         return relay.answer("POST", "/v1/chat/completions", json.dumps(body).encode()).status
@@ -214,7 +207,7 @@ def test_a_relay_keeps_to_its_model_and_its_limits(server: Server) -> None:
     assert "401" in relay.failure
 
 
-def test_what_cannot_be_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_that_cannot_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ArgumentError, match=r"agent_files: .*none: no such folder"):
         open_agent("python x.py", tmp_path / "none")
     monkeypatch.chdir(tmp_path)
@@ -275,7 +268,7 @@ def test_mini_swe_agent_reads_edits_runs_and_finishes(
         ("python agent.py", "exit 1: ModuleNotFoundError: No module named 'my_library'"),
     ],
 )
-def test_a_command_that_cannot_start_is_no_answer(run: Any, command: str, said: str) -> None:
+def test_command_that_cannot_start_leaves_no_row(run: Any, command: str, said: str) -> None:
     """A user's slip must not become a malformed row for every instance."""
     summary, rows = run("import my_library", agent=command)
     assert (rows, summary.errors, summary.complete) == ([], 1, False)
@@ -283,7 +276,7 @@ def test_a_command_that_cannot_start_is_no_answer(run: Any, command: str, said: 
 
 
 @pytest.mark.docker
-def test_an_agent_that_cannot_start_is_no_answer(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_that_cannot_start_leaves_no_row(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "agents" / "minisweagent").mkdir(parents=True)
     monkeypatch.setenv("LMRBENCH_AGENTS_PATH", str(tmp_path / "agents"))
     summary, rows = run(agent="mini-swe-agent")
@@ -292,8 +285,9 @@ def test_an_agent_that_cannot_start_is_no_answer(run: Any, tmp_path: Path, monke
 
 
 @pytest.mark.agents
+@pytest.mark.nightly
 @pytest.mark.docker
-def test_mini_swe_agent_keeps_to_its_limits(
+def test_mini_swe_agent_ends_at_its_limits(
     mini: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
     server.judge = calls(bash(EDIT), bash("true"))
@@ -364,10 +358,9 @@ def test_openhands_reads_edits_runs_and_finishes(
 
 
 @pytest.mark.agents
+@pytest.mark.nightly
 @pytest.mark.docker
-def test_openhands_sees_nothing_of_the_host_and_no_network(
-    openhands: str, run: Any, server: Server, tmp_path: Path
-) -> None:
+def test_openhands_reaches_no_host_and_no_network(openhands: str, run: Any, server: Server, tmp_path: Path) -> None:
     (tmp_path / "secret-of-the-host").write_text("x")
     dial = "python -c 'import socket; socket.create_connection((\"1.1.1.1\", 53), 3)'"
     ask = "python -c 'import urllib.request as r; r.urlopen(\"http://127.0.0.1:8000/v1/files\")'"
@@ -388,8 +381,9 @@ def test_openhands_sees_nothing_of_the_host_and_no_network(
 
 
 @pytest.mark.agents
+@pytest.mark.nightly
 @pytest.mark.docker
-def test_openhands_keeps_to_its_limits(
+def test_openhands_ends_at_its_limits(
     openhands: str, run: Any, server: Server, toy_row: Any, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
     server.judge = calls(OPENHANDS_EDIT, terminal("date +%N"))
@@ -416,14 +410,14 @@ def test_openhands_keeps_to_its_limits(
 
 
 @pytest.mark.docker
-def test_an_agent_without_its_image_is_one_line(toy_row: Any, docker_sandbox: Sandbox, tmp_path: Path) -> None:
+def test_missing_agent_image_is_one_line(toy_row: Any, docker_sandbox: Sandbox, tmp_path: Path) -> None:
     row = {**toy_row, "docker_image": "lmrbench/none:000000000000"}
     settings = AgentSettings(agent="openhands", model=MODEL, out=tmp_path / "out", base_url="http://127.0.0.1:1/v1")
     with pytest.raises(InputError, match=r"^openhands has no image on lmrbench/none:0{12} yet; build it"):
         run_agent(settings, [row])
 
 
-def test_an_agents_image_follows_the_tasks_image() -> None:
+def test_agent_image_depends_on_the_task_image() -> None:
     one, other = (agent_image("openhands", base) for base in ("lmrbench/a:1", "lmrbench/b:2"))
     assert one.tag.startswith("lmrbench/openhands:")
     assert one.tag != other.tag
@@ -433,7 +427,7 @@ def test_an_agents_image_follows_the_tasks_image() -> None:
 
 
 @pytest.mark.docker
-def test_a_box_keeps_streams_apart_and_bounded(toy_row: Any, docker_sandbox: Any) -> None:
+def test_box_separates_and_bounds_streams(toy_row: Any, docker_sandbox: Any) -> None:
     with open_box(docker_sandbox, docker_sandbox.prepare(toy_row["docker_image"]), 60) as box:
         output = io.BytesIO()
         script = "import sys; print('x' * 10**6); print('problem', file=sys.stderr)"
@@ -453,21 +447,13 @@ SPINNER = (
 
 
 @pytest.mark.docker
-def test_an_agent_that_spends_its_cpu_budget_is_ended_and_its_answer_counts(run: Any, server: Server) -> None:
+def test_agent_over_its_cpu_budget_ends_and_its_answer_counts(run: Any, server: Server) -> None:
     _, rows = run(SPINNER, cpu_budget=3)
     facts = rows[0]["metadata"]
     assert (facts["exit_status"], facts["cpu_budget_s"]) == ("cpu_limit", 3)
     assert 3 < facts["cpu_s"] < 30
     assert ANSWER.strip() in rows[0]["model_patch"]
     assert "All that runs in the container may take 3 seconds of CPU time." in server.requests[0].user
-
-
-@pytest.mark.docker
-def test_cpu_time_is_recorded_without_a_budget(run: Any) -> None:
-    _, rows = run(PLAIN)
-    facts = rows[0]["metadata"]
-    assert 0 < facts["cpu_s"] < 60
-    assert "cpu_budget_s" not in facts
 
 
 # --- killed -----------------------------------------------------------------------------------------------------------
@@ -498,8 +484,8 @@ def two_samples(server: Server, *agent: str) -> list[str]:
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_run_leaves_no_container_and_goes_on(
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.nightly)])
+def test_killed_run_leaves_no_container_and_resumes(
     how: signal.Signals,
     server: Server,
     toy_row: Any,
@@ -523,8 +509,9 @@ def test_a_killed_run_leaves_no_container_and_goes_on(
 
 
 @pytest.mark.agents
+@pytest.mark.nightly
 @pytest.mark.docker
-def test_a_killed_run_of_openhands_asks_nothing_twice(
+def test_killed_run_of_openhands_asks_nothing_twice(
     openhands: str, server: Server, toy_row: Any, tmp_path: Path, docker_sandbox: Sandbox
 ) -> None:
     write_dataset([toy_row], tmp_path / "toy", load_benchmark())

@@ -58,7 +58,7 @@ def shown(row: DatasetRow, **options: Any) -> str:
     return build_prompt(row, paper=PAPER, **options).messages[1]["content"]
 
 
-def test_each_setting_shows_what_its_name_says(toy_row: DatasetRow) -> None:
+def test_setting_shows_its_parts_in_order(toy_row: DatasetRow) -> None:
     """The settings are those of the paper: Section 4.1 and the ablations of Section 5.2."""
     masked = read_archive(toy_row["repo_archive"])["scale.py"].data.decode()
     helper, readme = "OFFSET = 0.0", "Run `python scale.py`"
@@ -84,7 +84,7 @@ def test_each_setting_shows_what_its_name_says(toy_row: DatasetRow) -> None:
         build_prompt(toy_row, setting="everything")
 
 
-def test_what_does_not_fit_is_cut_by_the_rule_and_said(toy_row: DatasetRow) -> None:
+def test_long_prompt_is_cut_by_rule_and_recorded(toy_row: DatasetRow) -> None:
     paper = "".join(f"Sentence {number}. " for number in range(2000))
     whole = build_prompt(toy_row, paper=paper)
     assert whole.cut == ()
@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_cut_by_the_rule_and_said(toy_row: DatasetRow) -> N
         build_prompt(toy_row, paper=paper, max_tokens=100)
 
 
-def test_rows_say_how_they_came_to_be(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_rows_record_prompt_cost_and_parameters(server: Server, toy: Path, tmp_path: Path) -> None:
     out, prices = tmp_path / "out" / "p.jsonl", tmp_path / "prices.yaml"
     prices.write_text(yaml.safe_dump({"m": {"input_per_mtok": 1.0, "output_per_mtok": 10.0}}))
     summary = api.generate(
@@ -145,7 +145,7 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_whatever_a_model_answers_is_a_row(name: str, server: Server, toy: Path, tmp_path: Path) -> None:
+def test_any_answer_becomes_a_row(name: str, server: Server, toy: Path, tmp_path: Path) -> None:
     said, noted = ANSWERS[name]
     server.judge = lambda request: said
     summary = api.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, dataset=str(toy), instances=["toy-a"])
@@ -158,7 +158,7 @@ def test_whatever_a_model_answers_is_a_row(name: str, server: Server, toy: Path,
     assert (result["status"] == "malformed") is bool(summary.unusable)
 
 
-def test_a_prompt_that_is_too_long_for_the_server_is_cut_once(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_prompt_too_long_for_the_server_is_cut_once(server: Server, toy: Path, tmp_path: Path) -> None:
     def picky(request: Request) -> str | Reply:
         return Reply(400, TOO_LONG) if "OFFSET = 0.0" in request.user else TOY_ANSWER
 
@@ -173,7 +173,7 @@ def test_a_prompt_that_is_too_long_for_the_server_is_cut_once(server: Server, to
     assert rows_of(tmp_path / "q.jsonl") == []
 
 
-def test_faults_cost_no_answer_and_a_dead_server_ends_it(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy: Path, tmp_path: Path) -> None:
     server.script = [Reply(429, {}, {"Retry-After": "0"}), Reply(503, {}), Reply(200, completion("x"), cut=20)]
     options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "retries": 2}
     first = api.generate("m", tmp_path / "p.jsonl", **options)
@@ -194,7 +194,7 @@ def test_faults_cost_no_answer_and_a_dead_server_ends_it(server: Server, toy: Pa
     assert len(rows_of(tmp_path / "p.jsonl")) == 3
 
 
-def test_a_limit_of_costs_stops_and_needs_prices(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_cost_limit_stops_and_needs_prices(server: Server, toy: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "workers": 1, "max_cost": 0.003}
     with pytest.raises(ArgumentError, match="needs prices"):
         api.generate("m", tmp_path / "p.jsonl", **options)
@@ -206,7 +206,7 @@ def test_a_limit_of_costs_stops_and_needs_prices(server: Server, toy: Path, tmp_
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_it_goes_on(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_killed_run_resumes(server: Server, toy: Path, tmp_path: Path) -> None:
     def slow(request: Request) -> Reply:
         return Reply(body=completion(TOY_ANSWER), delay_s=0.15)
 
@@ -232,7 +232,7 @@ def test_killed_in_the_middle_it_goes_on(server: Server, toy: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_from_nothing_to_a_report_in_one_command(server: Server, toy: Path, tmp_path: Path) -> None:
+def test_run_samples_evaluates_and_reports(server: Server, toy: Path, tmp_path: Path) -> None:
     server.judge = lambda request: TOY_ANSWER if "toy" in request.user else "?"
     line = [LMRBENCH, "run", "-m", "org/m", "--base-url", server.base_url, "--dataset", str(toy), "--sandbox", "local"]
     done = warm_cli.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)

@@ -26,7 +26,7 @@ from support.agent_workspace import GOAL, collect, git, solve
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 
 
-def test_a_workspace_shows_the_task_and_nothing_else(toy_row: dict[str, Any], tmp_path: Path) -> None:
+def test_workspace_holds_the_task_and_nothing_else(toy_row: dict[str, Any], tmp_path: Path) -> None:
     folder = write_workspace(toy_row, tmp_path / "w")
     files = {path.name for path in folder.iterdir()}
     assert files == {"TASK.md", "paper.md", "repo", ".lmrbench.json"}
@@ -93,7 +93,7 @@ def new_module(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("work", [solve, commit, hostile_git, no_git, leftovers, new_module])
-def test_whatever_an_agent_leaves_its_answer_is_taken(
+def test_answer_is_collected_from_any_workspace(
     work: Callable[[Path], None],
     toy_row: dict[str, Any],
     tmp_path: Path,
@@ -140,7 +140,7 @@ def test_rows_are_collected(toy_row: dict[str, Any], tmp_path: Path, toy_dataset
 
 
 @pytest.mark.slow
-def test_a_workspace_of_a_method_is_collected_as_its_message_says(
+def test_method_workspace_is_collected_by_the_printed_command(
     method_row: dict[str, Any], toy_row: dict[str, Any], tmp_path: Path
 ) -> None:
     """The command that the message names looked among single functions only."""
@@ -162,7 +162,7 @@ def test_a_workspace_of_a_method_is_collected_as_its_message_says(
     assert row["model_patch"]
 
 
-def test_the_task_says_what_git_there_is(toy_row: Any, tmp_path: Path) -> None:
+def test_task_states_whether_there_is_git(toy_row: Any, tmp_path: Path) -> None:
     """On the user's disk a repository with one commit, in the container none; docs/agents.md says the same.
 
     That the container has neither git nor a repository is seen in test_agents.py.
@@ -184,7 +184,7 @@ def test_the_task_says_what_git_there_is(toy_row: Any, tmp_path: Path) -> None:
     }
 
 
-def test_a_later_answer_replaces_an_earlier_one_or_is_refused(toy_row: Any, toy_dataset: Path, tmp_path: Path) -> None:
+def test_second_answer_replaces_the_first_or_is_refused(toy_row: Any, toy_dataset: Path, tmp_path: Path) -> None:
     """Each call numbers its samples anew; the stale answer must not be the one that is evaluated."""
     folder = write_workspace(toy_row, tmp_path / "w")
 
@@ -209,7 +209,7 @@ def test_a_later_answer_replaces_an_earlier_one_or_is_refused(toy_row: Any, toy_
 
 
 @pytest.mark.parametrize("kind", ["pipe", "endless", "folder", "large", "gone"])
-def test_a_marker_that_is_no_file_is_one_line(kind: str, toy_row: Any, tmp_path: Path) -> None:
+def test_marker_that_is_not_a_file_is_one_line(kind: str, toy_row: Any, tmp_path: Path) -> None:
     folder = write_workspace(toy_row, tmp_path / "w")
     assert read_marker(folder) == ("toy-scale", "paper")
     (folder / MARKER).unlink()

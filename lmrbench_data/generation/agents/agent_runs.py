@@ -25,8 +25,7 @@ from ..answer_log import AnswerLog, AnswerSummary, model_name
 from ..settings import AgentSettings
 from ..workspace import TASK, with_cpu_budget, workspace_files
 from .base import TIME_LIMIT, Agent, Job
-from .box import open_box
-from .cpu_meter import CPU_LIMIT, CpuMeter
+from .box import CPU_LIMIT, CpuMeter, open_box
 from .leftovers import take_leftovers
 from .relay import Relay
 

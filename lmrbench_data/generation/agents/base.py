@@ -10,8 +10,7 @@ from lmrbench_evaluate.sandbox.docker import DockerSandbox
 
 from ...base.errors import InfraError
 from ...base.text import one_line
-from .box import Box
-from .cpu_meter import CpuMeter
+from .box import Box, CpuMeter
 from .relay import Relay
 
 TIME_LIMIT = "time_limit"
