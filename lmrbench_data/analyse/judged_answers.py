@@ -23,6 +23,8 @@ from ..original import facts
 
 #: The measure of the original's tests, which have one level.
 UNIT_TESTS = "unit tests"
+#: Raters beside the measures of the tests.
+JUDGE, PEOPLE = "judge", "people"
 #: The judge's label of an answer that cannot be judged (missing, malformed, too long): not a category, but the answer
 #: counts in the judge's shares.
 NOTHING = "nothing to judge"
@@ -48,6 +50,12 @@ class RatedAnswer:
     """The category that most people gave; None if there is none."""
     is_there: bool = True
     """False for an answer that the run lacks."""
+
+    def label(self, rater: str) -> str | None:
+        """Return what a measure of the tests (`passed`, `failed`), the judge or people say; None without a verdict."""
+        if rater in (JUDGE, PEOPLE):
+            return self.judge if rater == JUDGE else self.people
+        return {True: "passed", False: "failed", None: None}[self.passed[rater]]
 
 
 @dataclass(frozen=True)

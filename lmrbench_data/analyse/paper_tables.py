@@ -6,38 +6,36 @@ paper's 9.5 %. CC against the rest is our own collapse of the three categories. 
 was asked for binary verdicts, which are not published.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from lmrbench_evaluate.judge.category import BEST_FIRST
 
 from ..base.shares import Share
 from ..base.text_table import Table
 from .bootstrap import Kappa, cohen
-from .judged_answers import UNIT_TESTS, Answers, RatedAnswer
+from .judged_answers import JUDGE, NOTHING, PEOPLE, UNIT_TESTS, Answers, RatedAnswer
 from .result import Analysis
 
 ALL = "all"
-JUDGE, PEOPLE = "judge", "people"
 BOTH = "judge and people"
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One cell: the share of a group's answers to which a rater gave a label."""
+class Cell(NamedTuple):
+    """The share of a group's answers to which a rater gave a label."""
 
     group: str
     rater: str
-    """A measure of the tests, `judge`, `people`, or two of them."""
+    """A measure of the tests, `judge`, `people`, or `judge and people`."""
     label: str
     """`passed`, a category, `agreement` or `conflict`."""
-    found: Share
+    share: Share
 
 
-@dataclass(frozen=True)
-class Pairing:
+class Pairing(NamedTuple):
     """Two raters on the answers of a group that both rated."""
 
     group: str
@@ -52,7 +50,7 @@ class Tables(Analysis):
     """The tables and their numbers."""
 
     answers: Answers
-    cells: Sequence[Measured]
+    cells: Sequence[Cell]
     """Table 2, agreement and conflicts."""
     categories: Sequence[Pairing]
     """Judge and people, three categories."""
@@ -64,23 +62,21 @@ class Tables(Analysis):
 
     def cell(self, group: str, rater: str, label: str) -> Share | None:
         """A cell by its names; None if there is nothing to count."""
-        return next((c.found for c in self.cells if (c.group, c.rater, c.label) == (group, rater, label)), None)
+        return next((cell.share for cell in self.cells if cell[:3] == (group, rater, label)), None)
 
     def tables(self) -> list[tuple[str, Table]]:
         """The tables that are not empty."""
-        found = [
-            *(
-                (f"Table 2: accuracy ({measure})", self._shares(measure, ["passed"]))
-                for measure in self.answers.measures
-            ),
+        measures = self.answers.measures
+        tables = [
+            *((f"Table 2: accuracy ({measure})", self._shares(measure, ["passed"])) for measure in measures),
             ("Table 2: the judge's categories", self._shares(JUDGE, BEST_FIRST)),
             ("Table 2: people's categories", self._shares(PEOPLE, BEST_FIRST)),
-            ("CC against the rest", _pairings([p for p in self.binary if p.first == JUDGE], self.cell)),
+            ("CC against the rest", self._collapsed()),
             ("Agreement between the judge and people", self._agreement()),
             ("People against the judge", self._confusion()),
-            ("Tests against judge and people", _pairings([p for p in self.binary if p.first != JUDGE], None)),
+            ("Tests against judge and people", self._tests()),
         ]
-        return [(title, table) for title, table in found if table[1]]
+        return [(title, table) for title, table in tables if table[1]]
 
     def notes(self) -> list[str]:
         """Explanations of the tables' terms, and of missing data."""
@@ -101,7 +97,7 @@ class Tables(Analysis):
 
     def records(self) -> list[dict[str, Any]]:
         """One row for each cell."""
-        return [{"group": c.group, "rater": c.rater, "label": c.label, **_as_dict(c.found)} for c in self.cells]
+        return [{"group": c.group, "rater": c.rater, "label": c.label, **_numbers(c.share)} for c in self.cells]
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers."""
@@ -119,52 +115,59 @@ class Tables(Analysis):
         header = ["model", *(text for label in labels for text in (label, "95 %"))]
         rows = []
         for group in self.answers.groups:
-            found = [self.cell(group, rater, label) for label in labels]
-            if any(found):
-                rows.append([group, *(text for cell in found for text in _cell(cell))])
+            shares = [self.cell(group, rater, label) for label in labels]
+            if any(shares):
+                rows.append([group, *(text for share in shares for text in _texts(share))])
         return header, rows
+
+    def _collapsed(self) -> Table:
+        rows = []
+        for pair in self.binary:
+            if pair.first == JUDGE:
+                shares = [_texts(self.cell(pair.group, rater, "CC"))[0] for rater in (JUDGE, PEOPLE)]
+                rows.append([pair.group, *shares, *_texts(pair.agreement), *_kappa_texts(pair.kappa)])
+        return ["model", "judge: CC", "people: CC", "agreement", "95 %", "kappa", "95 %"], rows
 
     def _agreement(self) -> Table:
         rows = []
         for pair in self.categories:
             conflict = self.cell(pair.group, BOTH, "conflict")
-            rows.append([pair.group, *_cell(pair.agreement), *_kappa(pair.kappa), *_cell(conflict)])
+            rows.append([pair.group, *_texts(pair.agreement), *_kappa_texts(pair.kappa), *_texts(conflict)])
         return ["model", "agreement", "95 %", "kappa", "95 %", "conflicts", "95 %"], rows
 
     def _confusion(self) -> Table:
         rows = [[f"people: {a}", *(str(self.confusion[a, b]) for b in BEST_FIRST)] for a in BEST_FIRST]
         return ["", *(f"judge: {name}" for name in BEST_FIRST)], rows if self.confusion else []
 
+    def _tests(self) -> Table:
+        rows = [
+            [pair.group, f"{pair.first} - {pair.second}", *_texts(pair.agreement), *_kappa_texts(pair.kappa)]
+            for pair in self.binary
+            if pair.first != JUDGE
+        ]
+        return ["model", "raters", "agreement", "95 %", "kappa", "95 %"], rows
+
 
 def make_tables(answers: Answers) -> Tables:
     """Count the tables."""
-    raters: dict[str, Callable[[RatedAnswer], str | None]] = {
-        **{measure: _tests(measure) for measure in answers.measures},
-        JUDGE: lambda row: row.judge,
-        PEOPLE: lambda row: row.people,
-    }
-    groups = [*answers.groups.items(), *([(ALL, list(answers.rows))] if len(answers.groups) > 1 else [])]
+    groups = answers.groups
+    if len(groups) > 1:
+        groups = {**groups, ALL: list(answers.rows)}
     cells, categories, binary = [], [], []
-    for group, rows in groups:
-        for name, rate in raters.items():
-            rated = [(row.instance_id, label) for row in rows if (label := rate(row)) is not None]
-            labels = BEST_FIRST if name in (JUDGE, PEOPLE) else ("passed",)
-            if any(label in (*labels, "failed") for _, label in rated):  # a judge who was never asked says nothing
-                for wanted in labels:
-                    share = Share.clustered((instance, label == wanted) for instance, label in rated)
-                    cells.append(Measured(group, name, str(wanted), share))
-        both = [row for row in rows if row.people and row.judge in BEST_FIRST]
-        if both:
-            pair = _pair(group, JUDGE, PEOPLE, both, raters)
-            conflict = Share.clustered((row.instance_id, {row.judge, row.people} == {"CC", "LI"}) for row in both)
-            categories.append(pair)
-            cells += [Measured(group, BOTH, "agreement", pair.agreement), Measured(group, BOTH, "conflict", conflict)]
-            binary.append(_pair(group, JUDGE, PEOPLE, both, raters, fold=True))
-        for measure in answers.measures:
-            for other in (JUDGE, PEOPLE):
-                known = [row for row in rows if row.passed[measure] is not None and raters[other](row) in BEST_FIRST]
-                if known:
-                    binary.append(_pair(group, measure, other, known, raters, fold=True))
+    pairs = [(JUDGE, PEOPLE), *itertools.product(answers.measures, (JUDGE, PEOPLE))]
+    for group, rows in groups.items():
+        for rater in (*answers.measures, JUDGE, PEOPLE):
+            cells += _cells(group, rater, rows)
+        for first, second in pairs:
+            labels = [(row.instance_id, row.label(first), row.label(second)) for row in rows]
+            rated = [(name, a, b) for name, a, b in labels if a and b and NOTHING not in (a, b)]
+            if rated:
+                binary.append(_pair(group, first, second, [(name, _is_right(a), _is_right(b)) for name, a, b in rated]))
+            if rated and first == JUDGE:
+                pair = _pair(group, first, second, rated)
+                conflict = Share.clustered((name, {a, b} == {"CC", "LI"}) for name, a, b in rated)
+                categories.append(pair)
+                cells += [Cell(group, BOTH, "agreement", pair.agreement), Cell(group, BOTH, "conflict", conflict)]
     confusion = Counter(
         (str(row.people), str(row.judge)) for row in answers.rows if row.people and row.judge in BEST_FIRST
     )
@@ -174,12 +177,9 @@ def make_tables(answers: Answers) -> Tables:
 def missing_in(answers: Answers) -> list[str]:
     """The cells that the original's data does not contain."""
     untested = [name for name, rows in answers.groups.items() if all(r.passed[UNIT_TESTS] is None for r in rows)]
+    lines = [f"No unit-test result is published for {' or '.join(untested)}, so their accuracy is unknown."]
     return [
-        *(
-            [f"No unit-test result is published for {' or '.join(untested)}, so their accuracy is unknown."]
-            if untested
-            else []
-        ),
+        *(lines if untested else []),
         "Claude 3.7 with OpenHands is left out: only its unit tests are published, and labels.csv does not list it.",
         "Each answer was labelled by one person, so the experts' agreement (Appendix B) cannot be computed.",
         "Tables 3, 5 and 6 and Figure 7 cannot be computed either: their data is not published. Table 6 uses binary "
@@ -187,60 +187,43 @@ def missing_in(answers: Answers) -> list[str]:
     ]
 
 
-def _tests(measure: str) -> Callable[[RatedAnswer], str | None]:
-    words = {True: "passed", False: "failed", None: None}
-    return lambda row: words[row.passed[measure]]
+def _cells(group: str, rater: str, rows: Sequence[RatedAnswer]) -> list[Cell]:
+    """The shares of a rater's labels; none if there was nothing to rate."""
+    rated = [(row.instance_id, label) for row in rows if (label := row.label(rater))]
+    if all(label == NOTHING for _, label in rated):  # a judge who was never asked says nothing
+        return []
+    labels = BEST_FIRST if rater in (JUDGE, PEOPLE) else ("passed",)
+    return [
+        Cell(group, rater, str(name), Share.clustered((instance, label == name) for instance, label in rated))
+        for name in labels
+    ]
 
 
-def _pair(
-    group: str,
-    first: str,
-    second: str,
-    rows: Sequence[RatedAnswer],
-    raters: dict[str, Callable[[RatedAnswer], str | None]],
-    *,
-    fold: bool = False,
-) -> Pairing:
-    """Two raters on answers that both rated; `fold` is the collapse to right and not."""
-
-    def labels(rater: str) -> list[str]:
-        given = [str(raters[rater](row)) for row in rows]
-        return [str(label in ("passed", "CC")) for label in given] if fold else given
-
-    one, other, clusters = labels(first), labels(second), [row.instance_id for row in rows]
-    same = Share.clustered((name, a == b) for name, a, b in zip(clusters, one, other, strict=True))
-    return Pairing(group, first, second, same, cohen(one, other, clusters))
+def _pair(group: str, first: str, second: str, rated: Sequence[tuple[str, str, str]]) -> Pairing:
+    """Two raters on instances with their labels."""
+    names, a, b = zip(*rated, strict=True)
+    same = Share.clustered((name, one == other) for name, one, other in rated)
+    return Pairing(group, first, second, same, cohen(a, b, names))
 
 
-def _pairings(pairs: Sequence[Pairing], cell: Callable[[str, str, str], Share | None] | None) -> Table:
-    """Pairs of raters; with `cell`, beside the share of CC that each gave."""
-    header, rows = ["model"], []
-    header += [f"{pairs[0].first}: CC", f"{pairs[0].second}: CC"] if cell and pairs else ["raters"]
-    for pair in pairs:
-        if cell:
-            left = [_cell(cell(pair.group, rater, "CC"))[0] for rater in (pair.first, pair.second)]
-        else:
-            left = [f"{pair.first} - {pair.second}"]
-        rows.append([pair.group, *left, *_cell(pair.agreement), *_kappa(pair.kappa)])
-    return [*header, "agreement", "95 %", "kappa", "95 %"], rows
+def _is_right(label: str) -> str:
+    return str(label in ("passed", "CC"))
 
 
-def _cell(found: Share | None) -> tuple[str, str]:
-    if found is None or not found.whole:
-        return "-", "-"
-    return found.fraction, found.bounds
+def _texts(share: Share | None) -> tuple[str, str]:
+    return ("-", "-") if share is None or not share.whole else (share.fraction, share.bounds)
 
 
-def _kappa(kappa: Kappa) -> tuple[str, str]:
+def _kappa_texts(kappa: Kappa) -> tuple[str, str]:
     value = "-" if kappa.value is None else f"{kappa.value:.2f}"
     return value, "-" if kappa.interval is None else f"{kappa.interval[0]:.2f} - {kappa.interval[1]:.2f}"
 
 
-def _as_dict(found: Share) -> dict[str, Any]:
-    low, high = found.interval
-    return {"part": found.part, "whole": found.whole, "share": found.value, "low": low, "high": high}
+def _numbers(share: Share) -> dict[str, Any]:
+    low, high = share.interval
+    return {"part": share.part, "whole": share.whole, "share": share.value, "low": low, "high": high}
 
 
 def _pair_dict(pair: Pairing) -> dict[str, Any]:
     kappa = {"kappa": pair.kappa.value, "kappa_ci95": pair.kappa.interval}
-    return {"group": pair.group, "first": pair.first, "second": pair.second, **_as_dict(pair.agreement), **kappa}
+    return {"group": pair.group, "first": pair.first, "second": pair.second, **_numbers(pair.agreement), **kappa}

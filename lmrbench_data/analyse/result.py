@@ -1,10 +1,8 @@
 """The result of an analysis: tables and notes for people, records for machines, and files of both."""
 
-import csv
-import io
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ from ..base.text_table import Table, csv_cell, escape, markdown_table
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Forms of a saved analysis, by the ending of its name.
+#: Forms of a saved analysis and of its figure, by the ending of the name.
 FORMS = (".md", ".csv", ".json")
 FIGURES = (".png", ".svg")
 
@@ -43,7 +41,7 @@ class Analysis(ABC):
         """One flat row for each number; all rows have the same keys."""
 
     def draw(self, path: Path) -> None:
-        """The figure of the analysis, .png or .svg.
+        """Draw the figure of the analysis, .png or .svg.
 
         Raises:
             ArgumentError: it has none.
@@ -66,14 +64,12 @@ class Analysis(ABC):
             lines += ["", escape(note)]
         return "\n".join(lines) + "\n"
 
+    _repr_markdown_ = to_markdown  # for notebooks
+
     def to_csv(self) -> str:
         """The records, for a spreadsheet."""
-        rows = self.records()
-        out = io.StringIO()
-        writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(_safe(row) for row in rows)
-        return out.getvalue()
+        frame = self.to_pandas().map(lambda value: csv_cell(value) if isinstance(value, str) else value)
+        return str(frame.to_csv(index=False, lineterminator="\n"))
 
     def save(self, path: str | Path) -> Path:
         """Write the analysis; the ending of the name selects .md, .csv or .json.
@@ -83,16 +79,12 @@ class Analysis(ABC):
         """
         path = Path(path)
         check_name("out", path, FORMS)
-        forms = {".md": self.to_markdown, ".csv": self.to_csv, ".json": self._to_json}
-        write_atomically(path, forms[path.suffix]())
+        if path.suffix == ".json":
+            text = json.dumps(self.to_dict(), indent=2) + "\n"
+        else:
+            text = self.to_markdown() if path.suffix == ".md" else self.to_csv()
+        write_atomically(path, text)
         return path
-
-    def _to_json(self) -> str:
-        return json.dumps(self.to_dict(), indent=2) + "\n"
-
-    def _repr_markdown_(self) -> str:
-        """The form that a notebook shows."""
-        return self.to_markdown()
 
 
 def check_name(argument: str, path: Path, endings: Sequence[str]) -> None:
@@ -103,7 +95,3 @@ def check_name(argument: str, path: Path, endings: Sequence[str]) -> None:
     """
     if path.suffix not in endings:
         raise ArgumentError(argument, f"{path}: give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}")
-
-
-def _safe(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: csv_cell(value) if isinstance(value, str) else value for name, value in row.items()}

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_evaluate.judge.category import BEST_FIRST
-
 from ..base.errors import ArgumentError, InputError
 from ..base.extras import need
 from ..base.text import counted, error_line
 from ..base.text_table import Table
 from ..dataset.rows import DatasetRow
-from .judged_answers import Answers, RatedAnswer
+from .judged_answers import JUDGE, NOTHING, PEOPLE, Answers, RatedAnswer
 from .repositories import MeasuredRepository, original_repositories, task_repositories
 from .result import Analysis
 
@@ -34,7 +32,7 @@ MEASURES: dict[str, Callable[[MeasuredRepository], float | None]] = {
     "goal length": lambda item: item.goal_length,
 }
 #: Raters who decide whether an answer is solved, besides the measures of the tests: solved is then CC.
-RATERS = {"judge": "the judge says CC", "people": "people say CC"}
+RATERS = {JUDGE: "the judge says CC", PEOPLE: "people say CC"}
 INTERCEPT = "intercept"
 #: Clusters below which clustered errors are too small (Cameron and Miller 2015, Section VI).
 FEW_CLUSTERS = 40
@@ -280,7 +278,5 @@ def fit_logit(frame: "pd.DataFrame", measures: Sequence[str], groups: Sequence[s
 
 
 def _solved(row: RatedAnswer, by: str) -> bool | None:
-    if by not in RATERS:
-        return row.passed[by]
-    label = row.judge if by == "judge" else row.people
-    return label == "CC" if label in BEST_FIRST else None
+    label = row.label(by)
+    return None if label in (None, NOTHING) else label in ("passed", "CC")

@@ -30,7 +30,7 @@ WRONG = TOY_ANSWER.replace("*", "+")
 # --- the original -----------------------------------------------------------------------------------------------------
 
 
-def test_the_original_s_shares_are_what_pandas_counts() -> None:
+def test_shares_of_the_original_equal_a_second_count() -> None:
     frame = pd.read_csv(LABELS.with_name("actions.csv"))
     frame["message"] += frame.pop("think")
     frame["run"] += frame.pop("run_ipython")
@@ -70,7 +70,7 @@ some = st.lists(
 
 @settings(deadline=None, max_examples=40)
 @given(some)
-def test_shares_add_up_to_one_and_excluded_actions_change_nothing(rows: list[Session]) -> None:
+def test_shares_sum_to_one_without_excluded_actions(rows: list[Session]) -> None:
     made = analyse_actions(Sessions("here", "reproduced", rows))
     for model in {row.model for row in rows}:
         own = [row for row in rows if row.model == model]
@@ -86,7 +86,7 @@ def test_shares_add_up_to_one_and_excluded_actions_change_nothing(rows: list[Ses
     json.dumps(made.to_dict(), allow_nan=False)
 
 
-def test_an_interval_is_about_as_wide_as_theory_says() -> None:
+def test_interval_is_as_wide_as_the_standard_error_predicts() -> None:
     """Sessions of equal length: the share is a mean of independent draws, so its error is known."""
     random = np.random.default_rng(3)
     edits = random.integers(0, 11, 60)
@@ -143,13 +143,13 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in COMMANDS.items() for text in texts])
-def test_a_command_is_of_the_kind_that_the_rule_says(kind: str, text: str) -> None:
+def test_command_has_the_kind_of_its_parts(kind: str, text: str) -> None:
     assert kind_of(text) == kind
 
 
 @settings(max_examples=300)
 @given(st.text(alphabet=st.sampled_from(" \n;&|<>()'\"\\#$-abcERdEOF/.1{}=!"), max_size=60))
-def test_any_text_is_of_some_kind(text: str) -> None:
+def test_any_text_has_a_kind(text: str) -> None:
     assert kind_of(text) in KINDS
 
 
@@ -220,7 +220,7 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_the_actions_of_a_record_are_counted_by_the_mapping_of_the_paper(name: str, tmp_path: Path) -> None:
+def test_actions_of_a_record_follow_the_mapping_of_the_paper(name: str, tmp_path: Path) -> None:
     files, wanted = RECORDS[name]
     for path, content in files.items():
         place = tmp_path / path
@@ -231,7 +231,7 @@ def test_the_actions_of_a_record_are_counted_by_the_mapping_of_the_paper(name: s
     assert count_actions(tmp_path) == Counter(wanted)
 
 
-def test_what_nobody_knows_is_no_session(tmp_path: Path) -> None:
+def test_unknown_records_are_no_session(tmp_path: Path) -> None:
     (tmp_path / "log.json").write_text('[1, "x", {"some": "thing"}]')
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
     assert count_actions(tmp_path) is None
@@ -255,7 +255,7 @@ def agent_folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_sessions_of_an_evaluated_run_have_the_outcome_of_their_answers(
+def test_sessions_of_a_run_have_the_outcomes_of_their_answers(
     evaluate: Callable[..., lmr.Run],
     agent_folder: Path,
 ) -> None:
@@ -283,7 +283,7 @@ def test_sessions_of_an_evaluated_run_have_the_outcome_of_their_answers(
     ]
 
 
-def test_another_model_s_trajectories_are_not_taken(evaluate: Callable[..., lmr.Run], agent_folder: Path) -> None:
+def test_trajectories_of_another_model_are_ignored(evaluate: Callable[..., lmr.Run], agent_folder: Path) -> None:
     path = agent_folder / "predictions.jsonl"
     other = path.read_text().replace('"m"', '"n"')
     path.with_name("other.jsonl").write_text(other)
@@ -294,7 +294,7 @@ def test_another_model_s_trajectories_are_not_taken(evaluate: Callable[..., lmr.
 
 @pytest.mark.agents
 @pytest.mark.docker
-def test_a_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: Any, tmp_path: Path) -> None:
+def test_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: Any, tmp_path: Path) -> None:
     server.judge = calls(*map(bash, (READ, EDIT, TRY, READ, DONE)))
     run(agent=mini)
     [session] = run_sessions([tmp_path / "out"]).rows
@@ -306,7 +306,7 @@ def test_a_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server
 
 
 @pytest.mark.slow
-def test_the_command_prints_json_and_draws_a_figure(tmp_path: Path) -> None:
+def test_command_prints_json_and_draws_a_figure(tmp_path: Path) -> None:
     done = command("actions", "--json", "--figure", tmp_path / "f.png", "--out", tmp_path / "a.csv")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

@@ -51,7 +51,7 @@ def original() -> Tables:
     return make_tables(original_answers())
 
 
-def test_every_cell_of_the_original_is_what_pandas_counts(original: Tables) -> None:
+def test_cells_of_the_original_equal_a_second_count(original: Tables) -> None:
     frame = pd.read_csv(LABELS)
     frame["group"] = frame["model"] + ", " + frame["setting"]
     tested = frame.dropna(subset="unit_test")
@@ -64,7 +64,7 @@ def test_every_cell_of_the_original_is_what_pandas_counts(original: Tables) -> N
         conflict = ((part["judge"] + part["human"]) == "CCLI") | ((part["judge"] + part["human"]) == "LICC")
         wanted |= {(group, BOTH, name): rows.agg(["sum", "size"])
                    for name, rows in {"agreement": same, "conflict": conflict}.items()}  # fmt: skip
-    counted = {(cell.group, cell.rater, cell.label): (cell.found.part, cell.found.whole) for cell in original.cells}
+    counted = {(cell.group, cell.rater, cell.label): (cell.share.part, cell.share.whole) for cell in original.cells}
     assert counted == {key: tuple(value) for key, value in wanted.items()}
     assert dict(original.confusion) == frame.groupby(["human", "judge"]).size().to_dict()
     for pair in original.binary:
@@ -80,7 +80,7 @@ def test_every_cell_of_the_original_is_what_pandas_counts(original: Tables) -> N
         assert pair.kappa.value == pytest.approx(cohen(pairs))
 
 
-def test_the_paper_s_two_numbers_follow_and_their_definition_is_the_only_one_that_fits(original: Tables) -> None:
+def test_agreement_and_conflicts_of_the_paper_are_reproduced(original: Tables) -> None:
     printed = {"agreement": 62.5, "conflict": 9.5}
     for label, percent in printed.items():
         found = original.cell(ALL, BOTH, label)
@@ -90,7 +90,7 @@ def test_the_paper_s_two_numbers_follow_and_their_definition_is_the_only_one_tha
     assert not {round(100 * counts[pair] / 168, 1) for pair in (("CC", "LI"), ("LI", "CC"))} & {9.5}
 
 
-def test_what_was_never_published_is_said_and_not_counted(original: Tables) -> None:
+def test_unpublished_results_are_noted_and_not_counted(original: Tables) -> None:
     assert original.cell("gpt4o, no_agent", UNIT_TESTS, "passed") is None
     assert any("gpt4o, no_agent or o4mini, no_agent, so their accuracy" in note for note in original.notes())
     [(_, (_, rows))] = [table for table in original.tables() if "accuracy" in table[0]]
@@ -133,11 +133,11 @@ def test_cells_add_up_and_lie_in_their_intervals(rows: list[RatedAnswer]) -> Non
             assert {cell.whole for cell in cells if cell} == {base}
             assert sum(cell.part for cell in cells if cell) == base - given_by.count(NOTHING)
     for cell in made.cells:
-        share, (low, high) = cell.found.value, cell.found.interval
+        share, (low, high) = cell.share.value, cell.share.interval
         assert share is not None
         assert low - 1e-9 <= share <= high + 1e-9
-        if cell.found.units == cell.found.whole:
-            assert (low, high) == wilson(cell.found.part, cell.found.whole)
+        if cell.share.units == cell.share.whole:
+            assert (low, high) == wilson(cell.share.part, cell.share.whole)
     both = [row for row in rows if row.people and row.judge in BEST_FIRST]
     assert made.confusion.total() == len(both)
     assert sum(made.confusion[name, name] for name in BEST_FIRST) == sum(row.people == row.judge for row in both)
@@ -145,7 +145,7 @@ def test_cells_add_up_and_lie_in_their_intervals(rows: list[RatedAnswer]) -> Non
     assert made.to_pandas().shape[0] == len(made.cells)
 
 
-def test_the_page_on_analyses_shows_what_the_commands_give(original: Tables) -> None:
+def test_docs_show_the_tables_of_the_commands(original: Tables) -> None:
     page = (LABELS.parents[2] / "docs" / "analyses.md").read_text(encoding="utf-8")
     analyses = original, analyse_actions(original_sessions()), analyse_structure(original_answers())
     for _, table in (found for made in analyses for found in made.tables()):
@@ -178,7 +178,7 @@ def annotation(annotator: str, instance: str, model: str, category: str) -> Anno
     return Annotation(annotator, instance, model, "", "", 0, Category(category), "")
 
 
-def test_a_run_s_tables_are_the_report_s_numbers_and_people_s_majorities(judged_run: Path) -> None:
+def test_tables_of_a_run_equal_the_report_and_majorities(judged_run: Path) -> None:
     people = [annotation(who, "a-one", "m", "CC") for who in ("ann", "bob")]
     people += [annotation("cid", "a-one", "m", "LI"), annotation("ann", "a-one", "n", "CC")]
     people += [annotation("ann", "a-two", "m", "CC"), annotation("bob", "a-two", "m", "LI")]
@@ -221,7 +221,7 @@ def test_samples_of_one_instance_do_not_narrow_an_interval(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_the_command_prints_json_and_writes_the_same_numbers_in_all_forms(judged_run: Path, tmp_path: Path) -> None:
+def test_command_writes_the_same_numbers_in_all_forms(judged_run: Path, tmp_path: Path) -> None:
     done = command("tables", judged_run, "--json", "--out", tmp_path / "t.json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads((tmp_path / "t.json").read_text())
