@@ -59,7 +59,7 @@ def fetch(
 
     Example: lmrbench papers fetch dpo-preference-loss
     """
-    from ..papers.library import fetch_missing
+    from ..papers.fetch import fetch_missing
     from ..papers.paper_cache import PaperStore
 
     store, chosen = PaperStore(), _papers(dataset, names)
@@ -94,7 +94,7 @@ def add(
 
     Example: lmrbench papers add dpo-preference-loss dpo.pdf
     """
-    from ..papers.library import add_pdf
+    from ..papers.fetch import add_pdf
     from ..papers.paper_cache import PaperStore
 
     [key] = _papers(dataset, [name])

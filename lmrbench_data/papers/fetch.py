@@ -1,15 +1,20 @@
-"""Download PDFs politely, from https addresses of public hosts only."""
+"""Fill the cache of PDFs: download them politely, from https addresses of public hosts only, or add the user's own."""
 
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from ..base.errors import InfraError, InputError
+from ..base.errors import InfraError, InputError, LMRBenchError
+from ..base.progress import Progress
 from ..base.text import error_line
 from ..base.version import __version__
-from .paper_cache import MAX_BYTES
+from .paper_cache import MAX_BYTES, PaperStore, Stored, pdf_url
+from .parse import parse_pdf
 
 TRIES = 5
 #: Seconds between two downloads: arXiv asks for three.
@@ -60,7 +65,7 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
                 headers={"User-Agent": f"lmrbench/{__version__} (research benchmark; one download per paper)"},
             )
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, OfflineModeIsEnabled) as error:
-            raise UnreachableError(f"{host(url)} cannot be reached ({error_line(error)})") from error
+            raise UnreachableError(f"{_host(url)} cannot be reached ({error_line(error)})") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, HfHubHTTPError) as error:
             reason = f"HTTP {error.response.status_code}" if isinstance(error, HfHubHTTPError) else error_line(error)
             raise InfraError(f"{url}: {reason}, after {TRIES} attempts; try again later, or {_BY_HAND}") from error
@@ -78,16 +83,68 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
     return bytes(data)
 
 
-def host(url: str) -> str:
+def _host(url: str) -> str:
     """Return the server of an address."""
     return urlsplit(url).netloc
-
-
-def pause() -> None:
-    """Wait between two downloads."""
-    time.sleep(PAUSE_S * _scale())
 
 
 def _scale() -> float:
     """Return the factor of all pauses, which tests lower."""
     return float(os.environ.get("LMRBENCH_BACKOFF_SCALE", "1"))
+
+
+@dataclass
+class FetchSummary:
+    """The outcome of fetching several PDFs."""
+
+    fetched: int = 0
+    problems: dict[str, LMRBenchError] = field(default_factory=dict)
+    """By paper; papers on one unreachable server share one error."""
+    unreachable: dict[str, UnreachableError] = field(default_factory=dict)
+    """By host."""
+
+
+def fetch_missing(
+    store: PaperStore,
+    papers: Mapping[str, Mapping[str, Any]],
+    *,
+    replace: bool = False,
+    progress: Progress | None = None,
+) -> FetchSummary:
+    """Fetch the PDFs that are missing, one at a time; skip the other papers of an unreachable server.
+
+    Args:
+        papers: key → a row of that paper.
+        replace: fetch all, and accept PDFs that have changed.
+    """
+    progress, done = progress or Progress(), FetchSummary()
+    missing = [key for key in papers if replace or store.facts(key) is None]
+    progress.start(len(missing))
+    for number, key in enumerate(missing):
+        url = pdf_url(papers[key])
+        if known := done.unreachable.get(_host(url)):
+            done.problems[key] = known
+        else:
+            if number:
+                time.sleep(PAUSE_S * _scale())
+            try:
+                store.put(key, fetch_pdf(url), url, replace=replace)
+                done.fetched += 1
+            except UnreachableError as error:
+                done.problems[key] = done.unreachable[_host(url)] = error
+            except LMRBenchError as error:
+                done.problems[key] = error
+        progress.step("failed" if key in done.problems else "fetched")
+    return done
+
+
+def add_pdf(store: PaperStore, key: str, file: Path, *, replace: bool = False) -> Stored:
+    """Add a PDF of the user's own.
+
+    Raises:
+        InputError: it is too large, cannot be read, or differs from the stored one.
+    """
+    if file.stat().st_size > MAX_BYTES:
+        raise InputError(f"{file}: larger than {MAX_BYTES // 2**20} MiB")
+    parse_pdf(file, "pdf-json")
+    return store.put(key, file.read_bytes(), "added by hand", replace=replace)
