@@ -51,7 +51,7 @@ test-all: lint
 # Real third-party tools: OpenHands and Harbor in images of their own, mini-swe-agent in its own folder, Inspect and TRL.
 # These tests fail here if a tool is missing; elsewhere they are skipped.
 test-agents: $(VENV)/dev.installed $(VENV)/agents.installed
-	$(BIN)/lmrbench agent image openhands
+	$(BIN)/lmrbench images build --agent openhands
 	LMRBENCH_TEST_AGENTS=1 LMRBENCH_AGENTS_PATH=$(CURDIR)/$(VENV)/agents $(BIN)/pytest -m agents
 
 lint: $(VENV)/dev.installed layers

@@ -46,7 +46,8 @@ def verdict_on(answer: str) -> list[str]:
         show = [*command, "show", "runs/mine", INSTANCE]
         done = subprocess.run(show, cwd=folder, check=True, capture_output=True, text=True)
     said = done.stdout.partition(", from the reference to the answer")[0].splitlines()[:-1]
-    return [line for line in said if line.strip()]
+    # Headings and text, without the marks of Markdown.
+    return [line.lstrip("# ").replace("`", "") for line in said if line.strip("`\n ")]
 
 
 def lines_of(columns: int, answer: str, verdict: list[str]) -> Iterator[Line]:
@@ -74,9 +75,9 @@ def lines_of(columns: int, answer: str, verdict: list[str]) -> Iterator[Line]:
 
 
 def _colour(line: str) -> str:
-    if line.startswith("VERDICT"):
+    if line.startswith("Verdict"):
         return _GOOD
-    return _BAD if "FAILED" in line or ": failed" in line else _TEXT
+    return _BAD if "Failed" in line or ": failed" in line else _TEXT
 
 
 def svg(lines: list[Line], columns: int) -> str:

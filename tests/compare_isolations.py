@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.cli.progress import progress_bar
+from lmrbench_data.cli.output import progress_bar
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.task import CONFIGS

@@ -22,17 +22,14 @@ from . import (
     export,
     generate,
     images,
-    judge,
-    merge,
     papers,
-    private_sets,
     report,
     show,
     submit,
     tasks,
 )
-from .options import flag_of
-from .output import flush, prepare_streams, put, say, say_what_is_logged
+from .options import MAINTAIN, flag_of
+from .output import flush, log_to_stderr, prepare_streams, print_err, print_out
 
 #: Heading in the help → its commands.
 GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
@@ -41,33 +38,38 @@ GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {
         "generate": generate.app,
         "agent": agent.app,
         "evaluate": evaluate.evaluate,
-        "judge": judge.judge,
+        "judge": evaluate.judge,
         "export": export.app,
         "doctor": doctor.doctor,
     },
     "Compare": {
         "report": report.report,
         "show": show.show,
-        "merge": merge.merge,
+        "merge": report.merge,
         "calibrate": calibrate.app,
         "analyse": analyse.app,
     },
-    "Publish": {"submit": submit.submit, "verify": submit.verify, "space": submit.space},
+    "Publish": {"submit": submit.submit},
     "Author": {"tasks": tasks.app, "dataset": dataset.app, "images": images.app, "papers": papers.app},
+    MAINTAIN: {"verify": submit.verify, "space": submit.space},
 }
-
-for command in (private_sets.counterfactual, private_sets.underspecified):
-    dataset.app.command()(command)
+_ORDER = [name for commands in GROUPS.values() for name in commands]
 
 
 class _GroupedHelp(TyperGroup):
-    """A group whose help lists its commands under the headings of `GROUPS`."""
+    """A group whose help lists its commands under their headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one table for each heading."""
-        for heading, commands in GROUPS.items():
+        headings: dict[str, list[tuple[str, str]]] = {}
+        for name in sorted(self.commands, key=_ORDER.index) if ctx.parent is None else self.commands:
+            command = self.commands[name]
+            heading = getattr(command, "rich_help_panel", None)
+            rows = headings.setdefault(heading if isinstance(heading, str) else "Commands", [])
+            rows.append((name, command.get_short_help_str(limit=80)))
+        for heading, rows in headings.items():
             with formatter.section(heading):
-                formatter.write_dl([(name, self.commands[name].get_short_help_str(limit=80)) for name in commands])
+                formatter.write_dl(rows)
 
 
 app = typer.Typer(
@@ -80,19 +82,19 @@ app = typer.Typer(
     rich_markup_mode=None,  # markup would remove `[@revision]` from the help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _commands in GROUPS.values():
+for _heading, _commands in GROUPS.items():
     for _name, _command in _commands.items():
         if isinstance(_command, typer.Typer):
-            app.add_typer(_command, name=_name)
+            app.add_typer(_command, name=_name, cls=_GroupedHelp, rich_help_panel=_heading)
         else:
-            app.command(_name)(_command)
+            app.command(_name, rich_help_panel=_heading)(_command)
 
 
 def _version(shown: bool) -> None:
     if shown:
         from ..base.version import __version__
 
-        put(f"lmrbench {__version__}")
+        print_out(f"lmrbench {__version__}")
         raise typer.Exit()
 
 
@@ -110,7 +112,7 @@ def main() -> None:
     from ..base.errors import ArgumentError, LMRBenchError
 
     prepare_streams()
-    say_what_is_logged()
+    log_to_stderr()
     try:
         try:
             app()
@@ -131,5 +133,5 @@ def main() -> None:
 
 
 def _fail(message: str, status: int) -> None:
-    say(f"error: {one_line(message)}")
+    print_err(f"error: {one_line(message)}")
     sys.exit(status)

@@ -8,10 +8,9 @@ import typer
 from ..dataset.load import EMBEDDED
 from ..generation.settings import AgentSettings
 from ..loader import FUNCTION
-from .options import BuildNetwork, DatasetSpec, Track, chosen_row, options, rows_by_config
-from .output import Json, interruptible, print_json, put, say
-from .progress import progress_bar
-from .show_work import answers_dict, exit_status, print_answers
+from .options import DatasetSpec, Track, chosen_row, options, rows_by_config
+from .outcomes import answers_dict, answers_text, exit_status
+from .output import Json, emit, print_err, progress_bar
 
 app = typer.Typer(help="Run agents, write workspaces and collect patches.", no_args_is_help=True)
 
@@ -37,11 +36,12 @@ def workspace(
     check_track(track)
     row = chosen_row(instance, dataset)
     write_workspace(row, folder, track=track)
-    if as_json:
-        print_json({"instance_id": instance, "track": track, "folder": str(folder)})
-    else:
-        command = f"lmrbench agent collect {folder} --model NAME{_dataset_option(dataset)}"
-        put(f"{folder}: TASK.md states the task; collect the answer with `{command}`")
+    command = f"lmrbench agent collect {folder} --model NAME{_dataset_option(dataset)}"
+    emit(
+        {"instance_id": instance, "track": track, "folder": str(folder)},
+        as_json,
+        f"{folder}: TASK.md states the task; collect the answer with `{command}`",
+    )
 
 
 @app.command()
@@ -62,42 +62,13 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
 
     answers = settings.out / PREDICTIONS
     kept = f"rows so far are in {answers}"
-    tell = (lambda line: None) if sys.stderr.isatty() and not as_json else say
-    with interruptible(kept), progress_bar("agents", shown=not as_json) as progress:
+    tell = (lambda line: None) if sys.stderr.isatty() and not as_json else print_err
+    with progress_bar("agents", shown=not as_json, kept=kept) as progress:
         summary = api.run_agent(**dict(settings), progress=progress, tell=tell)
-    if as_json:
-        print_json(answers_dict(answers, summary))
-    else:
-        print_answers(summary, "rows", [("done now", summary.done), ("no changes", summary.unchanged)])
-        if summary.done or summary.kept:
-            put(f"predictions: {answers}; evaluate them with `lmrbench evaluate {answers}`")
+    text = answers_text(answers, summary, "rows", done_now=summary.done, no_changes=summary.unchanged)
+    emit(answers_dict(answers, summary), as_json, *text)
     if status := exit_status(summary, "row", kept):
         raise typer.Exit(status)
-
-
-@app.command()
-def image(
-    agent: Annotated[str, typer.Argument(help="Agent: openhands.", metavar="AGENT")],
-    dataset: DatasetSpec = "embedded",
-    network: BuildNetwork = None,
-    as_json: Json = False,
-) -> None:
-    """Build the image of an agent that runs in the container.
-
-    Adds the agent to the tasks' image.
-
-    Example: lmrbench agent image openhands
-    """
-    from ..dataset.load import load_rows
-    from ..generation.agents.agent_image import build_agent_images
-
-    bases = sorted({row["docker_image"] for row in load_rows(dataset)})
-    built = build_agent_images(agent, bases, network=network, tell=say)
-    if as_json:
-        print_json(built)
-    else:
-        for tag, identity in built.items():
-            put(f"{tag}  {identity}")
 
 
 @app.command()
@@ -128,25 +99,26 @@ def collect(
     from ..generation.workspace import read_marker
 
     configs = rows_by_config([read_marker(folder)[0] for folder in folders], dataset)
-    rows = {row["instance_id"]: row for found in configs.values() for row in found}
-    found = collect_rows(folders, rows, model=model, setting=setting, sample=sample)
-    for folder, row in zip(folders, found, strict=True):
+    rows = {row["instance_id"]: row for known in configs.values() for row in known}
+    answers = collect_rows(folders, rows, model=model, setting=setting, sample=sample)
+    for folder, row in zip(folders, answers, strict=True):
         facts = row["metadata"]
         if facts.get("left_out"):
-            say(f"{folder}: left out: {', '.join(facts['left_out'])}")
+            print_err(f"{folder}: left out: {', '.join(facts['left_out'])}")
         if not row["model_patch"]:
-            say(f"{folder}: {facts.get('problem', 'no changes')}; the row counts as malformed")
-    replaced = add_rows(out, found, replace=replace)
-    if as_json:
-        empty = sum(not row["model_patch"] for row in found)
-        print_json({"out": str(out), "rows": len(found), "replaced": replaced, "empty": empty})
-    else:
-        instead = f" ({replaced} replaced)" if replaced else ""
-        ids = {row["instance_id"] for row in found}
-        needed = [name for name, known in configs.items() if ids & {row["instance_id"] for row in known}]
-        chosen = ["" if name == FUNCTION else f" --config {name}" for name in needed]
-        commands = [f"`lmrbench evaluate {out}{config}{_dataset_option(dataset)}`" for config in chosen]
-        put(f"{out}: {len(found)} rows added{instead}; evaluate them with {' and '.join(commands)}")
+            print_err(f"{folder}: {facts.get('problem', 'no changes')}; the row counts as malformed")
+    replaced = add_rows(out, answers, replace=replace)
+    instead = f" ({replaced} replaced)" if replaced else ""
+    ids = {row["instance_id"] for row in answers}
+    needed = [name for name, known in configs.items() if ids & {row["instance_id"] for row in known}]
+    chosen = ["" if name == FUNCTION else f" --config {name}" for name in needed]
+    commands = [f"`lmrbench evaluate {out}{config}{_dataset_option(dataset)}`" for config in chosen]
+    empty = sum(not row["model_patch"] for row in answers)
+    emit(
+        {"out": str(out), "rows": len(answers), "replaced": replaced, "empty": empty},
+        as_json,
+        f"{out}: {len(answers)} rows added{instead}; evaluate them with {' and '.join(commands)}",
+    )
 
 
 def _dataset_option(dataset: str) -> str:

@@ -10,9 +10,8 @@ from lmrbench_evaluate.judge.settings import JudgeSettings
 
 from ..base.settings import option
 from .options import BenchmarkFolder, options
-from .output import Json, interruptible, print_json, print_table, put
-from .progress import progress_bar
-from .show_judging import judging_status, print_votes
+from .outcomes import judging_status, tokens_line, votes_line
+from .output import Json, emit, progress_bar
 
 app = typer.Typer(no_args_is_help=True, help="Compare a judge with variants of known quality.")
 
@@ -59,21 +58,19 @@ def variants(
     if settings.run == TEMPLATE:
         folder = re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
         settings = settings.model_copy(update={"run": Path("runs") / folder})
-    with (
-        interruptible(f"judgements so far are in {settings.run}/judgements.jsonl"),
-        progress_bar("judging", shown=not as_json) as progress,
-    ):
+    kept = f"judgements so far are in {settings.run}/judgements.jsonl"
+    with progress_bar("judging", shown=not as_json, kept=kept) as progress:
         calibration, summary = calibrate(settings, predictions, build_rows(tasks), progress)
-    if as_json:
-        print_json(calibration.as_dict())
-    else:
-        judge = calibration.judge
-        put(f"{judge.model} (prompt {judge.prompt_version}) on {len(calibration.rated)} variants, {track} track")
-        for title, (header, rows) in calibration.tables():
-            print_table(header, rows, title=title)
-        for reason, count in sorted(calibration.left_out.items()):
-            put(f"left out: {count} ({reason})")
-        print_votes(summary)
-        put(f"judgements: {settings.run}/judgements.jsonl")
+    judge = calibration.judge
+    emit(
+        calibration.as_dict(),
+        as_json,
+        f"{judge.model} (prompt {judge.prompt_version}) on {len(calibration.rated)} variants, {track} track",
+        *calibration.tables(),
+        *(f"left out: {count} ({reason})" for reason, count in sorted(calibration.left_out.items())),
+        tokens_line(summary),
+        votes_line(summary),
+        f"judgements: {settings.run}/judgements.jsonl",
+    )
     if status := judging_status(summary):
         raise typer.Exit(status)

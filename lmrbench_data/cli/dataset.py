@@ -1,4 +1,4 @@
-"""`lmrbench dataset`: start a benchmark, record references, check tasks; build, compare and publish datasets."""
+"""`lmrbench dataset`: start a benchmark, record references, check tasks; build, publish datasets and private sets."""
 
 import itertools
 from pathlib import Path
@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import BenchmarkFolder, Config, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
-from .output import Json, print_json, print_table, put, say
-from .progress import progress_bar
+from .options import MAINTAIN, BenchmarkFolder, Config, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
+from .output import Json, emit, print_err, print_out, progress_bar
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
 
@@ -29,11 +28,12 @@ def init(
     from ..tasks.new import new_benchmark
 
     new_benchmark(folder, title=title, name=name)
-    if as_json:
-        print_json({"folder": str(folder)})
-    else:
-        put(f"written: {folder / 'benchmark.yaml'}, {folder / 'environments'}")
-        put(f"next: lmrbench tasks new SLUG --benchmark {folder}")
+    emit(
+        {"folder": str(folder)},
+        as_json,
+        f"written: {folder / 'benchmark.yaml'}, {folder / 'environments'}",
+        f"next: lmrbench tasks new SLUG --benchmark {folder}",
+    )
 
 
 @app.command()
@@ -80,17 +80,20 @@ def build(
         for config, found in rows.items()
         if found
     ]
-    if as_json:
-        problems = [problem.as_dict() for problem in (*drafts, *not_proved)]
-        print_json({"folder": str(out), **built[0], "configs": built, "problems": problems})
-    else:
-        for item in built:
-            hashes = f"content {item['sha256'][:12]}, recordings {item['recordings'][:12]}"
-            which = f"{item['config']}: " if len(built) > 1 else ""
-            put(f"{out}: {which}{counted(item['rows'], 'row')}, {hashes}")
-        put(f"load it with load_dataset({str(out)!r}, split='test')")
+    lines = []
+    for item in built:
+        hashes = f"content {item['sha256'][:12]}, recordings {item['recordings'][:12]}"
+        which = f"{item['config']}: " if len(built) > 1 else ""
+        lines.append(f"{out}: {which}{counted(item['rows'], 'row')}, {hashes}")
+    problems = [problem.as_dict() for problem in (*drafts, *not_proved)]
+    emit(
+        {"folder": str(out), **built[0], "configs": built, "problems": problems},
+        as_json,
+        *lines,
+        f"load it with load_dataset({str(out)!r}, split='test')",
+    )
     for line in problem_lines(not_proved, limit=3):
-        say(line)
+        print_err(line)
 
 
 @app.command()
@@ -120,11 +123,8 @@ def record(
             done.append(recorded)
             progress.step(str(recorded.state))
     done.sort(key=lambda item: item.instance_id)
-    if as_json:
-        print_json([vars(item) for item in done])
-    else:
-        rows = [[item.instance_id, str(item.state), f"{item.size / 1000:.1f} kB"] for item in done]
-        print_table(("instance", "recording", "size"), rows)
+    rows = [[item.instance_id, str(item.state), f"{item.size / 1000:.1f} kB"] for item in done]
+    emit([vars(item) for item in done], as_json, ("", (["instance", "recording", "size"], rows)))
 
 
 @app.command()
@@ -172,7 +172,7 @@ def check(
     total, done = sum(len(task.instances) for task in tasks), itertools.count(1)
 
     def tell(instance: str, line: str) -> None:
-        say(f"[{next(done)}/{total}] {instance}: {line}")
+        print_err(f"[{next(done)}/{total}] {instance}: {line}")
 
     with open_sandbox(sandbox, benchmark) as place, progress_bar("checking", shown=not as_json) as progress:
         if demos:
@@ -182,46 +182,57 @@ def check(
             options = {"quick": quick, "resume": proves and not again, "record": proves}
             findings = list(check_tasks(tasks, place, workers=workers, progress=progress, finished=tell, **options))
     findings.sort()
-    if as_json:
-        print_json([finding.as_dict() for finding in findings])
-    else:
-        for line in problem_lines([finding for finding in findings if verbose or finding.is_error]):
-            put(line)
-        print_table(*check_table(findings))
+    lines = problem_lines([finding for finding in findings if verbose or finding.is_error])
+    emit([finding.as_dict() for finding in findings], as_json, *lines, ("", check_table(findings)))
     if skipped := untried(findings):
-        say(f"quick check, not a proof: skipped {skipped}; leave out --quick to prove")
+        print_err(f"quick check, not a proof: skipped {skipped}; leave out --quick to prove")
     if any(finding.is_error for finding in findings):
         raise typer.Exit(1)
 
 
 @app.command()
-def diff(
-    old: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
-    new: Annotated[str, typer.Argument(help="embedded, a folder, or org/name[@revision].")],
-    config: Config = "function",
+def private(
+    out: Annotated[Path, typer.Argument(help="Folder to write.")],
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the draw; keep it secret.", min=0)],
+    config: Annotated[str, typer.Option("--config", help="counterfactual or underspecified.")] = "counterfactual",
+    names: TaskNames = None,
+    per_paper: Annotated[int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)] = 1,
+    sandbox: Sandbox = "auto",
+    benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Show the differences between two builds, row by row.
+    """Make a private set of altered papers.
 
-    Example: lmrbench dataset diff org/lmr-bench@v0.1.0 embedded
+    Draws options that are not in the benchmark: combinations of them (counterfactual), or true ones for the choices
+    that papers leave open (underspecified). Records the references, proves that they decide, and writes a dataset
+    folder with this configuration alone. Whoever has the seed can draw the same set.
+
+    Example: lmrbench dataset private held-out --config underspecified --seed 4711 --sandbox docker
     """
+    from lmrbench_evaluate.checks.private_sets import make_private_set
+    from lmrbench_evaluate.sandbox import open_sandbox
+
+    from ..base.errors import ArgumentError
     from ..base.text import counted
-    from ..dataset.diff import diff_rows
-    from ..dataset.load import load_rows
+    from ..dataset.build import write_dataset
+    from ..tasks.manifest import load_benchmark
 
-    changes = list(diff_rows(load_rows(old, config), load_rows(new, config)))
-    if as_json:
-        print_json([vars(change) for change in changes])
-        return
-    for change in changes:
-        put(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
-        if change.detail:
-            put("\n".join(f"    {line}" for line in change.detail.splitlines()))
-    rows = len({change.instance_id for change in changes})
-    put(counted(rows, "row differs", "rows differ") if rows else "no differences")
+    if config not in ("counterfactual", "underspecified"):
+        raise ArgumentError("config", f"{config!r} has no private sets; give counterfactual or underspecified")
+    tasks = tasks_and_drafts(names, benchmark)[0]
+    with open_sandbox(sandbox, benchmark) as place, progress_bar("recording", shown=not as_json) as progress:
+        rows = make_private_set(tasks, config, seed, per_paper, place, progress)
+    sha256 = write_dataset([], out, load_benchmark(benchmark), others={config: rows})
+    papers = len({row["paper_title"] for row in rows})
+    emit(
+        {"folder": str(out), "rows": len(rows), "sha256": sha256, "papers": papers},
+        as_json,
+        f"{out}: {counted(len(rows), 'row')} from {counted(papers, 'paper')}, content {sha256[:12]}",
+        f"evaluate with: lmrbench evaluate PREDICTIONS --dataset {out} --config {config}",
+    )
 
 
-@app.command()
+@app.command(rich_help_panel=MAINTAIN)
 def push(
     repo: Annotated[str, typer.Argument(help="Dataset repository on the Hub, org/name.")],
     folder: Annotated[
@@ -264,22 +275,21 @@ def push(
     facts["changes"] = [
         {"instance_id": item.instance_id, "column": item.column, "summary": item.summary} for item in plan.changes
     ]
-    if not as_json:
-        for change in plan.changes:
-            put(f"{change.instance_id}  {change.column or 'row'}: {change.summary}")
-        for name in plan.removed:
-            put(f"{name}: removed from the repository")
-        changed = len({change.instance_id for change in plan.changes})
-        state = "already published" if plan.done else f"{counted(changed, 'row differs', 'rows differ')} from main"
-        put(f"{repo} {plan.tag}: {plan.rows} rows, content {plan.sha256[:12]}; {state}")
+    changed = len({change.instance_id for change in plan.changes})
+    state = "already published" if plan.done else f"{counted(changed, 'row differs', 'rows differ')} from main"
+    lines = [f"{change.instance_id}  {change.column or 'row'}: {change.summary}" for change in plan.changes]
+    lines += [f"{name}: removed from the repository" for name in plan.removed]
+    lines.append(f"{repo} {plan.tag}: {plan.rows} rows, content {plan.sha256[:12]}; {state}")
     if dry_run or plan.done:
-        if as_json:
-            print_json({**facts, "pushed": False, "done": plan.done})
+        emit({**facts, "pushed": False, "done": plan.done}, as_json, *lines)
         return
+    if not as_json:
+        print_out("\n".join(lines))
     if not (yes or as_json):
         typer.confirm(f"Push to {repo} and tag it {plan.tag}? The tag can never move.", abort=True, err=True)
     sha = carry_out(api, plan, private=private)
-    if as_json:
-        print_json({**facts, "pushed": True, "commit": sha})
-    else:
-        put(f"pushed: {repo}@{plan.tag} ({sha[:12]}); load_dataset({repo!r}, revision={plan.tag!r}, split='test')")
+    emit(
+        {**facts, "pushed": True, "commit": sha},
+        as_json,
+        f"pushed: {repo}@{plan.tag} ({sha[:12]}); load_dataset({repo!r}, revision={plan.tag!r}, split='test')",
+    )

@@ -11,7 +11,7 @@ import typer
 from lmrbench_evaluate.doctor.settings import DoctorSettings
 
 from .options import options
-from .output import Json, print_finding, print_json, put, say
+from .output import Json, emit, print_err, print_out
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.doctor.examine import Check
@@ -42,12 +42,12 @@ def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
         findings += found
         if not as_json:
             for item in found:
-                print_finding(item.status, item.check, item.found, item.fix)
+                print_out(f"{item.status:8} {item.check:12} {item.found}")
+                if item.fix:
+                    print_out(f"{'':22}\N{RIGHTWARDS ARROW} {item.fix}")
     problems = sum(item.status is Status.PROBLEM for item in findings)
-    if as_json:
-        print_json([item.as_dict() for item in findings])
-    else:
-        put("\nEvaluation can work here." if not problems else "\nFix the problems above first.")
+    verdict = "\nEvaluation can work here." if not problems else "\nFix the problems above first."
+    emit([item.as_dict() for item in findings], as_json, verdict)
     if problems:
         raise typer.Exit(1)
 
@@ -61,7 +61,7 @@ def _waiting(check: "Check") -> Iterator[None]:
         with Console(stderr=True).status(f"{check.name} ..."):
             yield
         return
-    line = threading.Timer(PATIENCE_S, say, [f"{check.name}: may take up to {check.limit_s:g} s"])
+    line = threading.Timer(PATIENCE_S, print_err, [f"{check.name}: may take up to {check.limit_s:g} s"])
     line.daemon = True
     line.start()
     try:

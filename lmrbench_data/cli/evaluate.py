@@ -1,4 +1,4 @@
-"""`lmrbench evaluate`: test predictions and write a report."""
+"""`lmrbench evaluate` and `lmrbench judge`: test predictions, and have a language model judge them."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,15 +9,11 @@ from lmrbench_evaluate.runs.settings import RunSettings
 
 from ..chat.endpoint import Endpoint
 from .options import Notes, Sandbox, option_of, options
-from .output import Json, interruptible, print_json
-from .progress import progress_bar
-from .show_judging import judging_dict, judging_status, print_judging
-from .show_report import print_details, print_files, print_scores, run_status
+from .outcomes import judging_dict, judging_status, judging_text, report_text, run_status
+from .output import Json, emit, progress_bar
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.judge.summary import JudgeSummary
-
-    from ..base.errors import LMRBenchError
 
 
 @options(RunSettings, without=("map",))
@@ -52,7 +48,7 @@ def evaluate(
     from lmrbench_evaluate.predictions.column_mapping import parse_columns
 
     from .. import api
-    from ..base.errors import ArgumentError
+    from ..base.errors import ArgumentError, LMRBenchError
 
     if judge:
         from ..chat.server import address_and_key
@@ -61,38 +57,55 @@ def evaluate(
             address_and_key(judge_base_url)  # before an hour of tests
         except ArgumentError as error:
             raise ArgumentError(f"judge_{error.argument}", error.problem) from error
-    settings = settings.model_copy(update={"map": parse_columns(columns or ())})
-    with interruptible("finished results are kept"), progress_bar("evaluating", shown=not as_json) as progress:
-        run = api.evaluate(predictions, sandbox=sandbox, progress=progress, **dict(settings))
+    arguments = dict(settings, map=parse_columns(columns or ()))
+    with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
+        run = api.evaluate(predictions, sandbox=sandbox, progress=progress, **arguments)
     assert run.summary is not None
     judged: JudgeSummary | LMRBenchError | None = None
     if judge and not run.summary.stopped:
-        judged = _judge(JudgeSettings(run=run.path, model=judge, base_url=judge_base_url), as_json)
+        try:
+            judged = _judge(JudgeSettings(run=run.path, model=judge, base_url=judge_base_url), as_json)
+        except LMRBenchError as error:  # the report is still printed
+            judged = error
     report = run.report()
-    if as_json:
-        print_json({**report.to_dict(), **({"judge": judging_dict(run.path, judged)} if judged else {})})
-    else:
-        print_details(report, notes=notes)
-        if judged:
-            print_judging(run.path, judged)
-        print_scores(report, notes=notes)
-        print_files(run.path)
+    emit(
+        {**report.to_dict(), **({"judge": judging_dict(run.path, judged)} if judged else {})},
+        as_json,
+        *(judging_text(run.path, judged) if judged else ()),
+        *report_text(report, notes=notes, folder=run.path),
+    )
     status = run_status(run.summary)
     judge_status = judging_status(judged) if judged else 0
     if status or judge_status:
         raise typer.Exit(status if status == 3 else judge_status or status)
 
 
-def _judge(settings: JudgeSettings, quiet: bool) -> "JudgeSummary | LMRBenchError":
-    """Judge a run; return the error of a judge that fails, so that the report is still printed."""
+@options(JudgeSettings)
+def judge(settings: JudgeSettings, as_json: Json = False) -> None:
+    """Have a language model judge the answers of a run.
+
+    It sorts them into completely correct (CC), subtle errors (LC) and wrong logic (LI).
+
+    The key is read from OPENAI_API_KEY; a local server needs none. Judgements go to RUN/judgements.jsonl one by one.
+    Re-run the command to resume.
+
+    Example: lmrbench judge runs/mine --model gpt-5 --votes 3
+    """
+    done = _judge(settings, as_json)
+    emit(
+        judging_dict(settings.run, done, settings.instances),
+        as_json,
+        *judging_text(settings.run, done, settings.instances, settings.votes),
+    )
+    if status := judging_status(done):
+        raise typer.Exit(status)
+
+
+def _judge(settings: JudgeSettings, quiet: bool) -> "JudgeSummary":
     from .. import api
-    from ..base.errors import LMRBenchError
 
     kept = f"judgements so far are in {settings.run}/judgements.jsonl"
-    try:
-        with interruptible(kept), progress_bar("judging", shown=not quiet) as progress:
-            done = api.judge(**dict(settings), progress=progress).judging
-    except LMRBenchError as error:
-        return error
+    with progress_bar("judging", shown=not quiet, kept=kept) as progress:
+        done = api.judge(**dict(settings), progress=progress).judging
     assert done is not None
     return done

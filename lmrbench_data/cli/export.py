@@ -4,8 +4,7 @@ import typer
 
 from ..export.settings import HarborSettings
 from .options import options
-from .output import Json, interruptible, print_json, put
-from .progress import progress_bar
+from .output import Json, emit, progress_bar
 
 app = typer.Typer(help="Export tasks for Harbor and Inspect.", no_args_is_help=True)
 
@@ -23,11 +22,12 @@ def harbor(settings: HarborSettings, as_json: Json = False) -> None:
     from ..base.text import counted
     from ..export.harbor import export_harbor
 
-    finished = f"finished folders are in {settings.out}"
-    with interruptible(finished), progress_bar("tasks", shown=not as_json) as progress:
+    kept = f"finished folders are in {settings.out}"
+    with progress_bar("tasks", shown=not as_json, kept=kept) as progress:
         done = export_harbor(settings, progress)
-    if as_json:
-        print_json({"folder": str(settings.out), "instances": done.instances, "written": done.written})
-    else:
-        put(f"{settings.out}: {counted(len(done.instances), 'task')}, {done.written} written")
-        put(f"run with: harbor run -p {settings.out} -a AGENT -m MODEL")
+    emit(
+        {"folder": str(settings.out), "instances": done.instances, "written": done.written},
+        as_json,
+        f"{settings.out}: {counted(len(done.instances), 'task')}, {done.written} written",
+        f"run with: harbor run -p {settings.out} -a AGENT -m MODEL",
+    )

@@ -11,13 +11,12 @@ from lmrbench_evaluate.runs.settings import RunSettings
 from ..base.settings import option
 from ..generation.settings import PromptSettings, SamplingSettings
 from .options import Notes, Sandbox, chosen_row, option_of, options
-from .output import Json, interruptible, print_json, put, say
-from .progress import progress_bar
-from .show_report import print_files, print_report, run_status
-from .show_work import answers_dict, exit_status, print_answers
+from .outcomes import answers_dict, answers_text, exit_status, report_text, run_status
+from .output import Json, emit, print_err, progress_bar
 
 if TYPE_CHECKING:
     from ..generation.sampling import SamplingSummary
+    from .outcomes import Part
 
 app = typer.Typer()
 
@@ -38,10 +37,7 @@ def generate(context: typer.Context, settings: SamplingSettings, as_json: Json =
     if not settings.model:
         raise ArgumentError("model", "is missing")
     summary = _sample(settings, as_json)
-    if as_json:
-        print_json(answers_dict(settings.out, summary))
-    elif summary.asked or summary.kept:
-        put(f"predictions: {settings.out}; evaluate them with `lmrbench evaluate {settings.out}`")
+    emit(answers_dict(settings.out, summary), as_json, *_text(settings, summary))
     if status := _exit_status(summary, settings.out):
         raise typer.Exit(status)
 
@@ -73,13 +69,12 @@ def prompt(
     )
     version = prompt_version(config_of(row))
     facts: dict[str, Any] = {"tokens": built.tokens, "cut": list(built.cut), "prompt_version": version}
-    if as_json:
-        print_json({"instance_id": instance, **facts, "sha256": built.sha256, "messages": list(built.messages)})
-        return
-    for message in built.messages:
-        put(f"--- {message['role']}\n{message['content']}\n")
-    cut = f"; left out: {', '.join(built.cut)}" if built.cut else ""
-    say(f"about {built.tokens:,} tokens, prompt {version}{cut}")
+    facts |= {"sha256": built.sha256, "messages": list(built.messages)}
+    texts = (f"--- {message['role']}\n{message['content']}\n" for message in built.messages)
+    emit({"instance_id": instance, **facts}, as_json, *texts)
+    if not as_json:
+        cut = f"; left out: {', '.join(built.cut)}" if built.cut else ""
+        print_err(f"about {built.tokens:,} tokens, prompt {version}{cut}")
 
 
 @options(SamplingSettings, without=("out",))
@@ -107,9 +102,11 @@ def run(
     folder = out or Path("runs") / re.sub(r"[^\w.-]", "-", f"{name}-{settings.setting}-{settings.track}{config}")
     settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
     summary = _sample(settings, as_json)
+    if not as_json:
+        emit({}, as_json, *_text(settings, summary))
     if status := _exit_status(summary, settings.out):
         raise typer.Exit(status)
-    with interruptible("finished results are kept"), progress_bar("evaluating", shown=not as_json) as progress:
+    with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
         run = api.evaluate(
             settings.out,
             folder,
@@ -121,25 +118,22 @@ def run(
             progress=progress,
         )
     assert run.summary is not None
-    if as_json:
-        print_json(run.report().to_dict())
-    else:
-        print_report(run.report(), notes=notes)
-        print_files(run.path)
+    report = run.report()
+    emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))
     if status := run_status(run.summary):
         raise typer.Exit(status)
 
 
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
-    """Sample the missing answers; print how many there are."""
     from .. import api
 
-    kept = f"answers so far are in {settings.out}"
-    with interruptible(kept), progress_bar("sampling", shown=not quiet) as progress:
-        summary: SamplingSummary = api.generate(**dict(settings), progress=progress)
-    if not quiet:
-        print_answers(summary, "answers", [("asked now", summary.asked), ("unusable answers", summary.unusable)])
-    return summary
+    with progress_bar("sampling", shown=not quiet, kept=f"answers so far are in {settings.out}") as progress:
+        return api.generate(**dict(settings), progress=progress)
+
+
+def _text(settings: SamplingSettings, summary: "SamplingSummary") -> "list[Part]":
+    counts = {"asked_now": summary.asked, "unusable_answers": summary.unusable}
+    return answers_text(settings.out, summary, "answers", **counts)
 
 
 def _exit_status(summary: "SamplingSummary", out: Path) -> int:

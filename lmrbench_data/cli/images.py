@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import BenchmarkFolder, BuildNetwork
-from .output import Json, print_json, print_table, put, say
+from .options import MAINTAIN, BenchmarkFolder
+from .output import Json, emit, print_err
 
 app = typer.Typer(help="List, build and push the Docker images of environments.", no_args_is_help=True)
 
@@ -28,7 +28,7 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
     try:
         api = _connect()
     except InfraError as error:
-        say(f"warning: {error}")
+        print_err(f"warning: {error}")
         api = None
     rows: list[dict[str, Any]] = [
         {
@@ -40,20 +40,20 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
         }
         for environment in load_environments(benchmark).values()
     ]
-    if as_json:
-        print_json(rows)
-        return
     cells = [
         [row["environment"], row["tag"], f"{row['disk_mb']} MB", "yes" if row["image_id"] else "no", row["description"]]
         for row in rows
     ]
-    print_table(("environment", "tag", "disk", "here", "description"), cells)
+    emit(rows, as_json, ("", (["environment", "tag", "disk", "here", "description"], cells)))
 
 
 @app.command()
 def build(
     names: Names = None,
-    network: BuildNetwork = None,
+    agent: Annotated[
+        str, typer.Option("--agent", help="Add this agent (openhands) to the images of the environments.")
+    ] = "",
+    network: Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")] = None,
     build_arg: Annotated[
         list[str] | None,
         typer.Option("--build-arg", metavar="NAME=VALUE", help="Build argument of the Dockerfiles (repeatable)."),
@@ -63,13 +63,14 @@ def build(
 ) -> None:
     """Build the images of environments.
 
-    Builds the installed environments, or those of --benchmark.
+    Builds the installed environments, or those of --benchmark; with --agent, an image for an agent on each of them.
 
     Example: lmrbench images build torch-cpu
     """
     from lmrbench_evaluate.sandbox.images import build_image
 
     from ..base.errors import InputError
+    from ..generation.agents.agent_image import build_agent_images
     from ..tasks.environments import choose_environments
 
     arguments = {}
@@ -78,15 +79,19 @@ def build(
         if not equals or not name:
             raise InputError(f"--build-arg {item!r}: give NAME=VALUE")
         arguments[name] = value
-    built = {}
-    api = _connect()
-    for environment in choose_environments(names or (), benchmark):
-        say(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
-        built[environment.tag] = build_image(api, environment, network=network, arguments=arguments)
-    _report(built, as_json)
+    environments, built = choose_environments(names or (), benchmark), dict[str, str]()
+    if agent:
+        tags = [environment.tag for environment in environments]
+        built = build_agent_images(agent, tags, network=network, tell=print_err)
+    else:
+        api = _connect()
+        for environment in environments:
+            print_err(f"building {environment.tag}: about {environment.disk_mb / 1000:.1f} GB of disk")
+            built[environment.tag] = build_image(api, environment, network=network, arguments=arguments)
+    emit(built, as_json, *(f"{tag}  {identity}" for tag, identity in built.items()))
 
 
-@app.command()
+@app.command(rich_help_panel=MAINTAIN)
 def push(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """Push images to the registry in LMRBENCH_REGISTRY.
 
@@ -97,18 +102,11 @@ def push(names: Names = None, benchmark: BenchmarkFolder = None, as_json: Json =
     from ..tasks.environments import choose_environments
 
     api, chosen = _connect(), choose_environments(names or (), benchmark)
-    _report({environment.tag: push_image(api, environment.tag) for environment in chosen}, as_json)
+    pushed = {environment.tag: push_image(api, environment.tag) for environment in chosen}
+    emit(pushed, as_json, *(f"{tag}  {result}" for tag, result in pushed.items()))
 
 
 def _connect() -> Any:
     from lmrbench_evaluate.sandbox.docker_client import connect
 
     return connect()
-
-
-def _report(done: dict[str, str], as_json: bool) -> None:
-    if as_json:
-        print_json(done)
-    else:
-        for tag, result in done.items():
-            put(f"{tag}  {result}")

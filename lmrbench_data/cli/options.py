@@ -14,14 +14,16 @@ from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.runs.settings import RunSettings
 
 from ..base.settings import Settings
-from ..chat.endpoint import Endpoint
 from ..generation.settings import PromptSettings
-from .output import say
+from .output import print_err
 
 if TYPE_CHECKING:
     from ..base.problems import Problem
     from ..dataset.rows import DatasetRow
     from ..tasks.task import Task
+
+#: Heading in the help of commands that only maintainers use.
+MAINTAIN = "Maintain"
 
 #: Argument of the Python API → flag, of the command that runs.
 _flags: dict[str, str] = {}
@@ -121,7 +123,6 @@ Track = Annotated[str, option_of(PromptSettings, "track")]
 DatasetSpec = Annotated[str, option_of(PromptSettings, "dataset")]
 MovedDataset = Annotated[str | None, option_of(JudgeSettings, "dataset")]
 Workers = Annotated[int, option_of(RunSettings, "workers", help="Number of parallel sandboxes.")]
-BaseUrl = Annotated[str | None, option_of(Endpoint, "base_url")]
 Config = Annotated[str, option_of(PromptSettings, "config")]
 BenchmarkFolder = Annotated[
     Path | None,
@@ -130,7 +131,6 @@ BenchmarkFolder = Annotated[
 Sandbox = Annotated[str, typer.Option("--sandbox", help="Sandbox: auto, docker, bwrap, local, or package.module:name.")]
 TaskNames = Annotated[list[str] | None, typer.Argument(help="Task folders or instance ids (default: all).")]
 JudgeModel = Annotated[str | None, typer.Option("--judge-model", help="Judge to show (default: the most recent one).")]
-BuildNetwork = Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")]
 Labels = Annotated[Path | None, typer.Option("--labels", help="Human labels of the answers (.csv, .jsonl).")]
 Notes = Annotated[bool, typer.Option("--notes", help="Also print notes on how to read the numbers.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
@@ -151,7 +151,7 @@ def tasks_and_drafts(
         return load_tasks(names, benchmark, config), []
     tasks, drafts = load_finished(benchmark, config)
     for draft in drafts:
-        say(str(draft))
+        print_err(str(draft))
     return tasks, drafts
 
 

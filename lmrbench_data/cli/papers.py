@@ -9,8 +9,7 @@ import typer
 from ..base.text import counted
 from ..generation.settings import PromptSettings
 from .options import DatasetSpec, option_of, positional
-from .output import Json, print_json, print_table, put, say
-from .progress import progress_bar
+from .output import Json, emit, print_err, print_out, progress_bar
 
 if TYPE_CHECKING:
     from ..dataset.rows import DatasetRow
@@ -36,11 +35,8 @@ def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> Non
             stored, state = None, "changed"
         sha256 = stored.sha256 if stored else None
         rows.append({"paper": key, "state": state, "sha256": sha256, "url": pdf_url(row), "title": row["paper_title"]})
-    if as_json:
-        print_json(rows)
-        return
-    print_table(("paper", "PDF", "url"), [[row["paper"], row["state"], row["url"]] for row in rows])
-    put(f"folder: {store.folder}")
+    table = ["paper", "PDF", "url"], [[row["paper"], row["state"], row["url"]] for row in rows]
+    emit(rows, as_json, ("", table), f"folder: {store.folder}")
 
 
 @app.command()
@@ -66,16 +62,17 @@ def fetch(
     with progress_bar("fetching", shown=not as_json) as progress:
         done = fetch_missing(store, chosen, replace=replace, progress=progress)
     here = len(chosen) - len(done.problems)
-    if as_json:
-        failed = [{"paper": key, "error": str(error)} for key, error in done.problems.items()]
-        print_json({"papers": len(chosen), "here": here, "fetched": done.fetched, "failed": failed})
-    else:
-        put(f"{here} of {len(chosen)} papers are in {store.folder}")
+    failed = [{"paper": key, "error": str(error)} for key, error in done.problems.items()]
+    emit(
+        {"papers": len(chosen), "here": here, "fetched": done.fetched, "failed": failed},
+        as_json,
+        f"{here} of {len(chosen)} papers are in {store.folder}",
+    )
     for problem, count in Counter(done.problems.values()).items():
         affected = f"; {counted(count, 'paper')} not fetched" if problem in done.unreachable.values() else ""
-        say(f"error: {problem}{affected}")
+        print_err(f"error: {problem}{affected}")
     if done.unreachable:
-        say("check the network, or add your own PDFs: lmrbench papers add ID FILE")
+        print_err("check the network, or add your own PDFs: lmrbench papers add ID FILE")
     if done.problems:
         raise typer.Exit(max(problem.exit_code for problem in done.problems.values()))
 
@@ -99,10 +96,11 @@ def add(
 
     [key] = _papers(dataset, [name])
     stored = add_pdf(PaperStore(), key, file, replace=replace)
-    if as_json:
-        print_json({"paper": key, "sha256": stored.sha256, "bytes": stored.bytes})
-    else:
-        put(f"{key}: {stored.bytes / 1e6:.1f} MB, sha256 {stored.sha256[:12]}")
+    emit(
+        {"paper": key, "sha256": stored.sha256, "bytes": stored.bytes},
+        as_json,
+        f"{key}: {stored.bytes / 1e6:.1f} MB, sha256 {stored.sha256[:12]}",
+    )
 
 
 @app.command()
@@ -121,7 +119,7 @@ def show(
     from ..generation.paper_texts import paper_text
 
     [row] = _papers(dataset, [name]).values()
-    put(paper_text(row, form, pages))
+    print_out(paper_text(row, form, pages))
 
 
 def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetRow]":

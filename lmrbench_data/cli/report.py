@@ -1,4 +1,4 @@
-"""`lmrbench report`: compare runs in the terminal, as Markdown, JSON, CSV, an HTML page or figures of a paper."""
+"""`lmrbench report` and `merge`: compare runs in any format; combine the shares of an evaluation."""
 
 import enum
 from pathlib import Path
@@ -9,8 +9,8 @@ import typer
 from ..base.extras import need
 from ..base.files import write_atomically
 from .options import JudgeModel, Labels, Notes
-from .output import Json, print_json, put, say
-from .show_report import print_report
+from .outcomes import report_text
+from .output import Json, emit, print_err, print_out
 
 
 class Format(enum.StrEnum):
@@ -64,22 +64,43 @@ def report(
     if figures:
         need("report", "--figures")
     made = api.report(*runs, judge_model=judge_model, labels=labels)
-    if as_json:
-        form = Format.JSON
-    match form:
-        case Format.TEXT:
-            print_report(made, notes=notes)
-        case Format.JSON:
-            print_json(made.to_dict())
-        case _:
-            put((made.to_csv() if form is Format.CSV else made.to_markdown()).rstrip("\n"))
+    if form in (Format.MD, Format.CSV) and not as_json:
+        print_out((made.to_csv() if form is Format.CSV else made.to_markdown()).rstrip("\n"))
+    else:
+        emit(made.to_dict(), as_json or form is Format.JSON, *report_text(made, notes=notes))
     if out:
-        say(f"written: {made.save(out)}")
+        print_err(f"written: {made.save(out)}")
     if html:
         write_atomically(html, made.to_html())
-        say(f"written: {html}")
+        print_err(f"written: {html}")
     if figures:
         for path in made.save_figures(figures):
-            say(f"written: {path}")
+            print_err(f"written: {path}")
     if made.bad_annotations:
         raise typer.Exit(1)
+
+
+def merge(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, each on instances of its own.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the merged run.")],
+    notes: Notes = False,
+    as_json: Json = False,
+) -> None:
+    """Merge runs on different instances into one run.
+
+    For evaluations that several machines or batch jobs have shared. Report, judge and show then work on the whole.
+    Results are copied unchanged, and nothing is evaluated again.
+
+    Example: lmrbench merge runs/mine/share-* --out runs/mine/whole
+    """
+    from lmrbench_evaluate.runs.merge import merge_runs
+
+    from .. import api
+
+    run = api.open_run(merge_runs(runs, out).path)
+    api.write_report(run)
+    report = run.report()
+    emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=out))
+    if not run.complete:
+        print_err("incomplete: evaluate the same predictions into the merged folder to complete it")
+        raise typer.Exit(3)

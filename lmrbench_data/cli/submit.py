@@ -8,8 +8,7 @@ import typer
 
 from ..base.text import counted
 from .options import Workers, Yes
-from .output import Json, print_json, print_table, put, say
-from .progress import progress_bar
+from .output import Json, emit, print_err, print_out, progress_bar
 
 DATASET = "lmr-bench/lmr-bench"
 
@@ -56,13 +55,15 @@ def submit(
     plan = plan_submission(api, run, dataset, results_repo=to, model_repo=model_repo, model=model)
     where, size = f"{dataset}@{plan.dataset.tag}", sum(map(len, plan.files.values()))
     if not as_json:
-        for title, table in tables(make_report([run]))[:2]:
-            print_table(*table, title=title)
-        for name, content in sorted(plan.files.items()) if plan.results_repo else ():
-            put(f"{name}  {len(content)} bytes")
-        if plan.scores:
-            put(plan.scores)
-        put(f"run {plan.run_id} of {plan.user}: dataset {where}, {len(plan.rows)} rows, {size} bytes")
+        files = sorted(plan.files.items()) if plan.results_repo else []
+        emit(
+            None,
+            as_json,
+            *tables(make_report([run]))[:2],
+            *(f"{name}  {len(content)} bytes" for name, content in files),
+            *filter(None, [plan.scores]),
+            f"run {plan.run_id} of {plan.user}: dataset {where}, {len(plan.rows)} rows, {size} bytes",
+        )
     result: dict[str, object] = {"run_id": plan.run_id, "rows": len(plan.rows), "bytes": size}
     result |= {"dataset": where, "pull_request": None, "model_pull_request": None}
     if not dry_run:
@@ -70,9 +71,8 @@ def submit(
             typer.confirm(f"Open a pull request in {model_repo or to}?", abort=True, err=True)
         if opened := carry_out(api, plan):
             result["model_pull_request" if model_repo else "pull_request"] = opened.url
-            say(f"{'already open' if opened.existed else 'opened'}: {opened.url}")
-    if as_json:
-        print_json(result)
+            print_err(f"{'already open' if opened.existed else 'opened'}: {opened.url}")
+    emit(result, as_json)
 
 
 def verify(
@@ -123,34 +123,36 @@ def verify(
         check_rights(api, repo, write=True)  # before the work, which may take an hour
     if publish and (record := earlier_record(api, repo, int(number[1]))):
         url = close(api, repo, record)
-        say(f"already verified and published; closed: {url}")
-        if as_json:
-            facts = {"run_id": record.run_id, "sha": record.submission, "rows": record.rows, "agreed": record.agreed}
-            print_json({**facts, "memorised": len(record.memorised), "differing": record.differing, "published": url})
+        print_err(f"already verified and published; closed: {url}")
+        facts = {"run_id": record.run_id, "sha": record.submission, "rows": record.rows, "agreed": record.agreed}
+        emit({**facts, "memorised": len(record.memorised), "differing": record.differing, "published": url}, as_json)
         return
     claim = fetch_claim(api, repo, int(number[1]))
     if not as_json:
-        put(f"{claim.where} at {claim.sha[:12]}: run {claim.run_id}")
+        print_out(f"{claim.where} at {claim.sha[:12]}: run {claim.run_id}")
     with progress_bar("verifying", shown=not as_json) as progress:
         summary, verified = repeat(claim, dataset, workers=workers, fresh_seeds=fresh_seeds, progress=progress)
     if verified is None:
-        say(f"incomplete: {summary.stopped or f'{summary.infra_errors} infra errors'}; re-run the command to resume")
+        reason = summary.stopped or f"{summary.infra_errors} infra errors"
+        print_err(f"incomplete: {reason}; re-run the command to resume")
         raise typer.Exit(3)
     rows, differing, memorised = len(verified.rows), verified.differing, len(verified.memorised)
     result = {"run_id": claim.run_id, "sha": claim.sha, "rows": rows, "agreed": rows - len(differing)}
     result |= {"memorised": memorised, "differing": differing, "published": None}
     if not as_json:
-        for line in differing[:50]:
-            put(f"differs: {line}")
-        put(f"{rows - len(differing)} of {rows} verdicts equal the submitted ones, on secret seeds as well")
-        put(f"{memorised} pass on the published seeds only")
+        emit(
+            None,
+            as_json,
+            *(f"differs: {line}" for line in differing[:50]),
+            f"{rows - len(differing)} of {rows} verdicts equal the submitted ones, on secret seeds as well",
+            f"{memorised} pass on the published seeds only",
+        )
     if publish and (yes or as_json or typer.confirm("Publish the run?", err=True)):
         _, url = publish_run(api, verified)
         result["published"] = url
-        say(f"verified and published: {url}")
+        print_err(f"verified and published: {url}")
         shutil.rmtree(claim.work_folder, ignore_errors=True)  # its seeds are not secret any more
-    if as_json:
-        print_json(result)
+    emit(result, as_json)
 
 
 def space(folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=False)]) -> None:
@@ -162,4 +164,4 @@ def space(folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=F
     """
     from lmrbench_evaluate.hub.space import write_space
 
-    put(f"written: {folder}, {counted(len(write_space(folder)), 'file')}")
+    print_out(f"written: {folder}, {counted(len(write_space(folder)), 'file')}")

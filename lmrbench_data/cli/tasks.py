@@ -1,14 +1,20 @@
 """`lmrbench tasks`: list, show, start and lint tasks."""
 
-from typing import Annotated
+import re
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
-from .options import BenchmarkFolder, Config, TaskNames, Track, tasks_and_drafts
-from .output import Json, print_json, print_lines, put
-from .show_task import print_instances
+from .options import MAINTAIN, BenchmarkFolder, Config, TaskNames, Track, tasks_and_drafts
+from .output import Json, emit, print_markdown, print_out
 
 app = typer.Typer(help="List, show, start and lint tasks.", no_args_is_help=True)
+
+#: Formulas, which Markdown would change: `$$...$$` on lines of its own, `$...$` within one.
+_BLOCK = re.compile(r"^\$\$(.+?)\$\$[ \t]*$", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"(?<![\\$`\w])\$([^$`\n]+)\$(?![\w$])")
 
 
 @app.command("list")
@@ -17,23 +23,19 @@ def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, a
 
     Each line has the year, category, goal functions, paper, size of the repository and the files that a solution needs.
 
-    Drafts (tasks with a TODO and no recording) are left out; a warning lists them. Narrow terminals show fewer columns;
-    --json and `tasks show ID` show everything.
+    Drafts (tasks with a TODO and no recording) are left out; a warning lists them.
 
     Example: lmrbench tasks list --json
     """
     from ..tasks.overview import goal_text, task_facts
 
     rows = task_facts(tasks_and_drafts(None, benchmark, config)[0])
-    if as_json:
-        print_json(rows)
-        return
-    header = ("instance_id", "year", "category", "goal", "paper", "files", "lines", "depends_on")
+    header = ["instance_id", "year", "category", "goal", "paper", "files", "lines", "depends_on"]
     shown = [{**row, "depends_on": " ".join(row["depends_on"]) or "-", "goal": goal_text(row["goals"])} for row in rows]
-    print_lines(header, [[str(row[name]) for name in header] for row in shown])
+    emit(rows, as_json, ("", (header, [[str(row[name]) for name in header] for row in shown])))
 
 
-@app.command()
+@app.command(rich_help_panel=MAINTAIN)
 def page(
     check: Annotated[bool, typer.Option("--check", help="Only check whether the page is up to date.")] = False,
     benchmark: BenchmarkFolder = None,
@@ -50,7 +52,7 @@ def page(
     if check:
         check_page(tasks)
     else:
-        put(f"written: {', '.join(map(str, write_page(tasks)))}")
+        print_out(f"written: {', '.join(map(str, write_page(tasks)))}")
 
 
 @app.command()
@@ -62,8 +64,8 @@ def show(
 ) -> None:
     """Show an instance as a model sees it.
 
-    Prints the instruction, the paper and the masked files, and in the contract track also prints the contract. In a
-    terminal it renders Markdown, and shows what is longer than the screen through $PAGER.
+    Prints the instruction, the paper and the masked files, and in the contract track also prints the contract. It is
+    Markdown, which a terminal renders.
 
     Example: lmrbench tasks show dpo-preference-loss --track contract
     """
@@ -74,9 +76,31 @@ def show(
     check_track(track)
     shown = view_instances(instance, track, benchmark)
     if as_json:
-        print_json(shown)
+        emit(shown, as_json)
     else:
-        print_instances(shown)
+        print_markdown("\n\n".join(part for item in shown for part in _paragraphs(item, sys.stdout.isatty())))
+
+
+def _paragraphs(item: dict[str, Any], is_rendered: bool) -> Iterator[str]:
+    yield f"# {item['instance_id']}"
+    yield f"{item['category']}: {item['paper']['title']}"
+    for title, key in (("Instruction", "instruction"), ("Contract", "contract"), ("Paper", "paper_text")):
+        if key in item:
+            yield f"# {title}"
+            yield _with_formulas(item[key].strip()) if is_rendered else item[key].strip()
+    yield "# Repository"
+    yield "\n".join(f"    {name}" for name in item["repository"])
+    for name, text in item["masked_files"].items():
+        yield f"# `{name}` (masked: {', '.join(item['goals'][name])})"
+        yield f"````python\n{text}\n````"
+
+
+def _with_formulas(text: str) -> str:
+    """Return Markdown whose formulas are code, so that a terminal shows them as LaTeX."""
+    text = _BLOCK.sub(lambda block: f"\n```latex\n{block[1].strip()}\n```\n", text)
+    parts = re.split(r"(```.*?```)", text, flags=re.DOTALL)
+    parts[::2] = (_INLINE.sub(r"`\1`", part) for part in parts[::2])  # the others are blocks of code
+    return "".join(parts)
 
 
 @app.command()
@@ -96,12 +120,9 @@ def lint(names: TaskNames = None, benchmark: BenchmarkFolder = None, as_json: Js
     from ..base.text import counted
 
     tasks, problems = lint_tasks(names or (), benchmark)
-    if as_json:
-        print_json([problem.as_dict() for problem in problems])
-    else:
-        for line in problem_lines(problems):
-            put(line)
-        put(f"{counted(tasks, 'task')}, {counted(len(problems), 'problem') if problems else 'no problems'}")
+    count = counted(len(problems), "problem") if problems else "no problems"
+    lines = *problem_lines(problems), f"{counted(tasks, 'task')}, {count}"
+    emit([problem.as_dict() for problem in problems], as_json, *lines)
     if problems:
         raise typer.Exit(1)
 
@@ -112,18 +133,20 @@ def new(
     benchmark: BenchmarkFolder = None,
     as_json: Json = False,
 ) -> None:
-    """Start a task: copy a template with TODO marks into the next task folder.
+    """Start a task from a template.
 
-    Overwrites nothing. `lmrbench tasks lint` then lists what is missing.
+    Copies a template with TODO marks into the next task folder and overwrites nothing. `lmrbench tasks lint` then lists
+    what is missing.
 
     Example: lmrbench tasks new nucleus --benchmark tasks
     """
     from ..tasks.new import new_task
 
     folder = new_task(slug, benchmark)
-    if as_json:
-        print_json({"folder": str(folder)})
-        return
-    put(f"written: {folder}")
     option = f" --benchmark {benchmark}" if benchmark else ""
-    put(f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`")
+    emit(
+        {"folder": str(folder)},
+        as_json,
+        f"written: {folder}",
+        f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`",
+    )

@@ -25,7 +25,8 @@ def benchmark(toy_benchmark: Path, local_sandbox: Sandbox) -> Path:
 
 def drawn(config: str, benchmark: Path, out: Path, seed: int, per_paper: int = 2) -> list[DatasetRow]:
     options = ("--benchmark", str(benchmark), "--sandbox", "local", "--json")
-    done = in_process("dataset", config, str(out), "--seed", str(seed), "--per-paper", str(per_paper), *options)
+    draw = ("--config", config, "--seed", str(seed), "--per-paper", str(per_paper))
+    done = in_process("dataset", "private", out, *draw, *options)
     assert done.returncode == 0, done.stderr
     rows = load_rows(out, config)
     assert json.loads(done.stdout)["rows"] == len(rows)
@@ -60,6 +61,8 @@ def test_a_seed_draws_combinations_that_were_never_published(config: str, benchm
 
 def test_without_choices_there_is_nothing_to_draw(toy_benchmark: Path, tmp_path: Path) -> None:
     for config in ("counterfactual", "underspecified"):
-        done = in_process("dataset", config, str(tmp_path / "x"), "--seed", "1", "--benchmark", str(toy_benchmark))
+        done = in_process(
+            "dataset", "private", tmp_path / "x", "--config", config, "--seed", "1", "--benchmark", str(toy_benchmark)
+        )
         assert done.returncode == 1
         assert f"error: no task has the configuration {config}, so there is nothing to draw" in done.stderr

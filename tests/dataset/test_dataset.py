@@ -497,14 +497,3 @@ def repack(archive: bytes) -> bytes:
     import gzip
 
     return gzip.compress(gzip.decompress(archive), compresslevel=1)
-
-
-def test_the_diff_command_prints_changes_of_two_folders(dataset: Path, benchmark: Benchmark, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    write_dataset([stamped({**row, "venue": "Here"}) for row in load_rows(dataset)], other, benchmark)
-    done = warm_cli.run([LMRBENCH, "dataset", "diff", dataset, other], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0
-    assert "toy-a  venue: 'Nowhere 2026' -> 'Here'" in done.stdout
-    assert done.stdout.rstrip().endswith("2 rows differ")
-    same = warm_cli.run([LMRBENCH, "dataset", "diff", dataset, dataset], capture_output=True, text=True, timeout=60)
-    assert same.stdout.strip() == "no differences"

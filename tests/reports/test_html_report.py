@@ -325,21 +325,18 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
     done = show("toy-one", "--model", "many", "--sample", "2")
     assert done.returncode == 0, done.stderr
     for expected in (
-        "samples 1, 2",
-        "VERDICT  failed  (not reproduced)",
-        "random_values (core, seed 0)",
+        "sample 1, 2",
+        "## Verdict: failed (not reproduced)",
+        "`random_values` (core, seed 0)",
         "output[0]: got 1",
     ):
         assert expected in done.stdout
     assert "+     return [value + factor for value in values]" in done.stdout
     judged = show("toy-one", "--model", "bad").stdout
-    assert "JUDGE  LI: Incorrect logic" in judged
+    assert "## Judge: LI: Incorrect logic" in judged
     assert "It adds." in judged
     assert "took 0.1250 US dollars" in show("toy-one", "--model", "many").stdout
-    assert (
-        "SAMPLES  1 of 3 reproduced\n  robust  0 (shown here)\n  failed  1, 2\n"
-        in show("toy-one", "--model", "many").stdout
-    )
+    assert "## Samples: 1 of 3 reproduced" in show("toy-one", "--model", "many").stdout
     as_json = json.loads(show("toy-one", "--model", "many", "--json").stdout)
     assert as_json["outcome"] == "robust"
     assert [item["outcome"] for item in as_json["all_samples"]] == ["robust", "failed", "failed"]

@@ -70,7 +70,7 @@ def test_show_and_the_page_list_functions_and_differences(run: lmr.Run) -> None:
     titles = [f"{name}, from the reference to the answer" for name in METHOD_ANSWER]
     assert all(f"\n{title}\n" in shown for title in titles)
     assert "-         return self.total(values) / self._count(values)\n" in shown
-    assert "VERDICT  reproduced" in in_process("show", str(run.path), "toy-method", "--model", "right").stdout
+    assert "## Verdict: reproduced" in in_process("show", str(run.path), "toy-method", "--model", "right").stdout
     told = in_process("show", str(run.path), "toy-method", "--model", "size", "--json").stdout
     assert len(json.loads(told)["functions"]) == 3
     page = run.report().to_html()

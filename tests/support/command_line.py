@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,12 +29,16 @@ class Done:
     stderr: str
 
 
-def in_process(*arguments: str) -> Done:
+def in_process(*arguments: str | Path, cwd: Path | None = None, **variables: str) -> Done:
     """Run a command in this process: starting Python anew takes longer than all the rest."""
     out, err, handler = io.StringIO(), io.StringIO(), signal.getsignal(signal.SIGTERM)
     status: Any = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        patch.setattr(sys, "argv", ["lmrbench", *arguments])
+        patch.setattr(sys, "argv", ["lmrbench", *map(str, arguments)])
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        if cwd:
+            patch.chdir(cwd)
         try:
             main()
         except SystemExit as stop:

@@ -10,14 +10,13 @@ from lmrbench_evaluate.judge.settings import JudgeSettings
 
 from ...base.settings import option
 from ..options import options
-from ..output import Json, interruptible, print_json, put, say
-from ..progress import progress_bar
-from ..show_judging import print_tokens
-from ..show_work import exit_status
-from .show import present
+from ..outcomes import exit_status, tokens_line
+from ..output import Json, emit, print_err, progress_bar
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.judge.summary import JudgeSummary
+
+    from ..outcomes import Part
 
 
 @options(
@@ -55,26 +54,19 @@ def errors(
     RunFolder(run).check()
     annotations, bad = read_annotations(labels, COLUMN) if labels else ([], [])
     for row in bad:
-        say(f"bad row: {row}")
+        print_err(f"bad row: {row}")
     summary = None
     if model:
-        with (
-            interruptible(f"diagnoses so far are in {run / FILE}"),
-            progress_bar("asking", shown=not as_json) as progress,
-        ):
+        with progress_bar("asking", shown=not as_json, kept=f"diagnoses so far are in {run / FILE}") as progress:
             summary = ask_why(settings, progress)
     elif not annotations and not ((run / FILE).is_file() and (run / FILE).stat().st_size):
         raise InputError(f"{run}: no diagnoses yet; give a model to ask (--model) or human labels (--labels)")
     result = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
-    if as_json:
-        print_json({**result.to_dict(), **(_asking(summary) if summary else {})})
-    else:
-        present(result, as_json=False, out=None)
-        if summary:
-            print_tokens(summary)
-            counts = f"{summary.asked} asked now, {summary.cached} from the cache"
-            put(f"questions: {counts}, {summary.kept} answered before")
-            put(f"diagnoses: {run / FILE}")
+    parts: list[Part] = [*result.tables(), *result.notes()]
+    if summary:
+        counts = f"{summary.asked} asked now, {summary.cached} from the cache, {summary.kept} answered before"
+        parts += [tokens_line(summary), f"questions: {counts}", f"diagnoses: {run / FILE}"]
+    emit({**result.to_dict(), **(_asking(summary) if summary else {})}, as_json, *parts)
     status = _status(summary) if summary else 0
     if status or bad:
         raise typer.Exit(status or 1)
@@ -98,5 +90,5 @@ def _asking(done: "JudgeSummary") -> dict[str, object]:
 def _status(done: "JudgeSummary") -> int:
     """Print which answers have no diagnosis and how to resume; return the exit status."""
     for reason, count in sorted(Counter(done.not_judged.values()).items()):
-        say(f"{count} not diagnosed: {reason}")
+        print_err(f"{count} not diagnosed: {reason}")
     return exit_status(done, "diagnosis", "diagnoses so far are kept", "diagnoses")

@@ -7,8 +7,7 @@ import typer
 
 from ...chat.endpoint import Endpoint
 from ..options import DatasetSpec, MovedDataset, options
-from ..output import Json
-from ..progress import progress_bar
+from ..output import Json, progress_bar
 from .show import Out, check_names, present
 
 app = typer.Typer(no_args_is_help=True, help="Measure how familiar a model is with the papers.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..output import print_json, print_table, put, say
+from ..output import emit, print_err
 
 if TYPE_CHECKING:
     from ...analyse.result import Analysis
@@ -39,15 +39,9 @@ def check_names(out: Path | None, figure: Path | None = None) -> None:
 
 def present(analysis: "Analysis", as_json: bool, out: Path | None, figure: Path | None = None) -> None:
     """Print tables and notes, or JSON; write the files that are named."""
-    if as_json:
-        print_json(analysis.to_dict())
-    else:
-        for title, (header, rows) in analysis.tables():
-            print_table(header, rows, title=title)
-        for note in analysis.notes():
-            put(note)
+    emit(analysis, as_json)
     if out:
-        say(f"written: {analysis.save(out)}")
+        print_err(f"written: {analysis.save(out)}")
     if figure:
         analysis.draw(figure)
-        say(f"written: {figure}")
+        print_err(f"written: {figure}")

@@ -1,6 +1,6 @@
 """Build and find the image of an agent that runs in the container: the image of the task with the agent installed.
 
-`lmrbench agent image` builds it; a run only checks that it exists.
+`lmrbench images build --agent` builds it; a run only checks that it exists.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
     """
     if identity := image_id(api, agent_image(agent, base).tag):
         return identity
-    how = f"`lmrbench agent image {agent}` (with --dataset, if you name one here)"
+    how = f"`lmrbench images build --agent {agent}` (with --benchmark, if the tasks are your own)"
     raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
 
 

@@ -1,0 +1,150 @@
+"""Outcomes of long work as text, JSON and an exit status: reports, answers of models, judgements."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import LMRBenchError
+from ..base.text import counted, one_line
+from .output import print_err
+
+if TYPE_CHECKING:
+    from lmrbench_evaluate.judge.summary import JudgeSummary
+    from lmrbench_evaluate.reports.report import Report
+    from lmrbench_evaluate.runs.evaluation import RunSummary
+
+    from ..base.text_table import Table
+    from ..chat.jobs import JobSummary
+    from ..generation.answer_log import AnswerSummary
+
+    Part = str | tuple[str, Table]
+
+
+def report_text(report: "Report", *, notes: bool = False, folder: Path | None = None) -> "list[Part]":
+    """Return the tables and warnings of a report; the scores come last.
+
+    Args:
+        notes: also return the notes on how to read the numbers.
+        folder: the run whose files are named at the end.
+    """
+    from lmrbench_evaluate.reports.sections import explanations, tables, warnings
+
+    if not report.scores:
+        return ["no results yet"]
+    scores, *others = tables(report)
+    about = explanations(report)
+    parts: list[Part] = [*others]
+    if notes:
+        parts += [f"- {note}" for note in about]
+    parts += [f"warning: {warning}" for warning in warnings(report)]
+    parts.append(scores)
+    if not notes:
+        parts.append(f"{counted(len(about), 'note')} on how to read these numbers: add --notes")
+    if folder:
+        parts.append(f"results: {folder}/results.jsonl\nreport:  {folder}/report.md")
+    return parts
+
+
+def run_status(summary: "RunSummary") -> int:
+    """Print the missing parts of a run; return the exit status."""
+    if summary.stopped:
+        print_err(f"incomplete: stopped after repeated infrastructure failures ({summary.stopped})")
+    if summary.infra_errors:
+        failed = counted(summary.infra_errors, "infra error")
+        print_err(f"incomplete: {failed}; re-run the command to retry")
+    if summary.stopped or summary.infra_errors:
+        return 3
+    if summary.bad_rows:
+        bad = counted(len(summary.bad_rows), "prediction row")
+        print_err(f"{bad} could not be evaluated; all are listed in {summary.path}/run.json")
+    return 1 if summary.bad_rows else 0
+
+
+def answers_dict(out: Path, summary: "AnswerSummary") -> dict[str, Any]:
+    """Return the JSON of a command that asked for answers."""
+    return {"out": str(out), **vars(summary), "complete": summary.complete}
+
+
+def answers_text(out: Path, summary: "AnswerSummary", what: str, **counts: int) -> "list[Part]":
+    """Return the number of answers and their cost.
+
+    Args:
+        what: heading of the first column.
+        counts: the counts of this kind of work, by name; that of this call first.
+    """
+    rows = [[name.replace("_", " "), str(count)] for name, count in counts.items()]
+    rows.insert(1, ["from earlier calls", str(summary.kept)])
+    rows += [["tokens in, out", f"{summary.input_tokens:,}, {summary.output_tokens:,}"], ["cost", summary.cost]]
+    parts: list[Part] = [("", ([what, "number"], rows))]
+    if summary.kept or next(iter(counts.values())):
+        parts.append(f"predictions: {out}; evaluate them with `lmrbench evaluate {out}`")
+    return parts
+
+
+def exit_status(summary: "JobSummary", what: str, kept: str, plural: str = "") -> int:
+    """Print what is missing and how to resume; return the exit status.
+
+    Args:
+        what: noun for a failed item, such as "request".
+        kept: a clause that says where finished results are.
+        plural: irregular plural of `what`.
+    """
+    if summary.stopped:
+        print_err(f"incomplete: {summary.stopped}; {kept}")
+    if summary.errors:
+        print_err(f"incomplete: {counted(summary.errors, what, plural)} failed ({summary.first_error})")
+    if not summary.complete:
+        print_err(summary.hint)
+    return 0 if summary.complete else 3
+
+
+def judging_dict(run: Path, done: "JudgeSummary | LMRBenchError", instances: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the JSON of a command that judged a run."""
+    from lmrbench_evaluate.judge.summary import as_dict, summarise
+
+    if isinstance(done, LMRBenchError):
+        return {"run": str(run), "complete": False, "error": str(done)}
+    return {"run": str(run), **as_dict(summarise(run, done, instances), done)}
+
+
+def judging_text(
+    run: Path, done: "JudgeSummary | LMRBenchError", instances: Sequence[str] = (), votes: int = 1
+) -> "list[Part]":
+    """Return the categories by model and the cost of judging; nothing if the judge failed."""
+    from lmrbench_evaluate.judge.summary import summarise, table
+
+    if isinstance(done, LMRBenchError):
+        return []
+    voted = f", {votes} votes" if votes > 1 else ""
+    title = f"Judged by {done.judge.model} (prompt {done.judge.prompt_version}{voted})"
+    categories = title, table(summarise(run, done, instances), votes)
+    return [categories, tokens_line(done), votes_line(done), f"judgements: {run}/judgements.jsonl"]
+
+
+def votes_line(done: "JudgeSummary") -> str:
+    """Return the sources of the judge's votes."""
+    identical = f", {done.identical} for the reference's own code" if done.identical else ""
+    return f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} from earlier calls{identical}"
+
+
+def tokens_line(done: "JudgeSummary") -> str:
+    """Return the tokens and costs of all questions."""
+    cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
+    if done.spent.uncounted:  # whatever the price
+        cost = "   cost: unknown (the server does not report its tokens)"
+    return f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}"
+
+
+def judging_status(done: "JudgeSummary | LMRBenchError") -> int:
+    """Print why answers have no category and how to resume; return the exit status."""
+    if isinstance(done, LMRBenchError):
+        print_err(f"error: {one_line(done)}")
+        return done.exit_code
+    if count := len(done.malformed):
+        what = counted(count, "malformed answer is", "malformed answers are")
+        print_err(f"{what} left out: there is no candidate function to judge")
+    for reason, count in sorted(Counter(done.not_judged.values()).items()):
+        what = counted(count, "answer is", "answers are")
+        print_err(f"{what} not judged: {reason}; they count as having no category")
+    return exit_status(done, "judgement", "judgements so far are kept")
