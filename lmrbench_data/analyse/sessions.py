@@ -15,7 +15,7 @@ from ..base.errors import ArgumentError, InputError
 from ..base.text import counted
 from ..generation.agents.agent_runs import PREDICTIONS, TRAJECTORIES
 from ..original import facts
-from .trajectories import EXCLUDED, OLD_ACTIONS, count_actions
+from .trajectories import EXCLUDED, PUBLISHED, count_actions
 
 #: Prefix of the settings of agents' rows.
 AGENT = "agent:"
@@ -56,7 +56,7 @@ def original_sessions() -> Sessions:
     for session in facts.sessions():
         actions: Counter[str] = Counter()
         for name, count in session.actions.items():
-            actions[OLD_ACTIONS[name]] += count
+            actions[PUBLISHED[name]] += count
         tests = results.get((session.model, session.paper))
         rows.append(Session(session.model, str(session.paper), actions, all(tests) if tests else None))
     note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."

@@ -171,19 +171,7 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         {"trajectory.json": kept_by_mini(READ, EDIT, TRY, TRY, "", DONE)},
         {"read": 1, "edit": 1, "run": 2, "message": 1, "finish": 1},
     ),
-    "mini-swe-agent, calls of tools": (
-        {
-            "t.json": {
-                "messages": [
-                    {"role": "assistant", "tool_calls": [{"function": {"arguments": json.dumps({"command": READ})}}]},
-                    {"role": "assistant", "tool_calls": [{"function": {"arguments": "{"}}]},
-                    {"role": "assistant", "content": f"I do.\n```bash\n{EDIT}\n```"},
-                ]
-            }
-        },
-        {"read": 1, "message": 1, "edit": 1},
-    ),
-    "OpenHands, SDK": (
+    "OpenHands": (
         {
             "trajectory.jsonl": [
                 {"kind": "SystemPromptEvent", "source": "agent", "id": "0"},
@@ -201,20 +189,6 @@ RECORDS: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
             ]
         },
         {"read": 1, "edit": 1, "run": 1, "message": 2, "finish": 1, EXCLUDED: 2},
-    ),
-    "OpenHands, before its SDK": (
-        {
-            "events/0.json": {"id": 0, "source": "user", "action": "message", "args": {}},
-            "events/1.json": {"id": 1, "source": "user", "action": "recall", "args": {}},
-            "events/2.json": {"id": 2, "source": "agent", "action": "run", "args": {"command": "ls"}},
-            "events/3.json": {"id": 3, "source": "agent", "observation": "run", "cause": 2},
-            "events/4.json": {"id": 4, "source": "agent", "action": "think", "args": {}},
-            "events/5.json": {"id": 5, "source": "agent", "action": "browse", "args": {}},
-            "events/6.json": {"id": 6, "source": "agent", "action": "run_ipython", "args": {}},
-            # Its cache holds the same events again.
-            "event_cache/0-25.json": [{"id": 2, "source": "agent", "action": "run", "args": {"command": "ls"}}],
-        },
-        {"run": 2, "message": 1, EXCLUDED: 1},
     ),
 }
 
