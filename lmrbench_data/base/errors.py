@@ -22,7 +22,7 @@
 Signals that the package catches itself, which no user meets:
 
     CostLimit, JobFailed, NotAllowed, RequestFailed, StreamError, TooLargeError, TooMuchError,
-    Unreadable, UnreadableError, UnreadableFile, Unsupported, UnsupportedOutput
+    Unreadable, UnreadableError, UnsupportedOutput
 """
 
 from ..loader import LMRBenchError, LoadError

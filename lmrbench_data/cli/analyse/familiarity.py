@@ -38,9 +38,10 @@ def cutoff(
 @app.command()
 @options(Endpoint, without=("max_tokens", "requests_per_minute"))
 def probability(settings: Endpoint, dataset: DatasetSpec = "embedded", out: Out = None, as_json: Json = False) -> None:
-    """Measure the mean token probability of each goal file, as the LMR-BENCH paper does.
+    """Measure the mean token probability of each goal file.
 
-    Needs a server whose completions echo prompts with log-probabilities, such as vLLM.
+    The measure is that of the LMR-BENCH paper. It needs a server whose completions echo prompts with log-probabilities,
+    such as vLLM.
 
     Example: lmrbench analyse familiarity probability --model Qwen/Qwen3-8B --base-url http://localhost:8000/v1
     """
