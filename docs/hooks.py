@@ -198,7 +198,7 @@ def _parameter(item: Any) -> tuple[str, str]:
 def _columns() -> str:
     from lmrbench_data.dataset.column_descriptions import COLUMNS
     from lmrbench_data.dataset.row_schema import schema
-    from lmrbench_data.tasks.task import CONFIGS
+    from lmrbench_data.loader import CONFIGS
 
     def rows(fields: Any, above: str) -> Iterator[tuple[str, str]]:
         for field in fields:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 SPLIT = "test"
-#: The default configuration: one goal function per row.
-FUNCTION = "function"
+#: Configurations: one goal function per row (the default); all functions of a paper's method; a method whose paper and
+#: reference decide otherwise than the published ones; one whose paper leaves decisions open that its results settle.
+CONFIGS = FUNCTION, METHOD, COUNTERFACTUAL, UNDERSPECIFIED = "function", "method", "counterfactual", "underspecified"
 #: Path of the rows of the default configuration, in a folder and on the Hub.
 DATA_FILE = f"data/{SPLIT}-00000-of-00001.parquet"
 #: Key in the card's front matter for the identity of the dataset: {"version": ..., "sha256": ..., "recordings": ...,

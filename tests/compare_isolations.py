@@ -17,7 +17,7 @@ from typing import Any
 from lmrbench_data.cli.output import progress_bar
 from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.tasks.task import CONFIGS
+from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.trials import Trial, make_trials
 from lmrbench_evaluate.sandbox import open_sandbox

@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmrbench_evaluate.judge.judgement_log import read_judgements
-from lmrbench_evaluate.judge.question_log import answer_id
-from lmrbench_evaluate.judge.summary import JudgeSummary
 from lmrbench_evaluate.predictions.sources import BadRow
-from lmrbench_evaluate.reports.annotations import read_annotations
-from lmrbench_evaluate.reports.report import Report, make_report
-from lmrbench_evaluate.reports.scored_answer import altered_readings, passed_parts, settled_choices
-from lmrbench_evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_evaluate.runs.evaluation import RunSummary
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.result_log import METHOD_KEYS
@@ -29,6 +22,10 @@ from ..loader import FUNCTION
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lmrbench_evaluate.judge.summary import JudgeSummary
+    from lmrbench_evaluate.reports.report import Report
+    from lmrbench_evaluate.reports.scores import ModelScore
+
 #: Largest number of bad rows in the log.
 MAX_NAMED = 20
 _log = logging.getLogger(__name__)
@@ -40,7 +37,7 @@ class Run(RunFolder):
 
     summary: RunSummary | None = None
     """The outcome of `evaluate`; None for a run that was only opened."""
-    judging: JudgeSummary | None = None
+    judging: "JudgeSummary | None" = None
     """The outcome of `judge`."""
 
     @property
@@ -56,12 +53,14 @@ class Run(RunFolder):
         """
         return list(self.rows())
 
-    def scores(self, judge_model: str | None = None) -> list[ModelScore]:
+    def scores(self, judge_model: str | None = None) -> "list[ModelScore]":
         """Score each model, setting and track: reproduced, robust and the judge's shares, computed from the rows.
 
         Args:
             judge_model: the judge whose judgements count (default: the last one).
         """
+        from lmrbench_evaluate.reports.scores import score_runs
+
         return score_runs([self.path], judge_model)
 
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
@@ -72,6 +71,10 @@ class Run(RunFolder):
         share of open choices that were settled. Shares are None after an infra error, or if there is nothing to count.
         """
         import pandas as pd
+
+        from lmrbench_evaluate.judge.judgement_log import read_judgements
+        from lmrbench_evaluate.judge.question_log import answer_id
+        from lmrbench_evaluate.reports.scored_answer import altered_readings, passed_parts, settled_choices
 
         judgements, is_on_methods = read_judgements(self.path, judge_model), self.config != FUNCTION
         records = []
@@ -95,8 +98,10 @@ class Run(RunFolder):
             columns = [name for name in columns if name not in (*METHOD_KEYS, "choices")]
         return pd.DataFrame.from_records(records, columns=columns)
 
-    def report(self, judge_model: str | None = None) -> Report:
+    def report(self, judge_model: str | None = None) -> "Report":
         """Return the report on this run alone."""
+        from lmrbench_evaluate.reports.report import make_report
+
         return make_report([self.path], judge_model=judge_model)
 
     def _repr_markdown_(self) -> str:
@@ -134,7 +139,7 @@ def log_bad_rows(bad: Sequence[BadRow], where: str = "") -> None:
         _log.warning("%d more bad rows%s", len(bad) - MAX_NAMED, where and f"; see {where}")
 
 
-def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None) -> Report:
+def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str | Path | None = None) -> "Report":
     """Compare runs: reproduced and robust by model, category and instance; a paired test for each pair of models.
 
     Args:
@@ -144,6 +149,9 @@ def report(*runs: Run | str | Path, judge_model: str | None = None, labels: str 
     Raises:
         InputError: a path is not a run folder, a folder is damaged, or the labels cannot be read.
     """
+    from lmrbench_evaluate.reports.annotations import read_annotations
+    from lmrbench_evaluate.reports.report import make_report
+
     if not runs:
         raise InputError("report: give one or more runs")
     paths = list(map(Path, runs))

@@ -58,9 +58,8 @@ def build(
     from ..base.problems import problem_lines
     from ..base.text import counted
     from ..dataset.build import build_rows, write_dataset
-    from ..loader import FUNCTION, dataset_sha256, recordings_sha256
+    from ..loader import CONFIGS, FUNCTION, dataset_sha256, recordings_sha256
     from ..tasks.manifest import load_benchmark
-    from ..tasks.task import CONFIGS
     from ..tasks.task_folders import load_tasks
 
     (finished, drafts), facts = tasks_and_drafts(None, benchmark), load_benchmark(benchmark)
@@ -260,8 +259,8 @@ def push(
     from ..base.text import counted
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out
+    from ..loader import CONFIGS
     from ..tasks.manifest import load_benchmark
-    from ..tasks.task import CONFIGS
 
     api, facts_of = open_hub(), load_benchmark(benchmark)
     plan = plan_push(

@@ -177,8 +177,7 @@ def rows_by_config(instances: Collection[str], dataset: str) -> "dict[str, list[
         LoadError: there is no such dataset.
     """
     from ..dataset.load import load_rows
-    from ..loader import NoConfigError
-    from ..tasks.task import CONFIGS
+    from ..loader import CONFIGS, NoConfigError
 
     found: dict[str, list[DatasetRow]] = {}
     missing = set(instances)

@@ -95,10 +95,10 @@ def merge(
     """
     from lmrbench_evaluate.runs.merge import merge_runs
 
-    from .. import api
+    from ..api.run import open_run, write_report
 
-    run = api.open_run(merge_runs(runs, out).path)
-    api.write_report(run)
+    run = open_run(merge_runs(runs, out).path)
+    write_report(run)
     report = run.report()
     emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=out))
     if not run.complete:

@@ -15,6 +15,7 @@ from ..base.errors import InputError, LoadError
 from ..base.files import replace_folder
 from ..base.progress import Progress
 from ..loader import (
+    CONFIGS,
     FUNCTION,
     File,
     NoConfigError,
@@ -27,7 +28,7 @@ from ..loader import (
 )
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
-from ..tasks.task import CONFIGS, Altered, Implementation, Instance, Task, Underspecified
+from ..tasks.task import Altered, Implementation, Instance, Task, Underspecified
 from ..tasks.task_folders import load_tasks
 from .card import Table, render_card, render_eval_yaml
 from .row_schema import schema

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.paths import cards_folder
-from ..loader import CARD_KEY, FUNCTION, SPLIT
+from ..loader import CARD_KEY, COUNTERFACTUAL, FUNCTION, METHOD, SPLIT, UNDERSPECIFIED
 from ..tasks.manifest import Benchmark
-from ..tasks.task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 from .rows import DatasetRow
 
 _TASK = re.compile(r"  - id: .*\n    config: (?P<config>.*)\n    split: .*\n")

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256
+from ..loader import CONFIGS, DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
-from ..tasks.task import CONFIGS
 from .build import FILES, write_dataset
 from .diff import Change, diff_rows
 from .load import load_rows

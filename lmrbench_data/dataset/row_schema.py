@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..loader import FUNCTION
-from ..tasks.task import COUNTERFACTUAL, UNDERSPECIFIED
+from ..loader import COUNTERFACTUAL, FUNCTION, UNDERSPECIFIED
 
 if TYPE_CHECKING:
     import pyarrow

@@ -7,8 +7,7 @@ from typing import Any, NotRequired, TypedDict
 from ..base.errors import ArgumentError
 from ..base.near import did_you_mean
 from ..base.shares import RANKED_BY
-from ..loader import FUNCTION, row_sha256
-from ..tasks.task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
+from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, row_sha256
 
 #: A model sees instruction, paper and repository; in the track `contract` also the contract.
 TRACKS = tuple(RANKED_BY)

@@ -29,9 +29,8 @@ from ..dataset.load import load_rows
 from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of, golden_files_of
 from ..generation.settings import AgentSettings
 from ..generation.workspace import REPO, TASK, workspace_files
-from ..loader import File, NoConfigError
+from ..loader import CONFIGS, File, NoConfigError
 from ..tasks.environments import registry_tag
-from ..tasks.task import CONFIGS
 from .folders import write_folder
 from .harness_zip import harness_zip
 from .settings import PUBLIC, HarborSettings

@@ -6,9 +6,9 @@ from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
 from ..base.paths import cache_folder
 from ..dataset.rows import DatasetRow, config_of
+from ..loader import COUNTERFACTUAL, UNDERSPECIFIED
 from ..papers.paper_cache import PaperStore, paper_key
 from ..papers.parse import PARSER, parse_pdf
-from ..tasks.task import COUNTERFACTUAL, UNDERSPECIFIED
 
 #: `text` is our summary, which needs no PDF; `none` leaves the paper out.
 FORMS = ("text", "pdf-json", "pdf-markdown", "none")

@@ -19,8 +19,7 @@ from typing import Any
 from ..base.errors import ArgumentError, InputError
 from ..chat.client import Message
 from ..dataset.rows import DatasetRow, config_of, contract_of, goals_of
-from ..loader import FUNCTION, File, read_archive
-from ..tasks.task import CONFIGS
+from ..loader import CONFIGS, FUNCTION, File, read_archive
 
 #: Configuration of the dataset → template of its prompts.
 TEMPLATES = {FUNCTION: "prompt_v1.md", **dict.fromkeys(CONFIGS[1:], "method_prompt_v1.md")}

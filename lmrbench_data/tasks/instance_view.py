@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
+from ..loader import CONFIGS
 from .recordings import last_recording
-from .task import CONFIGS, Implementation, Instance, Task
+from .task import Implementation, Instance, Task
 from .task_folders import load_tasks
 
 

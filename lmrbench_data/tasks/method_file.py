@@ -7,10 +7,11 @@ from typing import Any
 
 from ..base.errors import InputError
 from ..base.strict_yaml import check, read_yaml
+from ..loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED
 from .choices import Choice
 from .experiments import FILE as EXPERIMENTS
 from .experiments import experiment_files
-from .task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED, Altered, Instance, Method, Tests, Underspecified
+from .task import Altered, Instance, Method, Tests, Underspecified
 
 SCHEMA = "method.schema.json"
 #: File of a task that describes its instances of the configurations other than `function`.

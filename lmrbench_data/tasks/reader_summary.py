@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..loader import FUNCTION
+from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 from .choice_section import stated_options
 from .readers import read_choice_readers, read_readers
-from .task import COUNTERFACTUAL, METHOD, UNDERSPECIFIED, Task
+from .task import Task
 
 _PERCENT = "\N{NO-BREAK SPACE}%"
 

@@ -10,19 +10,12 @@ from typing import Any, ClassVar
 from ..base.errors import InputError
 from ..base.passages import path_of
 from ..base.paths import has_variants
-from ..loader import FUNCTION, File
+from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
 from .choices import Choice, render_paper, with_options
 from .environments import load_environments
 from .experiments import OPEN, Tables, experiment_files, tables_section
 from .masking import mask_files
 
-#: Configurations of the dataset: one goal function per row; all functions of a paper's method.
-METHOD = "method"
-#: A method whose paper and reference decide otherwise than the published ones.
-COUNTERFACTUAL = "counterfactual"
-#: A method whose paper leaves decisions open and reports results that settle them.
-UNDERSPECIFIED = "underspecified"
-CONFIGS = (FUNCTION, METHOD, COUNTERFACTUAL, UNDERSPECIFIED)
 #: Folder of a task that holds the recorded outputs of its references.
 RECORDED = "recorded"
 

@@ -15,11 +15,11 @@ from ..base.near import did_you_mean
 from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
-from ..loader import FUNCTION, File
+from ..loader import CONFIGS, FUNCTION, File
 from .choices import read_choices
 from .masking import mask_function, remove_definition
 from .method_file import METHOD_FILE, instance_facts, read_counterfactuals, read_method, read_underspecified
-from .task import CONFIGS, Implementation, Instance, Method, Task
+from .task import Implementation, Instance, Method, Task
 
 SCHEMA = "task.schema.json"
 

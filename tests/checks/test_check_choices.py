@@ -10,9 +10,8 @@ import pytest
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, config_of, golden_files_of
-from lmrbench_data.loader import load_rows
+from lmrbench_data.loader import COUNTERFACTUAL, METHOD, load_rows
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task import COUNTERFACTUAL, METHOD
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.record import record_tasks

@@ -8,7 +8,7 @@ import pytest
 
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
-from lmrbench_data.tasks.task import METHOD
+from lmrbench_data.loader import METHOD
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.record import record_tasks

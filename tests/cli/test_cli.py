@@ -369,4 +369,4 @@ def test_resolving_evaluate_loads_few_modules() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
-    assert len(modules) <= 160, f"{len(modules)}: {modules}"
+    assert len(modules) <= 90, f"{len(modules)}: {modules}"

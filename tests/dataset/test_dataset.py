@@ -22,6 +22,7 @@ from lmrbench_data.dataset.build import FILES, build_rows, write_dataset
 from lmrbench_data.dataset.diff import diff_rows
 from lmrbench_data.dataset.row_schema import schema
 from lmrbench_data.loader import (
+    CONFIGS,
     DATA_FILE,
     FUNCTION,
     File,
@@ -35,7 +36,6 @@ from lmrbench_data.loader import (
     unpack,
 )
 from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
-from lmrbench_data.tasks.task import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import State, record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox

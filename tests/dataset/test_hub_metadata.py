@@ -14,9 +14,8 @@ from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.column_descriptions import COLUMNS
 from lmrbench_data.dataset.row_schema import schema
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import LoadError, NoConfigError, data_file, load_rows
+from lmrbench_data.loader import CONFIGS, LoadError, NoConfigError, data_file, load_rows
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task import CONFIGS
 
 
 def column_names(fields: Any, above: str = "") -> Iterator[str]:

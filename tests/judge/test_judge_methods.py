@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
-from lmrbench_data.tasks.task import METHOD
+from lmrbench_data.loader import METHOD
 from lmrbench_evaluate.judge import question
 from lmrbench_evaluate.judge.judging import judge
 from lmrbench_evaluate.judge.material import MAX_CONTEXTS, MAX_FUNCTION, NotJudgedError

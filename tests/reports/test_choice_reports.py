@@ -8,8 +8,8 @@ import lmrbench_data as lmr
 from lmrbench_data.base.shares import Share
 from lmrbench_data.dataset.build import build_rows, write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, golden_files_of
+from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox

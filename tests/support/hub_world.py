@@ -23,7 +23,7 @@ DATASET, RESULTS, MODEL = "org/lmr-bench", "org/results", "org/model"
 PASS_FOR_CHECKED = """
 from pathlib import Path
 
-from lmrbench_data.tasks.task import CONFIGS
+from lmrbench_data.loader import CONFIGS
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.proved import proofs, write_proofs
 

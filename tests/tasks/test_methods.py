@@ -9,8 +9,8 @@ import yaml
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.source import SourceError
+from lmrbench_data.loader import METHOD
 from lmrbench_data.tasks.masking import drop_unused_imports, mask_function, remove_definition
-from lmrbench_data.tasks.task import METHOD
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.lint import lint_tasks
 

@@ -8,9 +8,10 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.build import build_row
 from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import COUNTERFACTUAL
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_data.tasks.task import COUNTERFACTUAL, Altered, Task, Underspecified
+from lmrbench_data.tasks.task import Altered, Task, Underspecified
 
 from ..sandbox.base import Sandbox
 from .choices import choice_problems

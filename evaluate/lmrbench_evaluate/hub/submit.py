@@ -17,8 +17,7 @@ from lmrbench_data.base.hub_client import Committed, check_rights, hub_errors, o
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import ResultRow
-from lmrbench_data.loader import LoadError, read_card_stamp
-from lmrbench_data.tasks.task import CONFIGS
+from lmrbench_data.loader import CONFIGS, LoadError, read_card_stamp
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder

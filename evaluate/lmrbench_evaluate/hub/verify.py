@@ -15,8 +15,7 @@ from lmrbench_data.base.jsonl import read_log
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow
-from lmrbench_data.loader import NoConfigError, dataset_sha256
-from lmrbench_data.tasks.task import CONFIGS
+from lmrbench_data.loader import CONFIGS, NoConfigError, dataset_sha256
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
 from ..runs.evaluation import RunSummary, evaluate

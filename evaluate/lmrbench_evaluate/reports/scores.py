@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.shares import Share, ranking_key
-from lmrbench_data.tasks.task import COUNTERFACTUAL, UNDERSPECIFIED
+from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 
 from ..judge.judgement_log import read_judgements
 from ..judge.question_log import answer_id

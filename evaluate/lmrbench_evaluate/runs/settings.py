@@ -9,8 +9,7 @@ import pydantic
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings, option
 from lmrbench_data.chat.endpoint import Instances
-from lmrbench_data.loader import FUNCTION
-from lmrbench_data.tasks.task import CONFIGS
+from lmrbench_data.loader import CONFIGS, FUNCTION
 
 #: Parallel sandboxes on this machine, unless settings name another number.
 WORKERS = 2
