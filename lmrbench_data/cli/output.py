@@ -82,7 +82,9 @@ def _print_table(title: str, table: "Table") -> None:
     shown = RichTable(title=title or None, title_justify="left", box=SIMPLE_HEAD)
     for number, name in enumerate(header):
         numeric = number > 0 and all(row[number][:1].isdigit() or row[number][:1] in ("-", "+") for row in rows)
-        shown.add_column(Text(visible(name)), justify="right" if numeric else "left", overflow="fold")
+        shown.add_column(
+            Text(visible(name)), justify="right" if numeric else "left", overflow="fold", no_wrap=not number
+        )
     for row in rows:
         shown.add_row(*(Text(visible(cell)) for cell in row))
     _print_rich(shown)

@@ -21,7 +21,7 @@ _INLINE = re.compile(r"(?<![\\$`\w])\$([^$`\n]+)\$(?![\w$])")
 def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """List all instances of a configuration.
 
-    Each line has the year, category, goal functions, paper, size of the repository and the files that a solution needs.
+    Shows year, category and goal functions; --json adds the paper, the size of the repository and what it depends on.
 
     Drafts (tasks with a TODO and no recording) are left out; a warning lists them.
 
@@ -30,8 +30,8 @@ def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, a
     from ..tasks.overview import goal_text, task_facts
 
     rows = task_facts(tasks_and_drafts(None, benchmark, config)[0])
-    header = ["instance_id", "year", "category", "goal", "paper", "files", "lines", "depends_on"]
-    shown = [{**row, "depends_on": " ".join(row["depends_on"]) or "-", "goal": goal_text(row["goals"])} for row in rows]
+    header = ["instance_id", "year", "category", "goal"]
+    shown = [{**row, "goal": goal_text(row["goals"])} for row in rows]
     emit(rows, as_json, ("", (header, [[str(row[name]) for name in header] for row in shown])))
 
 

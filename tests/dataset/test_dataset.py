@@ -39,7 +39,6 @@ from lmrbench_data.tasks.manifest import Benchmark, load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import State, record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
-from support import warm_cli
 
 LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 TASK = "90-toy"
@@ -49,7 +48,7 @@ Row = dict[str, Any]
 def python(code: str, *arguments: object, **options: Any) -> str:
     """Return the output of a fresh Python process."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
-    done: subprocess.CompletedProcess[str] = warm_cli.run(command, text=True, timeout=120, **options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -34,7 +34,9 @@ _parts = st.one_of(
     st.text(string.printable + "é模", min_size=1, max_size=4).filter(lambda part: "/" not in part),
 )
 _names = (
-    st.lists(_parts, min_size=1, max_size=3).map("/".join).filter(lambda name: is_allowed(name) and not is_cache(name))
+    st.lists(_parts, min_size=1, max_size=3)
+    .map("/".join)
+    .filter(lambda name: is_allowed(name) and not is_cache(name) and "/ " not in f"/{name}")
 )
 _lines = st.one_of(
     st.sampled_from(

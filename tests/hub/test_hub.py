@@ -152,11 +152,11 @@ def test_a_dead_endpoint_is_one_clear_line_and_only_what_cannot_change_comes_fro
             assert answers[spec].startswith(f"error: {spec}: not a folder here, and cannot be downloaded (")
             assert "\n" not in answers[spec]
     environment = {**os.environ, **hub.environment(tmp_path / "cache")}
-    command = [LMRBENCH, "dataset", "diff", REPO, f"{REPO}@v1.0.0"]
+    command = [LMRBENCH, "evaluate", "gold", "--dataset", REPO, "--sandbox", "local"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, "the Hub does not answer, try again later" in done.stderr) == (3, True)
     assert done.stdout == ""
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert len(done.stderr.strip().splitlines()) == 2  # the other warns of the local sandbox
     assert "Connection refused" in done.stderr
 
 

@@ -138,7 +138,12 @@ def test_a_private_benchmark_goes_by_its_own_name(tmp_path: Path) -> None:
         make = re.search(r"`(hf repos create .*)`", done.stderr)
         assert make is not None, done.stderr
         hf = str(Path(sys.executable).with_name("hf"))
-        made = world._start([hf, *make[1].split()[1:]], "ann")
+        made = subprocess.run(
+            [hf, *make[1].split()[1:]],
+            env={**os.environ, **world.hub.environment(tmp_path / "cache", "ann"), "HF_HUB_OFFLINE": "0"},
+            capture_output=True,
+            text=True,
+        )
         assert made.returncode == 0, made.stderr
 
         for target in ([], ["--model-repo", MODEL, "--model", "good"]):

@@ -65,10 +65,9 @@ def test_runs_on_different_configurations_are_refused(run: lmr.Run) -> None:
 
 def test_show_and_the_page_list_functions_and_differences(run: lmr.Run) -> None:
     shown = in_process("show", str(run.path), "toy-method", "--model", "size").stdout
-    assert "FUNCTIONS  2 of 3 passed\n  Window.mean: failed\n" in shown
-    assert "EXPERIMENTS  1 of 1 passed\n  series: passed\n" in shown
-    titles = [f"{name}, from the reference to the answer" for name in METHOD_ANSWER]
-    assert all(f"\n{title}\n" in shown for title in titles)
+    assert "2 of 3 passed" in shown
+    assert "1 of 1 passed" in shown
+    assert all(f"{name}, from the reference to the answer" in shown for name in METHOD_ANSWER)
     assert "-         return self.total(values) / self._count(values)\n" in shown
     assert "## Verdict: reproduced" in in_process("show", str(run.path), "toy-method", "--model", "right").stdout
     told = in_process("show", str(run.path), "toy-method", "--model", "size", "--json").stdout
