@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -377,7 +378,14 @@ TELLING = {"cut at max_tokens", "cut at max_tokens (finish_reason length)", "cal
 def test_costs_that_nobody_counted_are_unknown(judging: Judging, server: Server) -> None:
     judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
     (judging.folder / "prices.yaml").write_text(PRICES)
-    server.judge = lambda request: Reply(body=completion(verdict(request), usage=None))
+    together = threading.Barrier(4)
+
+    def uncounted(request: Request) -> Reply:
+        if len(server.requests) <= 4:  # one that is answered alone would end the run before the others start
+            together.wait(60)
+        return Reply(body=completion(verdict(request), usage=None))
+
+    server.judge = uncounted
     limited = judging.judge("--prices", "prices.yaml", "--max-cost", "1", "--workers", "4")
     assert (limited.returncode, len(server.requests)) == (3, 4), "only the requests in flight"
     assert "cost unknown: 4 answers without usage, so the cost limit cannot be kept" in limited.stderr

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lmrbench_data.base.text import counted, one_line
-
 from ..verdict.verdict import Cause, Verdict
 from .engine import Load
 
@@ -61,21 +59,3 @@ def merged_load(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return {}
     machine = {name: max(item[name] for item in known) for name in ("cores", "load_average", "overloaded")}
     return {_KEY: {**machine, "slowed_answers": sum(item["slowed_answers"] for item in known)}}
-
-
-def overload_note(facts: Mapping[str, Any]) -> str:
-    """Return a sentence on the load of the machine during a run; empty if it was not overloaded.
-
-    Args:
-        facts: run.json.
-    """
-    machine = facts.get(_KEY) or {}
-    if not machine.get("overloaded"):
-        return ""
-    slowed = int(machine.get("slowed_answers") or 0)
-    waited = f"; {counted(slowed, 'answer')} got less than half a processor" if slowed else ""
-    return (
-        f"The machine was overloaded during run {one_line(facts['run_id'])} (load average up to "
-        f"{machine['load_average']} on {counted(machine['cores'], 'core')}{waited}): answers took longer; "
-        "waiting does not affect verdicts."
-    )
