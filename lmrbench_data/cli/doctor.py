@@ -11,13 +11,15 @@ import typer
 from lmrbench_evaluate.doctor.settings import DoctorSettings
 
 from .options import options
-from .output import Json, emit, print_err, print_out
+from .output import Json, emit, print_err, print_rich
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.doctor.examine import Check
+    from lmrbench_evaluate.doctor.finding import Finding
 
 #: Seconds after which a line says that a check is under way.
 PATIENCE_S = 2.0
+_COLOURS = {"ok": "green", "problem": "red"}
 
 
 @options(DoctorSettings)
@@ -42,14 +44,25 @@ def doctor(settings: DoctorSettings, as_json: Json = False) -> None:
         findings += found
         if not as_json:
             for item in found:
-                print_out(f"{item.status:8} {item.check:12} {item.found}")
-                if item.fix:
-                    print_out(f"{'':22}\N{RIGHTWARDS ARROW} {item.fix}")
+                _print_finding(item)
     problems = sum(item.status is Status.PROBLEM for item in findings)
     verdict = "\nEvaluation can work here." if not problems else "\nFix the problems above first."
     emit([item.as_dict() for item in findings], as_json, verdict)
     if problems:
         raise typer.Exit(1)
+
+
+def _print_finding(finding: "Finding") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=8)
+    grid.add_column(width=12)
+    grid.add_column(overflow="fold")
+    text = f"{finding.found}\n\N{RIGHTWARDS ARROW} {finding.fix}" if finding.fix else finding.found
+    grid.add_row(Text(finding.status, _COLOURS.get(finding.status, "yellow")), finding.check, Text(text))
+    print_rich(grid)
 
 
 @contextlib.contextmanager

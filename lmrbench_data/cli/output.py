@@ -63,7 +63,7 @@ def print_markdown(text: str) -> None:
     from rich.markdown import Markdown
 
     # The terminal's own colours can be read on any background.
-    _print_rich(Markdown(text, code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False))
+    print_rich(Markdown(text, code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False))
 
 
 def print_err(line: str) -> None:
@@ -87,10 +87,11 @@ def _print_table(title: str, table: "Table") -> None:
         )
     for row in rows:
         shown.add_row(*(Text(visible(cell)) for cell in row))
-    _print_rich(shown)
+    print_rich(shown)
 
 
-def _print_rich(item: Any) -> None:
+def print_rich(item: Any) -> None:
+    """Print a renderable of rich, without colours where the output is piped."""
     terminal = _console()
     with terminal.capture() as capture:
         terminal.print(item)
