@@ -121,11 +121,6 @@ class Ledger:
                         ledger._file.close()
                     ledger._file = None
 
-    @property
-    def is_open(self) -> bool:
-        """Whether rows can be written."""
-        return self._file is not None
-
     def count(self, row: dict[str, Any]) -> None:
         """Take note of a row that was read or written."""
         raise NotImplementedError

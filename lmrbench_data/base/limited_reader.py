@@ -1,8 +1,8 @@
-"""Read untrusted Parquet, Arrow and JSON files in a child process with limits on memory and time.
+"""Read untrusted Parquet and Arrow files in a child process with limits on memory and time.
 
 A small file can lie about itself: a footer that hides gigabytes behind a hundred rows, an index outside its
 dictionary, a page that crashes the reader. All of that hits the child (`file_rows`). What comes back is JSON, a row per
-frame, within limits that this side checks again. The leaderboard Space has a copy of this module.
+frame, within limits that this side checks again.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,51 +65,27 @@ class Reader:
         if child is not None:
             child.kill()
 
-    def parquet_rows(
-        self,
-        path: Path,
-        columns: Mapping[str, str] | None = None,
-        *,
-        max_rows: int,
-        max_bytes: int,
-        max_text: int = 0,
-        max_row: int = 64 * MIB,
-        keep_bad: bool = False,
-    ) -> Iterator[Any]:
+    def parquet_rows(self, path: Path, *, max_rows: int, max_bytes: int, max_row: int = 64 * MIB) -> Iterator[Any]:
         """Yield the rows of a Parquet file in order, as mappings.
 
+        A row that is not UTF-8 or longer than `max_row` is an `UnreadableRow`.
+
         Args:
-            columns: name → Arrow type of the requested columns, all of which the file must have; every column if None.
             max_bytes: limit of all rows as JSON.
-            max_text: limit of one text in a requested column, in bytes; 0 for no limit.
             max_row: limit of one row as JSON, in bytes.
-            keep_bad: yield an `UnreadableRow` for a row that is not UTF-8 or exceeds `max_row`.
-
-        Raises:
-            UnreadableError: damaged, of another shape, or beyond a limit; rows may have been yielded before.
-        """
-        wanted = None if columns is None else dict(columns)
-        limits = {"max_rows": max_rows, "max_text": max_text, "max_row": max_row, "keep_bad": keep_bad}
-        return self._ask({"path": str(path), "kind": "Parquet", "columns": wanted, **limits}, max_bytes, max_row)
-
-    def arrow_rows(self, path: Path, *, max_rows: int, max_bytes: int, max_row: int = 64 * MIB) -> Iterator[Any]:
-        """Yield the rows of an Arrow stream, as `datasets` saves it, in order; see `parquet_rows` with `keep_bad`.
 
         Raises:
             UnreadableError: damaged, or beyond a limit; rows may have been yielded before.
         """
-        limits = {"max_rows": max_rows, "max_row": max_row, "keep_bad": True}
-        return self._ask({"path": str(path), "kind": "Arrow", **limits}, max_bytes, max_row)
+        return self._rows("Parquet", path, max_rows, max_bytes, max_row)
 
-    def json_texts(self, path: Path, names: Sequence[str], *, max_bytes: int) -> dict[str, str | None]:
-        """Return the texts under these keys of the JSON object in a file; None for a missing key.
+    def arrow_rows(self, path: Path, *, max_rows: int, max_bytes: int, max_row: int = 64 * MIB) -> Iterator[Any]:
+        """Yield the rows of an Arrow stream, as `datasets` saves it; see `parquet_rows`."""
+        return self._rows("Arrow", path, max_rows, max_bytes, max_row)
 
-        Raises:
-            UnreadableError: not a JSON object, a value of another type, or beyond a limit.
-        """
-        request = {"path": str(path), "kind": "JSON", "names": list(names), "max_bytes": max_bytes}
-        [texts] = self._ask(request, max_bytes, max_bytes)
-        return {name: texts[name] for name in names}
+    def _rows(self, kind: str, path: Path, max_rows: int, max_bytes: int, max_row: int) -> Iterator[Any]:
+        request = {"path": str(path), "kind": kind, "max_rows": max_rows, "max_row": max_row}
+        return self._ask(request, max_bytes, max_row)
 
     def _ask(self, request: Mapping[str, Any], max_bytes: int, max_row: int) -> Iterator[Any]:
         child = self._child if self._child and self._child.is_running() else self._start()
@@ -149,18 +125,6 @@ class Reader:
         command = [sys.executable, "-P", "-c", _BOOT, str(root)]
         self._child = Child(command, environment=clean_environment() | _FRUGAL)
         return self._child
-
-
-def read_parquet_rows(
-    path: Path, columns: Mapping[str, str] | None, max_rows: int, max_bytes: int, max_text: int = 0
-) -> list[dict[str, Any]]:
-    """Return all rows of one Parquet file; see `Reader.parquet_rows`.
-
-    Raises:
-        UnreadableError: damaged, of another shape, or beyond a limit.
-    """
-    with Reader() as reader:
-        return list(reader.parquet_rows(path, columns, max_rows=max_rows, max_bytes=max_bytes, max_text=max_text))
 
 
 def _parse(data: bytes) -> tuple[str, Any]:

@@ -26,8 +26,6 @@ from ..verdict.decode import Frame, StreamError, decode, read_frames
 MAX_COMBINATIONS = 200
 #: Number of runs of the true options that must agree bit for bit.
 REPEATED = 3
-#: Number of errors or notes that `table_errors` yields.
-TABLE_PROOFS = 4
 #: How an outsider changes the result of a choice's function → expression of the result `v`.
 OUTSIDERS = {"doubled": "_map(v, lambda x: 2 * x)", "squared": "_map(v, lambda x: x * x)"} | {
     "negated": "_map(v, lambda x: -x)",

@@ -210,7 +210,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
     with Reader() as reader:
-        rows = reader.parquet_rows(path, max_rows=MAX_PARQUET_ROWS, max_bytes=_max_bytes(path), keep_bad=True)
+        rows = reader.parquet_rows(path, max_rows=MAX_PARQUET_ROWS, max_bytes=_max_bytes(path))
         yield from _with_places(rows, path, path, 0)
 
 
