@@ -17,7 +17,7 @@ PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal
 # Compile the commands that tests start once, even on a machine configured to keep no bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-# Selection of `make test-fast`; FAST="not docker" adds the slow tests.
+# Selection of `make test-fast`; FAST="not docker and not nightly" adds the slow tests.
 FAST   ?= not docker and not slow and not nightly
 
 .PHONY: demo test test-fast test-all test-agents lint layers docs bench clean
@@ -72,7 +72,7 @@ clean:
 	rm -rf $(VENV) runs lmr-bench build *.egg-info
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 4))' || { echo "Python 3.11.4 or newer is needed; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/base.installed: $(BIN)/python pyproject.toml

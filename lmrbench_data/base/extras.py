@@ -10,7 +10,6 @@ EXTRAS = {
     "papers": ("pymupdf4llm",),
     "agents": ("minisweagent", "litellm", "mcp"),
     "ray": ("ray",),
-    "dev": ("libcst",),
 }
 
 

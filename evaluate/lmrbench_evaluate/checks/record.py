@@ -74,11 +74,6 @@ def record_tasks(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def recorded_instances(task: Task) -> tuple[Instance, ...]:
-    """Return the selected instances; for altered papers also each option of the paper's choices."""
-    return (*task.instances, *_recorded_options(task))
-
-
 def _recorded_options(task: Task) -> tuple[Altered, ...]:
     return task.options if any(isinstance(item, Altered) for item in task.instances) else ()
 

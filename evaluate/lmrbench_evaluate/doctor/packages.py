@@ -19,9 +19,6 @@ from ..sandbox.local import LocalSandbox
 from .engine import Engine
 from .finding import Finding, note, ok, problem
 
-#: Extras that only developers of this package need.
-_NOT_FOR_USERS = ("dev",)
-
 
 def look_at_versions(benchmark: Path | None) -> Iterator[Finding]:
     """State the versions that a bug report needs."""
@@ -51,7 +48,7 @@ def look_at_local_packages(engine: Engine) -> Iterator[Finding]:
 
 def look_at_extras() -> Iterator[Finding]:
     """List the optional features that are installed."""
-    lacks = {extra: missing_modules(extra) for extra in EXTRAS if extra not in _NOT_FOR_USERS}
+    lacks = {extra: missing_modules(extra) for extra in EXTRAS}
     missing = [extra for extra, modules in lacks.items() if modules]
     there = [extra for extra, modules in lacks.items() if not modules]
     text = f"installed: {', '.join(there) or 'none'}" + (f"; missing: {', '.join(missing)}" if missing else "")

@@ -59,7 +59,7 @@ class Relay:
         request_s: float = 600.0,
     ) -> None:
         self.model, self._budget = model, budget
-        self._max_steps, self._max_tokens, self._request_s = max_steps, max_tokens, request_s
+        self._max_steps, self._max_tokens = max_steps, max_tokens
         self._client = connect(*address_and_key(base_url), timeout_s=request_s)
         self._limit_name = LIMITS[0]
         self._loop, self._lock, self._is_closed = asyncio.new_event_loop(), threading.Lock(), False
