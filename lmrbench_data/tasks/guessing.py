@@ -1,0 +1,48 @@
+"""Choices that answers settle, beside the shares that need no paper: guessing, and reciting the published method."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class SettledChoice(NamedTuple):
+    """An altered or open choice of a row, as one answer decided it."""
+
+    is_settled: bool
+    """Whether the answer implements the true option."""
+    options: int
+    """The number of options, the published one included."""
+    is_published: bool
+    """Whether the true option is the published one."""
+
+
+def chance(choices: Sequence[SettledChoice]) -> float:
+    """Return the expected share of choices that a guess among the options settles."""
+    return _mean(1 / choice.options for choice in choices)
+
+
+def reciting(choices: Sequence[SettledChoice]) -> float:
+    """Return the share of choices that the published method settles."""
+    return _mean(choice.is_published for choice in choices)
+
+
+def corrected(choices: Sequence[SettledChoice]) -> float | None:
+    """Return the share of settled choices, corrected by the larger one of `chance` and `reciting`.
+
+    0 is what needs no paper, 1 is all; None if nothing is left to settle.
+    """
+    base = max(chance(choices), reciting(choices))
+    return (_mean(choice.is_settled for choice in choices) - base) / (1 - base) if choices and base < 1 else None
+
+
+def by_truth(choices: Iterable[SettledChoice]) -> dict[bool, tuple[int, int]]:
+    """Return settled and all choices, for those whose true option is the published one (True) and the others."""
+    groups: dict[bool, tuple[int, int]] = {True: (0, 0), False: (0, 0)}
+    for choice in choices:
+        settled, every = groups[choice.is_published]
+        groups[choice.is_published] = (settled + choice.is_settled, every + 1)
+    return groups
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 0.0
