@@ -1,8 +1,4 @@
-"""Decide which requests of an agent are relayed: text chat completions whose parameters cost and reach nothing else.
-
-A request is rebuilt from known parameters. Those that only label it are left out; any other one is refused by name: it
-could buy another model, a dearer tier, a search of the web, or several answers.
-"""
+"""The requests of an agent that are relayed: text chat completions whose parameters cost and reach nothing else."""
 
 import json
 from typing import Any
@@ -14,13 +10,13 @@ _MAX_CONTAINERS = 100_000
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "stop", "frequency_penalty", "presence_penalty")
 _MORE = ("repetition_penalty", "logit_bias", "logprobs", "top_logprobs", "reasoning_effort", "verbosity", "stream")
 _FORM = ("response_format", "tools", "tool_choice", "parallel_tool_calls", "max_completion_tokens", "max_tokens")
-_PARAMETERS = {*_SAMPLING, *_MORE, *_FORM}
-_CACHE_LABELS = {"prompt_cache_key", "prompt_cache_retention"}
+#: Any other parameter could buy another model, a dearer tier, a search of the web, or several answers.
+_RELAYED = {"model", "messages", *_SAMPLING, *_MORE, *_FORM}
+_CACHE_LABELS = ("prompt_cache_key", "prompt_cache_retention")
 _LEFT_OUT = {"n", "metadata", "user", "store", "safety_identifier", "stream_options", *_CACHE_LABELS}
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_OF_MESSAGE = ("name", "tool_call_id", "refusal", "reasoning_content", "function_call")
-#: `extra_content` holds the signature that Google's models expect back.
-_OF_CALL = ("id", "type", "function", "extra_content")
+#: Parts of a message; images, sound and files are not relayed.
+_PARTS = ("text", "refusal", "thinking", "redacted_thinking", "reasoning")
 
 
 class NotAllowed(Exception):
@@ -45,22 +41,16 @@ def read_request(body: bytes, model: str) -> dict[str, Any]:
         request = None
     if not isinstance(request, dict) or not isinstance(request.get("messages"), list):
         raise NotAllowed("the body must be a JSON object with model and messages")
-    if request.get("model") != model:
-        raise NotAllowed(f"the model of this run is {model!r}; no other is relayed")
-    if request.get("n") not in (None, 1):
-        raise NotAllowed("only one answer per request is relayed; leave out n")
-    sent: dict[str, Any] = {"model": model, "messages": [_message(item) for item in request["messages"]]}
-    for name, value in request.items():
-        if name in sent or name in _LEFT_OUT or value is None:
-            continue
-        if name not in _PARAMETERS:
-            raise NotAllowed(f"{name[:60]!r} is not relayed; leave it out")
-        sent[name] = value
+    if request.get("model") != model or request.get("n") not in (None, 1):
+        raise NotAllowed(f"only one answer per request, of the model {model!r}, is relayed")
+    sent = {name: value for name, value in request.items() if name not in _LEFT_OUT and value is not None}
+    if unknown := sent.keys() - _RELAYED:
+        raise NotAllowed(f"{min(unknown)[:60]!r} is not relayed; leave it out")
+    sent["messages"] = list(map(_message, request["messages"]))
     # The server's own tools search, run code and cost money.
     tools, choice = sent.get("tools", []), sent.get("tool_choice", "auto")
-    if not (
-        isinstance(tools, list) and all(map(_is_function, tools)) and (choice == str(choice) or _is_function(choice))
-    ):
+    is_choice = isinstance(choice, str) or _is_function(choice)
+    if not (isinstance(tools, list) and all(map(_is_function, tools)) and is_choice):
         raise NotAllowed("only tools that are functions are relayed")
     if any(type(sent.get(name, 1)) is not int for name in ("max_completion_tokens", "max_tokens")):
         raise NotAllowed("the token limit must be a number")
@@ -70,25 +60,19 @@ def read_request(body: bytes, model: str) -> dict[str, Any]:
 
 
 def _message(item: Any) -> dict[str, Any]:
+    """Check a message; one of the assistant keeps all fields, because servers expect signatures and reasoning back."""
     if not isinstance(item, dict) or item.get("role") not in _ROLES:
         raise NotAllowed("each message must be an object with a role")
-    message = {"role": item["role"], **{name: item[name] for name in _OF_MESSAGE if item.get(name) is not None}}
-    if "content" in item:
-        message["content"] = _content(item["content"])
-    if calls := item.get("tool_calls"):
-        if not isinstance(calls, list) or not all(map(_is_function, calls)):
-            raise NotAllowed("only tool_calls of functions are relayed")
-        message["tool_calls"] = [{name: call[name] for name in _OF_CALL if name in call} for call in calls]
-    return message
-
-
-def _content(content: Any) -> Any:
-    if content is None or isinstance(content, str):
-        return content
-    parts: list[Any] = content if isinstance(content, list) else [None]
-    if not all(isinstance(part, dict) and part.get("type") == "text" for part in parts):
+    content = item.get("content")
+    parts = [content] if isinstance(content, dict) else content if isinstance(content, list) else []
+    if not all(isinstance(part, dict) and part.get("type") in _PARTS for part in parts):
         raise NotAllowed("the content of a message must be text; images, sound and files are not relayed")
-    return [{"type": "text", "text": str(part.get("text"))} for part in parts]
+    if item["role"] == "assistant":
+        return item
+    if parts:
+        content = [{"type": "text", "text": str(part.get("text"))} for part in parts]
+    names = {name: item[name] for name in ("name", "tool_call_id") if item.get(name) is not None}
+    return {"role": item["role"], "content": content, **names}
 
 
 def _is_function(value: Any) -> bool:
