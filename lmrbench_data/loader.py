@@ -15,12 +15,14 @@ the package it is `lmrbench_data.loader`; `lmrbench_data.load` also loads the pa
 from __future__ import annotations
 
 import hashlib
+import io
+import itertools
 import json
 import os
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,10 +44,10 @@ _HASHES = ("sha256", "recordings")
 
 MAX_FILES = 10_000
 MAX_UNPACKED_BYTES = 256 * 1024 * 1024
-#: Limits on a dataset: bytes in memory, bytes of all unpacked archives, values in all columns.
-MAX_TABLE_BYTES, MAX_ARCHIVES_BYTES, MAX_VALUES = 512 * 1024 * 1024, 4 * 1024**3, 2_000_000
+#: Most bytes of a dataset in memory.
+MAX_TABLE_BYTES = 512 * 1024 * 1024
 MAX_CARD = 100_000
-_BLOCK = 512
+_BATCH_ROWS = 16
 _AGAIN = "download or build it again"
 #: An instance id: safe as a file name, in a URL and in a table.
 PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -209,80 +211,29 @@ def _read_verified(spec: str | Path, config: str) -> pyarrow.Table:
 
 
 def _read_bounded(path: Path) -> pyarrow.Table:
-    """Read a Parquet file that may be a decompression bomb.
-
-    A footer may lie about sizes and counts. Arrow trusts the headers of the pages, so their sums are checked first.
+    """Read a Parquet file in pieces, so that one that unpacks to more than MAX_TABLE_BYTES is refused early.
 
     Raises:
-        Exception: it exceeds a limit, has a form that datasets never have, or cannot be read.
+        Exception: it exceeds a limit, has no rows, or cannot be read.
     """
     import pyarrow.parquet
 
     if path.stat().st_size > MAX_TABLE_BYTES:
         raise ValueError(f"larger than {MAX_TABLE_BYTES} bytes")
-    content = path.read_bytes()
-    # Not `read_table`, which turns parent folders named `key=value` into columns.
-    # Not in threads: an Arrow thread that releases `content` during Python's shutdown crashes the process.
-    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), pre_buffer=False)
-    about = file.metadata
-    # In files of other writers Arrow reads past the end of a column.
-    if not about.created_by.startswith("parquet-cpp-arrow") or not all(map(_is_plain, file.schema_arrow.types)):
-        raise ValueError("not written by pyarrow, or with types that rows do not have")
-    if not about.num_rows:
+    # Not `read_table`, which turns parent folders named `key=value` into columns. Not in threads: an Arrow thread that
+    # releases memory during Python's shutdown crashes the process.
+    file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(path.read_bytes()), pre_buffer=False)
+    batches, size = [], 0
+    for batch in file.iter_batches(_BATCH_ROWS, use_threads=False):
+        batches.append(batch)
+        size += batch.nbytes
+        if size > MAX_TABLE_BYTES:
+            raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes")
+    if not batches:
         raise ValueError("no rows")
-    size, values = 0, abs(about.num_rows)
-    for chunk in (about.row_group(i).column(k) for i in range(about.num_row_groups) for k in range(about.num_columns)):
-        at = min(chunk.dictionary_page_offset or chunk.data_page_offset, chunk.data_page_offset)
-        end, longest = at + chunk.total_compressed_size, 0
-        values += abs(chunk.num_values)
-        while at < end:
-            page, at = _thrift_struct(content, at) if at > 0 else ({}, 0)
-            kind, unfolded, packed = (page.get(field, -1) for field in (1, 2, 3))
-            details = page.get({0: 5, 2: 7, 3: 8}.get(kind, 0), {})
-            count, encoding = details.get(1, -1), details.get(4 if kind == 3 else 2)
-            at += packed
-            if min(unfolded, packed, count) < 0 or at > end or encoding not in (0, 2, 3, 8):
-                raise ValueError("a page form that datasets never have")
-            # Each value may be the longest one in the dictionary.
-            longest = unfolded if kind == 2 else longest
-            size += unfolded + (0 if kind == 2 else count * longest)
-            values += count
-            if size > MAX_TABLE_BYTES or values > MAX_VALUES:
-                raise ValueError(f"unpacks to more than {MAX_TABLE_BYTES} bytes or {MAX_VALUES} values")
-    table = file.read(use_threads=False)
+    table = pyarrow.Table.from_batches(batches)
     table.validate(full=True)  # that text is UTF-8
     return table
-
-
-def _is_plain(kind: pyarrow.DataType) -> bool:
-    """Whether a type consists of text, bytes and numbers, which take no more memory than their pages."""
-    if str(kind).startswith(("list<", "struct<")):
-        return all(_is_plain(kind.field(index).type) for index in range(kind.num_fields))
-    return str(kind) in ("string", "binary", "int64", "double", "bool")
-
-
-def _thrift_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
-    """Parse the subset of Thrift's compact protocol in page headers; return the fields by number and the end.
-
-    Raises:
-        ValueError, IndexError: Arrow never writes this form, and other readers may interpret it differently.
-    """
-    found: dict[int, Any] = {}
-    field = 0
-    while head := data[at]:
-        at, field, kind = at + 1, field + (head >> 4), head & 15
-        if head < 16 or field > 15 or kind not in (1, 2, 5, 6, 8, 12):
-            raise ValueError("a page without a header of its own")
-        if kind == 12:
-            found[field], at = _thrift_struct(data, at)
-        elif kind > 2:
-            value = shift = 0
-            while shift == 0 or data[at - 1] > 127:
-                value |= (data[at] & 127) << shift
-                at, shift = at + 1, shift + 7
-            at += value if kind == 8 else 0
-            found[field] = value >> 1 ^ -(value & 1)
-    return found, at + 1
 
 
 def _locate(spec: str, config: str) -> tuple[Path, Path, str]:
@@ -303,60 +254,37 @@ def _locate(spec: str, config: str) -> tuple[Path, Path, str]:
     raise LoadError(f"dataset {spec!r}: no such folder; give a folder, org/name[@revision] or 'embedded'")
 
 
-def reach_hub() -> None:
-    """Ask the Hub for anything, once and briefly; HF_HUB_ETAG_TIMEOUT sets the seconds.
-
-    The client itself tries a download for half a minute, and may wait for a silent server forever.
-
-    Raises:
-        Exception: the error of the client's HTTP library, or OSError: the Hub does not answer.
-    """
-    from huggingface_hub import constants, get_session
-
-    seconds = constants.HF_HUB_ETAG_TIMEOUT if "HF_HUB_ETAG_TIMEOUT" in os.environ else HUB_TIMEOUT_S
-    get_session().head(constants.ENDPOINT, timeout=seconds).close()
-
-
-def _is_answer(error: Exception) -> bool:
-    """Whether the Hub has answered, if only that the dataset is not there."""
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return status is not None and status != 429 and status < 500
-
-
 def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
-    from huggingface_hub import HfApi, constants, errors, hf_hub_download, try_to_load_from_cache
+    """Download a configuration; only what never changes, a commit or a version, may come from the client's cache."""
+    from huggingface_hub import HfApi, constants, errors, hf_hub_download
 
     where = f"{name}@{revision}" if revision else name
     # A dropped connection raises the HTTP library's own error.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
     is_pinned = re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision)
-    silent: Exception | None = None
+    offline: Exception | None = None
     try:
         try:
-            reach_hub()
-            commit = HfApi().dataset_info(name, revision=revision or None).sha or "main"
-        except (http_error, OSError) as lost:
-            if not is_pinned or _is_answer(lost):
+            info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
+            # A branch is resolved, so that card and rows come from the same, newest commit.
+            revision = revision if is_pinned else str(info.sha)
+        except (http_error, OSError) as error:
+            if not is_pinned:
                 raise
-            silent, commit = lost, revision
-        # A branch is resolved, so that card and rows come from the same, newest commit.
-        revision = revision if is_pinned else commit
+            offline = error
 
         def fetch(file: str) -> Path:
-            if silent is None:
-                return Path(hf_hub_download(name, file, repo_type="dataset", revision=revision))
-            # Not `hf_hub_download` with `local_files_only`, which asks the Hub for other things.
-            cached = try_to_load_from_cache(name, file, repo_type="dataset", revision=revision)
-            if not isinstance(cached, str):
-                raise silent
-            return Path(cached)
+            return Path(
+                hf_hub_download(name, file, repo_type="dataset", revision=revision, local_files_only=bool(offline))
+            )
 
         card = fetch("README.md")
         read_card_stamp(card, where, config)  # names a configuration that the dataset lacks
         data = fetch(data_file(config))
     except LoadError:
         raise
-    except (http_error, OSError, ValueError) as cause:
+    except (http_error, OSError, ValueError) as error:
+        cause = offline or error
         reason = f"not a folder here, and cannot be downloaded ({_reason(cause)})"
         status = getattr(getattr(cause, "response", None), "status_code", None)
         unreached = isinstance(cause, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
@@ -371,19 +299,20 @@ def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
     return card, data, where
 
 
+def hub_timeout() -> float:
+    """Return the seconds within which the Hub has to answer a first request; its client may wait forever."""
+    return float(os.environ.get("HF_HUB_ETAG_TIMEOUT") or HUB_TIMEOUT_S)
+
+
 def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
     """Compare the rows with the card.
 
     Raises:
         LoadError: a row was changed or is unsafe, or the rows do not match the card.
     """
-    identities, unpacked = [], 0
+    identities = []
     for row in (row for batch in table.to_batches(max_chunksize=1) for row in batch.to_pylist()):
         check_row(row, where)
-        # A gzip stream ends with its size; unpacking detects a wrong one.
-        unpacked += sum(int.from_bytes(value[-4:], "little") for value in row.values() if isinstance(value, bytes))
-        if unpacked > MAX_ARCHIVES_BYTES:
-            raise LoadError(f"{where}: its archives unpack to more than {MAX_ARCHIVES_BYTES} bytes")
         recorded = hashlib.sha256(row["expected"]).hexdigest()
         if row_sha256(row) != row["row_sha256"] or recorded != row["recording"]["sha256"]:
             raise LoadError(f"{where}: row {row['instance_id']!r} was changed after the build; {_AGAIN}")
@@ -462,28 +391,44 @@ def write_files(files: Mapping[str, File], folder: Path) -> None:
 def read_archive(archive: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES, max_files: int = MAX_FILES) -> dict[str, File]:
     """Read the files of an untrusted tar.gz by relative POSIX path.
 
+    It is accepted only as `tar_bytes` writes it. So every reader sees the same files, and nothing else is in it: no
+    link, device, folder, special mode, duplicate, owner or second archive.
+
     Raises:
-        LoadError: the archive is not a gzipped tar, damaged or truncated; a member is not a regular file or folder or
-            has a special mode; a path leaves the root, enters `.git`, has an invisible character or is a duplicate; or
-            there are more than `max_bytes` unpacked or `max_files` members.
+        LoadError: the archive is not a gzipped tar, damaged or not in this form; a path leaves the root, enters `.git`
+            or has an invisible character; or there are more than `max_bytes` unpacked or `max_files` files.
     """
+    content = gunzip(archive, max_bytes)
     files: dict[str, File] = {}
-    folders: set[str] = set()
-    for member, name, data in _members(gunzip(archive, max_bytes), max_files):
-        if member.type == tarfile.DIRTYPE:
-            folders.add(check_path(name, allow_root=True))
-            continue
-        name = check_path(name)
-        if name in files:
-            raise LoadError(f"archive: {name[:100]!r} is a duplicate")
-        files[name] = File(data, bool(member.mode & 0o111))
-    folders.update(str(parent) for name in files for parent in PurePosixPath(name).parents)
-    if both := folders & files.keys():
-        raise LoadError(f"archive: {min(both)[:100]!r} is both a file and a folder")
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+            for member in itertools.islice(tar, max_files + 1):
+                data = tar.extractfile(member)  # None if it is not a file
+                files[check_path(member.name)] = File(data.read() if data else b"", bool(member.mode & 0o111))
+        folders = {str(parent) for name in files for parent in PurePosixPath(name).parents}
+        is_plain = len(files) <= max_files and folders.isdisjoint(files) and tar_bytes(files) == content
+    except LoadError:
+        raise
+    except Exception as error:  # an untrusted archive may raise anything
+        raise LoadError(f"archive: not a readable tar ({_reason(error)})") from error
+    if not is_plain:
+        raise LoadError(f"archive: not as LMR-Bench packs at most {max_files} plain files; {_AGAIN}")
     return files
 
 
-def check_path(name: str, *, allow_root: bool = False) -> str:
+def tar_bytes(files: Mapping[str, File]) -> bytes:
+    """Pack files into an uncompressed tar: sorted, times 0, owner root, modes 0644 or 0755."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, file in sorted(files.items()):
+            info = tarfile.TarInfo(check_path(name))
+            info.size = len(file.data)
+            info.mode = 0o755 if file.executable else 0o644
+            tar.addfile(info, io.BytesIO(file.data))
+    return buffer.getvalue()
+
+
+def check_path(name: str) -> str:
     """Normalise a relative POSIX path that stays below its root.
 
     Raises:
@@ -492,7 +437,7 @@ def check_path(name: str, *, allow_root: bool = False) -> str:
     """
     path = PurePosixPath(name)
     unsafe = path.is_absolute() or ".." in path.parts or "\\" in name or re.match("[A-Za-z]:", name)
-    if unsafe or len(name) > 1000 or (not path.parts and not allow_root):
+    if unsafe or len(name) > 1000 or not path.parts:
         raise LoadError(f"archive: path {name[:100]!r} is not a plain path below the root")
     if not name.isprintable() or _INVISIBLE.search(name):
         raise LoadError(f"archive: path {name[:40]!a} is not a plain path: it has invisible characters")
@@ -506,51 +451,6 @@ def check_path(name: str, *, allow_root: bool = False) -> str:
 def _is_git(part: str) -> bool:
     """Whether a file system treats a name as `.git`: upper case, trailing dots, a stream, or the 8.3 short name."""
     return part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1")
-
-
-def _members(tar: bytes, most: int) -> Iterator[tuple[tarfile.TarInfo, str, bytes]]:
-    """Yield (header, path, content) of each file and folder, in order.
-
-    `tarfile` parses only single headers. Its own iteration follows sizes and extension records anywhere (even in an
-    endless loop) and treats a damaged header as the end, so that other readers see other files.
-    """
-    position, long_path = 0, ""
-    for _ in range(most + 1):
-        if tar[position : position + _BLOCK] == bytes(_BLOCK):
-            rest = len(tar) - position
-            if rest < 2 * _BLOCK or tar.count(0, position) != rest or long_path:
-                raise LoadError("archive: the tar does not end where it says")
-            return
-        try:
-            member = tarfile.TarInfo.frombuf(tar[position : position + _BLOCK], "utf-8", "strict")
-        except (tarfile.TarError, ValueError) as error:
-            raise LoadError(f"archive: not a readable tar, or cut short ({error})") from error
-        position += _BLOCK
-        data = tar[position : position + max(member.size, 0)]
-        if len(data) != member.size:
-            raise LoadError(f"archive: {member.name[:100]!r} is cut short")
-        position += -(-member.size // _BLOCK) * _BLOCK
-        if member.type == tarfile.XHDTYPE:
-            long_path = _pax_path(data)
-            continue
-        if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE):
-            raise LoadError(f"archive: {member.name[:100]!r} is a link, a device or an extension, not a plain file")
-        if member.mode & 0o7000:
-            raise LoadError(f"archive: {member.name[:100]!r} has a special mode (set-user-id, set-group-id or sticky)")
-        yield member, long_path or member.name, data
-        long_path = ""
-    raise LoadError(f"archive: more than {most} members")
-
-
-def _pax_path(data: bytes) -> str:
-    """Return the path in an extension header, the only extension that `lmrbench_data.base.archive` writes."""
-    record = re.fullmatch(rb"([0-9]{1,4}) path=([^\0]+)\n", data) if len(data) < 8192 else None
-    if not record or int(record.group(1)) != len(data):
-        raise LoadError("archive: an extension header that is not a long path")
-    try:
-        return record.group(2).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise LoadError(f"archive: a path is not UTF-8 ({error})") from error
 
 
 def gunzip(data: bytes, limit: int) -> bytes:

@@ -6,11 +6,10 @@
 import gzip
 import io
 import stat
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..loader import File, LoadError, check_path
+from ..loader import File, LoadError, check_path, tar_bytes
 from .errors import InputError
 
 #: Left behind by running code; never part of a repository.
@@ -45,18 +44,6 @@ def read_tree(folder: Path, skipped: list[str] | None = None) -> dict[str, File]
             raise InputError(f"{str(folder)!r}: {str(error).removeprefix('archive: ')}") from error
         files[name] = File(path.read_bytes(), bool(mode & 0o111))
     return dict(sorted(files.items()))
-
-
-def tar_bytes(files: Mapping[str, File]) -> bytes:
-    """Pack files into an uncompressed tar: sorted, times 0, owner root, modes 0644 or 0755."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, file in sorted(files.items()):
-            info = tarfile.TarInfo(check_path(name))
-            info.size = len(file.data)
-            info.mode = 0o755 if file.executable else 0o644
-            tar.addfile(info, io.BytesIO(file.data))
-    return buffer.getvalue()
 
 
 def pack(files: Mapping[str, File]) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..loader import reach_hub
+from ..loader import hub_timeout
 from .errors import InfraError, InputError
 from .text import error_line
 
@@ -39,7 +39,7 @@ def open_hub(token: str | None = None) -> "HfApi":
     """Return the Hub's client, configured by the user's environment (HF_ENDPOINT, HF_TOKEN, `hf auth login`).
 
     Raises:
-        InputError, LostAnswerError: see `hub_errors`; the Hub has to answer soon (`loader.reach_hub`).
+        InputError, LostAnswerError: see `hub_errors`; the Hub has to answer soon (`reach_hub`).
     """
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -49,6 +49,17 @@ def open_hub(token: str | None = None) -> "HfApi":
     with hub_errors(api.endpoint):
         reach_hub()
     return api
+
+
+def reach_hub() -> None:
+    """Ask the Hub for anything, once and briefly.
+
+    Raises:
+        Exception: the error of the client's HTTP library, or OSError: the Hub does not answer.
+    """
+    from huggingface_hub import constants, get_session
+
+    get_session().head(constants.ENDPOINT, timeout=hub_timeout()).close()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import io
 import os
-import struct
 import tarfile
 import zlib
 from collections.abc import Callable
@@ -14,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmrbench_data.base.archive import pack, read_tree, tar_bytes
+from lmrbench_data.base.archive import pack, read_tree
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.loader import File, LoadError, archive_sha256, read_archive, unpack
+from lmrbench_data.loader import File, LoadError, archive_sha256, read_archive, tar_bytes, unpack
 
 PARTS = st.text("abcé数.-_ 'ß🎉", min_size=1, max_size=60).filter(lambda part: part not in (".", ".."))
 PATHS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
@@ -117,83 +116,48 @@ def pax(record: bytes, then: str = "after") -> bytes:
 
 GOOD = tar(member("good.py"))
 END = bytes(1024)
-NEGATIVE = b"\xff" + struct.pack(">q", -512).rjust(11, b"\xff")
-SPARSE = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "s", "GNU.sparse.realsize": "9"}
 
 HOSTILE_TARS = {
     "parent": tar(member("../up.py")),
-    "parent_inside": tar(member("a/../../up.py")),
     "parent_that_comes_back": tar(member("a/../b.py")),
     "absolute": tar(member("/etc/cron.d/x")),
-    "two_slashes": tar(member("//etc/x")),
     "backslash": tar(member("..\\up.py")),
     "drive": tar(member("C:up.py")),
-    "drive_absolute": tar(member("c:/up.py")),
-    "control_character": tar(member("a\nb")),
     "escape_sequence": tar(member("\x1b[2J")),
-    "nul_in_a_pax_path": pax(b"16 path=a\0/../b\n"),
     "empty_name": tar(member("")),
-    "root_as_a_file": tar(member(".")),
     "very_long_path": tar(member("a/" * 501 + "b")),
-    "very_long_part": tar(member("a" * 256)),
     "very_long_part_in_bytes": tar(member("é" * 128)),
     "not_utf8": header("\udcff") + bytes(512) + END,
     "git_configuration": tar(member(".git/config", b"[core]\n\tfsmonitor = touch /tmp/owned\n")),
-    "git_file": tar(member(".git", b"gitdir: elsewhere\n")),
-    "git_folder_alone": tar(member(".git", b"", tarfile.DIRTYPE)),
-    "git_below": tar(member("data/.git/hooks/post-checkout")),
-    "git_in_capitals": tar(member(".GiT/config")),
-    "git_with_a_space": tar(member(".git /config")),
+    "git_below_in_capitals": tar(member("data/.GiT/hooks/post-checkout")),
     "git_with_dots": tar(member(".git. ./config")),
     "git_as_dos_shortens_it": tar(member("GIT~1/config")),
     "git_as_a_stream": tar(member(".git::$INDEX_ALLOCATION/config")),
     "git_with_a_joiner": tar(member(".g\u200cit/config")),
-    "git_with_a_byte_order_mark": tar(member("\ufeff.git/config")),
     "right_to_left": tar(member("ab\u202eyp.exe")),
-    "zero_width": tar(member("sca\u200ble.py")),
     "invisible_letter": tar(member("scale\u3164.py")),
-    "variation_selector": tar(member("scale\ufe0f.py")),
-    "line_separator": tar(member("a\u2028b")),
-    "c1_control": tar(member("a\x9bb")),
     "set_user_id": tar(member("tool", mode=0o4755)),
-    "set_group_id": tar(member("tool", mode=0o2755)),
-    "sticky": tar(member("a", b"", tarfile.DIRTYPE, mode=0o1777)),
     "symlink": tar(member("link", b"", tarfile.SYMTYPE, linkname="/etc")),
     "symlink_then_file_below": tar(member("a", b"", tarfile.SYMTYPE, linkname="/tmp"), member("a/b")),
     "hardlink": tar(member("a"), member("b", b"", tarfile.LNKTYPE, linkname="a")),
     "character_device": tar(member("null", b"", tarfile.CHRTYPE, devmajor=1, devminor=3)),
-    "block_device": tar(member("sda", b"", tarfile.BLKTYPE, devmajor=8)),
     "fifo": tar(member("pipe", b"", tarfile.FIFOTYPE)),
-    "contiguous": tar(member("c", b"x", tarfile.CONTTYPE)),
-    "gnu_sparse": header("s", tarfile.GNUTYPE_SPARSE) + bytes(512) + END,
-    "pax_sparse": tar(member("s", pax_headers=SPARSE)),
-    "unknown_kind": header("u", b"Z") + bytes(512) + END,
+    "folder": tar(member("a", b"", tarfile.DIRTYPE)),
     "gnu_long_name": tar(member("a" * 200 + "/b"), form=tarfile.GNU_FORMAT),
-    "folder_outside": tar(member("../up", b"", tarfile.DIRTYPE)),
     "twice": tar(member("a.py"), member("a.py", b"other")),
     "twice_by_another_spelling": tar(member("a.py"), member("./a.py", b"other")),
     "file_as_folder": tar(member("a"), member("a/b")),
-    "folder_as_file": tar(member("a/b"), member("a")),
-    "empty_folder_as_file": tar(member("a", b"", tarfile.DIRTYPE), member("a")),
-    "negative_size": header("n", size=NEGATIVE) + END,
-    "negative_size_that_leads_back": GOOD[:1024] + header("n", size=NEGATIVE) + END,
+    "another_order": tar(member("b"), member("a")),
+    "an_owner": tar(member("a", uname="root")),
     "huge_size": header("h", size=b"77777777777\0") + END,
-    "huge_binary_size": header("h", size=b"\x80" + b"\xff" * 11) + END,
     "size_is_no_number": header("h", size=b"not a number") + END,
-    "pax_size": pax(b"11 size=99\n"),
     "pax_link": pax(b"17 linkpath=/etc\n"),
     "pax_path_outside": pax(b"14 path=../up\n"),
-    "pax_not_utf8": pax(b"10 path=\xff\n"),
     "pax_wrong_length": pax(b"99 path=a\n"),
     "pax_digits": pax(b"1" * 8000),
-    "pax_global": header("g", tarfile.XGLTYPE, b"%011o\0" % 10) + b"10 path=a\n".ljust(512, b"\0") + GOOD,
-    "pax_before_nothing": pax(b"10 path=a\n")[:1024] + END,
     "cut_in_a_header": GOOD[:300],
     "cut_in_a_file": tar(member("a", bytes(5000)))[:2000],
-    "cut_before_the_end": GOOD[:1024],
     "damaged_header_in_the_middle": GOOD[:1024] + b"?" * 512 + GOOD,
-    "wrong_checksum": GOOD[:100] + b"7" + GOOD[101:],
-    "bytes_behind_the_end": GOOD + b"more",
     "a_member_behind_the_end": GOOD + GOOD,
     "nothing": b"",
     "text": b"this is no tar" * 100,
@@ -245,13 +209,6 @@ def test_git_finds_nothing_to_obey_in_an_unpacked_repository(tmp_path: Path) -> 
         {"instance_id": "x", "repo_archive": archive, "repo_sha256": archive_sha256(archive)}, tmp_path / "repo"
     )
     assert read_tree(tmp_path / "repo") == files
-
-
-def test_an_ordinary_tar_with_folders_is_read() -> None:
-    content = tar(
-        member("a/", b"", tarfile.DIRTYPE, mode=0o755), member("./a/b.sh", b"x", mode=0o755), member("数" * 40)
-    )
-    assert read_archive(gzip.compress(content)) == {"a/b.sh": File(b"x", True), "数" * 40: File(b"x")}
 
 
 def test_unpack_writes_the_files_only_into_an_empty_folder(tmp_path: Path) -> None:

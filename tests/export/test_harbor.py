@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
@@ -22,7 +21,7 @@ from lmrbench_data.export.folders import write_folder
 from lmrbench_data.export.harbor import harbor_task
 from lmrbench_data.export.verifier import grade_folder, read_row, rewards, row_bytes
 from lmrbench_data.generation.workspace import workspace_files
-from lmrbench_data.loader import File, gunzip, read_archive, write_files
+from lmrbench_data.loader import File, gunzip, read_archive, tar_bytes, write_files
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import own_answer
 from lmrbench_evaluate.rebuild.workspace import rebuild

@@ -17,9 +17,8 @@ import pytest
 
 import lmrbench_data
 import lmrbench_evaluate
-from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.loader import File
+from lmrbench_data.loader import File, tar_bytes
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.rebuild.workspace import workspace_tar
 from lmrbench_evaluate.sandbox import open_sandbox

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.loader import File
+from lmrbench_data.loader import File, tar_bytes
 from lmrbench_data.tasks.environments import REGISTRY_VARIABLE, Environment, known_environments, registry_tag
 
 from ..sandbox.base import Limits

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.limited_reader import Reader, UnreadableError, UnreadableRow
 from lmrbench_data.base.text import error_line
-from lmrbench_data.loader import reach_hub
+from lmrbench_data.loader import hub_timeout
 
 from .saved_datasets import arrow_files, is_saved_dataset
 from .standard_input import NAME, WORD, Piped
@@ -270,8 +270,7 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     # The HTTP library's own error, which a dropped connection raises.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
     try:
-        reach_hub()
-        info = HfApi().dataset_info(name, revision=revision or None)
+        info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
         files = sorted(
             file.rfilename
             for file in info.siblings or ()

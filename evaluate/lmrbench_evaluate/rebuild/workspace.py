@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from lmrbench_data.base.archive import tar_bytes
 from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
-from lmrbench_data.loader import File, LoadError, check_path, read_archive
+from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
 
 from ..predictions.prediction import Prediction
 from ..runner import runner_files
