@@ -22,8 +22,7 @@ from ..base.text import one_line
 from ..base.text_table import Table
 from ..chat.endpoint import Endpoint
 from ..chat.server import address_and_key, server_name
-from ..dataset.rows import DatasetRow
-from ..dataset.single_functions import only_functions
+from ..dataset.rows import DatasetRow, only_functions
 from .bootstrap import mean_interval
 from .result import Analysis
 

@@ -13,8 +13,7 @@ from pathlib import PurePosixPath
 from statistics import fmean, pstdev
 
 from ..base.source import find_function
-from ..dataset.rows import DatasetRow
-from ..dataset.single_functions import only_functions
+from ..dataset.rows import DatasetRow, only_functions
 from ..loader import read_archive
 from ..original import facts
 

@@ -2,12 +2,17 @@
 
 import itertools
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .options import MAINTAIN, BenchmarkFolder, Config, Sandbox, TaskNames, Workers, Yes, tasks_and_drafts
 from .output import Json, emit, print_err, print_out, progress_bar
+
+if TYPE_CHECKING:
+    from ..base.problems import Problem
+    from ..dataset.rows import DatasetRow
+    from ..tasks.task import Task
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
 
@@ -25,7 +30,7 @@ def init(
 
     Example: lmrbench dataset init tasks --title "My Bench" --name my-bench
     """
-    from ..tasks.new import new_benchmark
+    from ..tasks.drafts import new_benchmark
 
     new_benchmark(folder, title=title, name=name)
     emit(
@@ -57,17 +62,13 @@ def build(
     from ..base.paths import benchmark_folder, benchmark_option
     from ..base.problems import problem_lines
     from ..base.text import counted
-    from ..dataset.build import build_rows, write_dataset
-    from ..loader import CONFIGS, FUNCTION, dataset_sha256, recordings_sha256
+    from ..dataset.build import write_dataset
+    from ..loader import FUNCTION, dataset_sha256, recordings_sha256
     from ..tasks.manifest import load_benchmark
-    from ..tasks.task_folders import load_tasks
 
-    (finished, drafts), facts = tasks_and_drafts(None, benchmark), load_benchmark(benchmark)
-    names = [task.name for task in finished]
-    tasks = {config: load_tasks(names, benchmark, config) for config in CONFIGS}
+    facts = load_benchmark(benchmark)
     out = out or Path(facts.name)
-    with progress_bar("building", shown=not as_json) as progress:
-        rows = {config: build_rows(chosen, progress) for config, chosen in tasks.items()}
+    drafts, tasks, rows = _build_configs(benchmark, shown=not as_json)
     write_dataset(rows[FUNCTION], out, facts, others=rows)
     option, not_proved = benchmark_option(benchmark or benchmark_folder()), []
     for config, chosen in tasks.items():
@@ -93,6 +94,20 @@ def build(
     )
     for line in problem_lines(not_proved, limit=3):
         print_err(line)
+
+
+def _build_configs(
+    benchmark: Path | None, *, shown: bool
+) -> "tuple[list[Problem], dict[str, list[Task]], dict[str, list[DatasetRow]]]":
+    """Return warnings about drafts, and the finished tasks and their rows by configuration."""
+    from ..dataset.build import build_rows
+    from ..loader import CONFIGS
+    from ..tasks.task_folders import load_tasks
+
+    finished, drafts = tasks_and_drafts(None, benchmark)
+    tasks = {config: load_tasks([task.name for task in finished], benchmark, config) for config in CONFIGS}
+    with progress_bar("building", shown=shown) as progress:
+        return drafts, tasks, {config: build_rows(chosen, progress) for config, chosen in tasks.items()}
 
 
 @app.command()
@@ -234,43 +249,40 @@ def private(
 @app.command(rich_help_panel=MAINTAIN)
 def push(
     repo: Annotated[str, typer.Argument(help="Dataset repository on the Hub, org/name.")],
-    folder: Annotated[
-        Path | None, typer.Option("--folder", help="Output of `dataset build` (default: the benchmark's name).")
-    ] = None,
     benchmark: BenchmarkFolder = None,
     private: Annotated[bool, typer.Option("--private", help="Create the repository as private.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes without pushing.")] = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Publish a build on the Hub.
+    """Publish the dataset on the Hub.
 
-    Pushes card, rows, eval.yaml and loader.py in one commit, with a tag that never moves.
+    Builds card, rows, eval.yaml and loader.py as `dataset build` does, and pushes them in one commit with a tag that
+    never moves.
 
-    Refuses a build with tasks that `dataset check` has not proved in Docker (proved.json), a build that
-    differs from what this version builds, and one that would overwrite a newer version. Log in with HF_TOKEN or
-    `hf auth login`.
+    Refuses tasks that `dataset check` has not proved in Docker (proved.json), and to overwrite a newer version. Log in
+    with HF_TOKEN or `hf auth login`.
 
     Example: lmrbench dataset push org/lmr-bench --dry-run
     """
-    from lmrbench_evaluate.checks.proved import proved_contents
+    from lmrbench_evaluate.checks.proved import unproved
 
+    from ..base.errors import InputError
     from ..base.hub_client import open_hub
+    from ..base.paths import benchmark_folder, benchmark_option
     from ..base.text import counted
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out
-    from ..loader import CONFIGS
     from ..tasks.manifest import load_benchmark
 
     api, facts_of = open_hub(), load_benchmark(benchmark)
-    plan = plan_push(
-        api,
-        repo,
-        folder or Path(facts_of.name),
-        facts_of,
-        set().union(*(proved_contents(tasks_and_drafts(None, benchmark, config)[0]) for config in CONFIGS)),
-    )
-    facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": plan.rows, "removed": plan.removed}
+    _, tasks, rows = _build_configs(benchmark, shown=not as_json)
+    if names := [name for config, chosen in tasks.items() for name in unproved(chosen, rows[config])]:
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        check = f"lmrbench dataset check{benchmark_option(benchmark or benchmark_folder())} --sandbox docker"
+        raise InputError(f"{facts_of.name}: not checked in Docker: {shown}; run `{check}`")
+    plan = plan_push(api, repo, rows, facts_of)
+    facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": len(plan.rows), "removed": plan.removed}
     facts["changes"] = [
         {"instance_id": item.instance_id, "column": item.column, "summary": item.summary} for item in plan.changes
     ]
@@ -278,7 +290,7 @@ def push(
     state = "already published" if plan.done else f"{counted(changed, 'row differs', 'rows differ')} from main"
     lines = [f"{change.instance_id}  {change.column or 'row'}: {change.summary}" for change in plan.changes]
     lines += [f"{name}: removed from the repository" for name in plan.removed]
-    lines.append(f"{repo} {plan.tag}: {plan.rows} rows, content {plan.sha256[:12]}; {state}")
+    lines.append(f"{repo} {plan.tag}: {len(plan.rows)} rows, content {plan.sha256[:12]}; {state}")
     if dry_run or plan.done:
         emit({**facts, "pushed": False, "done": plan.done}, as_json, *lines)
         return

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 from ..base.archive import pack
 from ..base.errors import InputError, LoadError
@@ -29,13 +29,9 @@ from ..loader import (
 from ..tasks.manifest import Benchmark, load_benchmark
 from ..tasks.recordings import Recording, read_recording
 from ..tasks.task import Altered, Implementation, Instance, Task, Underspecified
-from ..tasks.task_folders import load_tasks
 from .card import Table, render_card, render_eval_yaml
-from .row_schema import schema
-from .rows import Choice, DatasetRow, DeclaredCase
-
-if TYPE_CHECKING:
-    import pyarrow
+from .columns import columns, schema
+from .rows import DatasetRow, DeclaredCase, RowChoice
 
 #: Files of a dataset folder; a build may lack the rows of a configuration.
 FILES = ("README.md", "eval.yaml", "loader.py", *map(data_file, CONFIGS))
@@ -59,24 +55,6 @@ def build_rows(tasks: Iterable[Task], progress: Progress | None = None) -> list[
     return sorted(rows, key=lambda row: row["instance_id"])
 
 
-def build_table(
-    benchmark: Path | None = None, config: str = FUNCTION, instances: Iterable[str] = ()
-) -> "pyarrow.Table":
-    """Build a configuration of the dataset as a table in memory.
-
-    Args:
-        benchmark: folder of tasks; the installed one if None.
-        instances: ids of the rows; all if empty.
-
-    Raises:
-        InputError: see `build_rows`.
-    """
-    import pyarrow as pa
-
-    rows = build_rows(load_tasks(instances, benchmark, config))
-    return pa.Table.from_pylist(rows, schema=schema(config))
-
-
 def build_row(
     task: Task, instance: Instance, benchmark: Benchmark, docker_image: str, recording: Recording
 ) -> DatasetRow:
@@ -88,7 +66,7 @@ def build_row(
     archive = pack(task.masked_repo(instance))
     tests = instance.tests
     is_altered = isinstance(instance, Altered)  # such rows have no link to the real paper but its title
-    row: DatasetRow = {
+    row: dict[str, Any] = {
         "instance_id": instance.instance_id,
         "category": instance.category,
         "paper_title": task.paper["title"],
@@ -131,7 +109,7 @@ def build_row(
             "goal_file": instance.goal_file,
             "goal_function": instance.goal_function,
             "class_name": instance.goal_function.rpartition(".")[0],
-            "golden_file": task.golden_file(instance),
+            "golden_file": task.golden_files(instance)[instance.goal_file],
         }
     else:
         golden = task.golden_files(instance)
@@ -143,10 +121,11 @@ def build_row(
         row["choices"] = list(_choices(task, instance))
     if isinstance(instance, Underspecified):
         row["cpu_budget_s"] = instance.cpu_budget_s
-    return {**row, "row_sha256": row_sha256(row)}
+    full = {**row, "row_sha256": row_sha256(row)}
+    return cast(DatasetRow, {column.name: full[column.name] for column in columns() if column.name in full})
 
 
-def _choices(task: Task, instance: Altered) -> Iterator[Choice]:
+def _choices(task: Task, instance: Altered) -> Iterator[RowChoice]:
     """Yield the choices of a paper with the recorded outputs of their options."""
     options = {item.instance_id: item for item in task.options}
     for choice in task.choices:

@@ -34,11 +34,12 @@ def load(spec: str | Path = EMBEDDED, config: str = FUNCTION) -> "Dataset":
     """
     if str(spec) != EMBEDDED:
         return loader.load(spec, config)
+    import pyarrow
     from datasets import Dataset
 
-    from .build import build_table
+    from .columns import schema
 
-    return Dataset(build_table(config=config))
+    return Dataset(pyarrow.Table.from_pylist(load_rows(config=config), schema=schema(config)))
 
 
 def load_rows(spec: str | Path = EMBEDDED, config: str = FUNCTION, instances: Collection[str] = ()) -> list[DatasetRow]:
@@ -49,9 +50,10 @@ def load_rows(spec: str | Path = EMBEDDED, config: str = FUNCTION, instances: Co
     """
     if str(spec) != EMBEDDED:
         return cast(list[DatasetRow], loader.load_rows(spec, config))
-    from .build import build_table
+    from ..tasks.task_folders import load_tasks
+    from .build import build_rows
 
     if instances:
         with contextlib.suppress(InputError):  # unknown: the caller says so, and has the names of all rows for it
-            return cast(list[DatasetRow], build_table(config=config, instances=instances).to_pylist())
-    return cast(list[DatasetRow], build_table(config=config).to_pylist())
+            return build_rows(load_tasks(instances, config=config))
+    return build_rows(load_tasks(config=config))

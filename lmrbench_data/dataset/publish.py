@@ -1,24 +1,23 @@
-"""Publish a built dataset on the Hub: one commit with a tag, never over a newer version, never unproved rows.
+"""Publish the dataset on the Hub: one commit with a tag, never over a newer version, never unproved rows.
 
-The push contains exactly what this version of the package builds, and every row has passed `dataset check` in Docker on
-some machine, according to proved.json. A tag never moves, and a repeated push changes nothing.
+A push builds what it uploads, and every row has passed `dataset check` in Docker on some machine, according to
+proved.json. A tag never moves, and a repeated push changes nothing.
 """
 
 import re
 import tempfile
-from collections.abc import Collection
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import CONFIGS, DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256
+from ..loader import CONFIGS, DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256, read_archive
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
-from .diff import Change, diff_rows
 from .load import load_rows
-from .rows import DatasetRow, content_sha256
+from .rows import DatasetRow
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -26,20 +25,30 @@ if TYPE_CHECKING:
 #: The Hub's own files, which a push does not touch.
 KEPT = (".gitattributes",)
 _VERSION_TAG = re.compile(r"v(\d+)\.(\d+)\.(\d+)")
+#: Columns derived from others, which are not compared.
+_DERIVED = {"row_sha256", "repo_sha256", "recording"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A difference between the published rows and the built ones."""
+
+    instance_id: str
+    column: str
+    """Empty for an added or removed row; `column/file` for a file of an archive."""
+    summary: str
 
 
 @dataclass
 class PushPlan:
     """The effect of a push."""
 
-    title: str
-    """Title of the benchmark."""
+    benchmark: Benchmark
     repo_id: str
     tag: str
-    folder: Path
-    rows: int
+    configs: Mapping[str, Sequence[DatasetRow]]
     sha256: str
-    head: str | None
+    head: str | None = None
     """Parent commit on main; None for a new repository."""
     done: bool = False
     """Whether the tag exists with this content."""
@@ -48,31 +57,30 @@ class PushPlan:
     removed: list[str] = field(default_factory=list)
     """Files on main that the dataset lacks."""
 
+    @property
+    def rows(self) -> list[DatasetRow]:
+        """The rows of all configurations."""
+        return [row for rows in self.configs.values() for row in rows]
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the dataset."""
+        empty = {data_file(config) for config, rows in self.configs.items() if not rows}
+        return [name for name in FILES if name not in empty]
+
 
 def plan_push(
-    api: "HfApi",
-    repo_id: str,
-    folder: Path,
-    benchmark: Benchmark,
-    proved: Collection[str],
+    api: "HfApi", repo_id: str, configs: Mapping[str, Sequence[DatasetRow]], benchmark: Benchmark
 ) -> PushPlan:
-    """Check a built folder and compare it with the Hub.
-
-    Args:
-        proved: content hashes of rows with a proof.
+    """Compare the rows of each configuration with the Hub.
 
     Raises:
-        InputError: the folder is dirty or unchecked, the token lacks the right to write, the version is older than a
-            published one, or its tag has other content.
+        InputError: the token lacks the right to write, the version is older than a published one, or its tag has other
+            content.
         LostAnswerError: the Hub does not answer.
     """
-    configs = _clean_rows(folder, benchmark)
-    rows = [row for found in configs.values() for row in found]
-    if missing := [row["instance_id"] for row in rows if content_sha256(row) not in proved]:
-        named = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
-        check = f"run `lmrbench dataset check{_option(benchmark)} --sandbox docker`"
-        raise InputError(f"{folder}: not checked in Docker: {named}; {check}")
-    plan = PushPlan(benchmark.title, repo_id, f"v{benchmark.version}", folder, len(rows), dataset_sha256(rows), None)
+    rows = [row for built in configs.values() for row in built]
+    plan = PushPlan(benchmark, repo_id, f"v{benchmark.version}", configs, dataset_sha256(rows))
     check_rights(api, repo_id, write=True)
     with hub_errors(repo_id):
         if not api.repo_exists(repo_id, repo_type="dataset"):
@@ -83,19 +91,16 @@ def plan_push(
     published = tags(api, repo_id)
     if plan.tag in published:
         if _remote_sha256(repo_id, published[plan.tag]) != plan.sha256:
-            fix = "raise `version` in benchmark.yaml and build again"
+            fix = "raise `version` in benchmark.yaml"
             raise InputError(f"{repo_id}: {plan.tag} is already published with other content; {fix}")
         plan.done = True
         return plan
-    newest = max((match for tag in published if (match := _VERSION_TAG.fullmatch(tag))), key=_numbers, default=None)
-    own = _VERSION_TAG.fullmatch(plan.tag)
-    if own is None:
-        raise InputError(f"benchmark.yaml: version {benchmark.version!r}: must be MAJOR.MINOR.PATCH")
-    if newest is not None and _numbers(newest) > _numbers(own):
-        raise InputError(f"{repo_id}: {newest.group()} is newer than {plan.tag}; raise `version` in benchmark.yaml")
-    there = {item.rfilename for item in info.siblings or ()}
-    plan.removed = sorted(there - {*_files(folder), *KEPT})
-    plan.changes = list(diff_rows(_remote_rows(repo_id, info.sha) if DATA_FILE in there else [], rows))
+    newest = max((tag for tag in published if _VERSION_TAG.fullmatch(tag)), key=_numbers, default=plan.tag)
+    if _numbers(newest) > _numbers(plan.tag):
+        raise InputError(f"{repo_id}: {newest} is newer than {plan.tag}; raise `version` in benchmark.yaml")
+    published_files = {item.rfilename for item in info.siblings or ()}
+    plan.removed = sorted(published_files - {*plan.files, *KEPT})
+    plan.changes = list(diff_rows(_remote_rows(repo_id, info.sha) if DATA_FILE in published_files else [], rows))
     return plan
 
 
@@ -113,16 +118,19 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
         return tags(api, plan.repo_id)[plan.tag]
     from huggingface_hub import CommitOperation, CommitOperationAdd, CommitOperationDelete
 
-    with hub_errors(plan.repo_id):
-        if plan.head is None:
-            api.create_repo(plan.repo_id, repo_type="dataset", private=private, exist_ok=True)
-            plan.head = str(api.dataset_info(plan.repo_id).sha)
-    operations: list[CommitOperation] = [
-        *(CommitOperationAdd(name, str(plan.folder / name)) for name in _files(plan.folder)),
-        *(CommitOperationDelete(name) for name in plan.removed),
-    ]
-    title = f"{plan.title} {plan.tag} ({plan.sha256[:12]})"
-    committed = commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "dataset"
+        write_dataset(plan.configs[FUNCTION], folder, plan.benchmark, others=plan.configs)
+        with hub_errors(plan.repo_id):
+            if plan.head is None:
+                api.create_repo(plan.repo_id, repo_type="dataset", private=private, exist_ok=True)
+                plan.head = str(api.dataset_info(plan.repo_id).sha)
+        operations: list[CommitOperation] = [
+            *(CommitOperationAdd(file, str(folder / file)) for file in plan.files),
+            *(CommitOperationDelete(file) for file in plan.removed),
+        ]
+        title = f"{plan.benchmark.title} {plan.tag} ({plan.sha256[:12]})"
+        committed = commit(api, plan.repo_id, operations, title=title, parent_commit=plan.head)
     with hub_errors(f"{plan.repo_id} tag {plan.tag}"):
         api.create_tag(plan.repo_id, tag=plan.tag, revision=committed.sha, repo_type="dataset", exist_ok=True)
     if _remote_sha256(plan.repo_id, plan.tag) != plan.sha256:
@@ -130,39 +138,35 @@ def push(api: "HfApi", plan: PushPlan, *, private: bool = False) -> str:
     return committed.sha
 
 
-def _option(benchmark: Benchmark) -> str:
-    return "" if benchmark.is_lmr_bench else " --benchmark DIR"
+def diff_rows(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> Iterator[Change]:
+    """Yield the changes from `old` to `new` by instance id and column."""
+    before, after = ({str(row["instance_id"]): row for row in rows} for rows in (old, new))
+    for name in sorted(before.keys() | after.keys()):
+        if name not in before or name not in after:
+            yield Change(name, "", "added" if name in after else "removed")
+            continue
+        for column in dict.fromkeys([*before[name], *after[name]]):
+            left, right = before[name].get(column), after[name].get(column)
+            if left == right or column in _DERIVED:
+                continue
+            if column in ("repo_archive", "tests_archive") and left and right:
+                for file, summary in _archive_changes(left, right):
+                    yield Change(name, f"{column}/{file}" if file else column, summary)
+            elif isinstance(left, int | str) and "\n" not in f"{left}{right}":
+                yield Change(name, column, f"{left!r} -> {right!r}")
+            else:
+                yield Change(name, column, "changed")
 
 
-def _files(folder: Path) -> list[str]:
-    """Return the files of a build."""
-    return [name for name in FILES if (folder / name).is_file()]
-
-
-def _clean_rows(folder: Path, benchmark: Benchmark) -> dict[str, list[DatasetRow]]:
-    """Load the rows of a folder that is, byte for byte, the one that this version of the package writes for them."""
-    build = f"run `lmrbench dataset build{_option(benchmark)}`"
-    try:
-        present = [config for config in CONFIGS if config == FUNCTION or (folder / data_file(config)).is_file()]
-        configs = {config: load_rows(folder, config) for config in present}
-    except LoadError as error:
-        raise InputError(f"{error}; {build}") from error
-    rows = [row for found in configs.values() for row in found]
-    if versions := {str(row["benchmark_version"]) for row in rows} - {benchmark.version}:
-        raise InputError(
-            f"{folder}: is version {', '.join(versions)}, benchmark.yaml says {benchmark.version}; {build}"
-        )
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
-    stray = sorted(name for name in found - set(FILES) if "__pycache__" not in name)
-    if stray:
-        raise InputError(f"{folder}: dirty, contains {stray[0]}; remove it, or {build} into a new folder")
-    with tempfile.TemporaryDirectory() as name:
-        fresh = Path(name) / "lmr-bench"
-        write_dataset(configs[FUNCTION], fresh, benchmark, others=configs)
-        for file in _files(fresh):
-            if not (folder / file).is_file() or (folder / file).read_bytes() != (fresh / file).read_bytes():
-                raise InputError(f"{folder}: dirty, {file} differs from what this version writes; {build}")
-    return configs
+def _archive_changes(old: bytes, new: bytes) -> Iterator[tuple[str, str]]:
+    left, right = read_archive(old), read_archive(new)
+    if left == right:
+        yield "", "packed differently; the files are the same"
+    for name in sorted(left.keys() | right.keys()):
+        if name not in left or name not in right:
+            yield name, "file added" if name in right else "file removed"
+        elif left[name] != right[name]:
+            yield name, "file changed"
 
 
 def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:
@@ -182,5 +186,6 @@ def _remote_sha256(repo_id: str, revision: str) -> str:
     return dataset_sha256(_remote_rows(repo_id, revision))
 
 
-def _numbers(match: re.Match[str]) -> tuple[int, ...]:
-    return tuple(map(int, match.groups()))
+def _numbers(tag: str) -> list[int]:
+    """Return the numbers of a version's tag, v1.2.3."""
+    return [int(part) for part in tag.removeprefix("v").split(".")]

@@ -2,134 +2,159 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from ..base.errors import ArgumentError
+from ..base.errors import ArgumentError, InputError
 from ..base.near import did_you_mean
 from ..base.shares import RANKED_BY
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, row_sha256
 
 #: A model sees instruction, paper and repository; in the track `contract` also the contract.
 TRACKS = tuple(RANKED_BY)
+#: Configurations whose rows mask one function, and those that mask all functions of a method.
+SINGLE, METHODS = (FUNCTION,), (METHOD, COUNTERFACTUAL, UNDERSPECIFIED)
 
 
 class DeclaredCase(TypedDict):
     """Level and comparison of one case (`lmrbench_evaluate/verdict/compare.py`)."""
 
-    name: str
-    core: bool
-    """Whether the case follows from paper and repository alone; otherwise it tests the contract."""
-    varies: bool
-    """Whether the recorded output depends on the seed; other cases run on the first seed only."""
-    rtol: float
-    atol: float
-    exact: bool
-    unordered: bool
-    sign_invariant: bool
-    checker: str
-    goals: NotRequired[list[str]]
-    """The functions of a method that the case tests; empty for an experiment."""
+    name: Annotated[str, "Name of the case."]
+    core: Annotated[bool, "Whether it follows from paper and repository alone; the other cases test the contract."]
+    varies: Annotated[bool, "Whether its output depends on the seed; if not, it runs on the first seed only."]
+    rtol: Annotated[float, "Relative tolerance."]
+    atol: Annotated[float, "Absolute tolerance."]
+    exact: Annotated[bool, "Whether outputs must be equal to the last bit."]
+    unordered: Annotated[bool, "Whether the order of the outermost list does not matter."]
+    sign_invariant: Annotated[bool, "Whether each array counts up to a global sign."]
+    checker: Annotated[str, "Another comparison in place of the default one; empty if none."]
+    goals: NotRequired[
+        Annotated[
+            list[str],
+            "Functions that the case tests (configuration method); none for an experiment.",
+            METHODS,
+        ]
+    ]
 
 
-class Tests(TypedDict):
+class RowTests(TypedDict):
     """Seeds, limits and cases of an instance."""
 
-    seeds: list[int]
-    timeout_s: int
-    memory_mb: int
-    cases: list[DeclaredCase]
+    seeds: Annotated[list[int], "Seeds that each case runs with."]
+    timeout_s: Annotated[int, "Limit of CPU time in seconds."]
+    memory_mb: Annotated[int, "Memory limit in MiB."]
+    cases: Annotated[list[DeclaredCase], "The cases and the comparisons of their outputs."]
 
 
 class RecordingFacts(TypedDict):
     """Origin of the expected outputs of a row."""
 
-    sha256: str
-    image: str
-    sandbox: str
-    cpu: str
+    sha256: Annotated[str, "SHA-256 of `expected`."]
+    image: Annotated[str, "Environment of the reference's run."]
+    sandbox: Annotated[str, "Sandbox of the run."]
+    cpu: Annotated[str, "CPU of the run; the last bits of floats depend on it."]
 
 
 class Goals(TypedDict):
     """Functions to write in one file."""
 
-    file: str
-    functions: list[str]
+    file: Annotated[str, "Path of the file."]
+    functions: Annotated[list[str], "Names of the functions to write in it; `Class.method` for a method."]
 
 
 class SourceFile(TypedDict):
     """A file and its text."""
 
-    path: str
-    text: str
+    path: Annotated[str, "Path of the file."]
+    text: Annotated[str, "Its text."]
 
 
 class Option(TypedDict):
-    """An option of a choice."""
+    """An option of a choice; its outputs are those with all other choices as published, for the cases of any choice."""
 
-    name: str
-    expected: bytes
-    """Recorded outputs with this option and all others as published, for the cases of any choice (the runner's frames,
-    gzipped)."""
+    name: Annotated[str, "Name of the option."]
+    expected: Annotated[bytes, "Recorded outputs with this option (bytes)."]
 
 
-class Choice(TypedDict):
+class RowChoice(TypedDict):
     """A decision of the method, and its options."""
 
-    name: str
-    question: str
-    published: str
-    stated: str
-    """The option that the paper of this row states, or that its tables show if the choice is open."""
-    open: bool
-    """Whether the paper leaves the decision open."""
-    cases: list[str]
-    """The cases that test this choice alone."""
-    options: list[Option]
+    name: Annotated[str, "Name of the choice."]
+    question: Annotated[str, "The decision as a question."]
+    published: Annotated[str, "The published option."]
+    stated: Annotated[
+        str, "The option that the paper of this row states, or that its tables show if the choice is open."
+    ]
+    open: Annotated[bool, "Whether the paper leaves the decision open."]
+    cases: Annotated[list[str], "Cases that test this choice alone."]
+    options: Annotated[list[Option], "All options. Not for models."]
 
 
 class DatasetRow(TypedDict):
-    """One instance of the benchmark (`column_descriptions.py` describes the columns).
+    """One instance of the benchmark: for each column its type, description, and configurations if not all have it.
 
-    A row of the configuration `method` has `goals` and `golden_files`; one of `function` has the columns of its single
-    goal function and a contract.
+    `columns` derives the Arrow schema and the documentation from it.
     """
 
-    instance_id: str
-    category: str
-    paper_title: str
-    paper_url: str
-    arxiv_id: str
-    venue: str
-    year: int
-    upstream_repo: str
-    instruction: str
-    contract: NotRequired[str]
-    paper_text: str
-    repo_name: str
-    repo_archive: bytes
-    repo_sha256: str
-    goal_file: NotRequired[str]
-    goal_function: NotRequired[str]
-    class_name: NotRequired[str]
-    goals: NotRequired[list[Goals]]
-    choices: NotRequired[list[Choice]]
-    cpu_budget_s: NotRequired[int]
-    context_files: list[str]
-    evidence: list[str]
-    """Passages of the masked repository for judges (`passages.read_passage`)."""
-    golden_file: NotRequired[str]
-    golden_files: NotRequired[list[SourceFile]]
-    tests_archive: bytes
-    expected: bytes
-    recording: RecordingFacts
-    tests: Tests
-    test_protocol: str
-    """Always `cases`."""
-    docker_image: str
-    benchmark_version: str
-    license: str
-    canary: str
-    row_sha256: str
+    instance_id: Annotated[str, "Name of the instance; unique."]
+    category: Annotated[str, "One of the nine categories of research code."]
+    paper_title: Annotated[str, "Title of the paper."]
+    paper_url: Annotated[str, "Address of the paper."]
+    arxiv_id: Annotated[str, "Its arXiv identifier; empty if it has none."]
+    venue: Annotated[str, "Venue of the paper."]
+    year: Annotated[int, "Year of the paper."]
+    upstream_repo: Annotated[str, "The authors' own repository; none of its code is in this dataset."]
+    instruction: Annotated[str, "The request to implement, in the words of the paper's author: one to four sentences."]
+    contract: NotRequired[
+        Annotated[
+            str,
+            "Every convention beyond paper and repository. Only the contract track shows it to a model.",
+            SINGLE,
+        ]
+    ]
+    paper_text: Annotated[str, "The method in our own words: notation, equations, algorithm."]
+    repo_name: Annotated[str, "Name of the repository."]
+    repo_archive: Annotated[bytes, "The repository with the goal function masked, a tar.gz (bytes)."]
+    repo_sha256: Annotated[str, "SHA-256 of the tar in `repo_archive`."]
+    goal_file: NotRequired[Annotated[str, "Path of the file that holds the goal function.", SINGLE]]
+    goal_function: NotRequired[Annotated[str, "Name of the function to write; `Class.method` for a method.", SINGLE]]
+    class_name: NotRequired[Annotated[str, "Class of the goal function; empty for a plain function.", SINGLE]]
+    goals: NotRequired[
+        Annotated[
+            list[Goals],
+            "Files with masked functions (configuration method, in place of the three columns above).",
+            METHODS,
+        ]
+    ]
+    choices: NotRequired[
+        Annotated[
+            list[RowChoice],
+            "Decisions of the method with their options (configurations counterfactual and underspecified).",
+            (COUNTERFACTUAL, UNDERSPECIFIED),
+        ]
+    ]
+    cpu_budget_s: NotRequired[
+        Annotated[int, "CPU seconds that experiments may take (configuration underspecified).", (UNDERSPECIFIED,)]
+    ]
+    context_files: Annotated[list[str], "Files that standard prompting shows beside the goal file."]
+    evidence: Annotated[list[str], "Passages of the repository that resolve ambiguities; judges see them."]
+    golden_file: NotRequired[Annotated[str, "The reference's whole goal file. Not for models.", SINGLE]]
+    golden_files: NotRequired[
+        Annotated[
+            list[SourceFile],
+            "Goal files of the reference (configuration method, in place of `golden_file`). Not for models.",
+            METHODS,
+        ]
+    ]
+    tests_archive: Annotated[bytes, "The labelled inputs (`cases.py`), a tar.gz (bytes). Not for models."]
+    expected: Annotated[bytes, "Recorded outputs of the reference (bytes). Not for models."]
+    recording: Annotated[RecordingFacts, "Origin of the recorded outputs."]
+    tests: Annotated[RowTests, "Limits, seeds, and the comparison of each output."]
+    test_protocol: Annotated[str, "How the tests run; `cases` in this version."]
+    docker_image: Annotated[str, "Tag of the environment's image, which contains the hash of its build context."]
+    benchmark_version: Annotated[str, "Version of the benchmark."]
+    license: Annotated[str, "Licence of the repository, instruction and tests; SPDX identifier in lower case."]
+    canary: Annotated[str, "Marker by which a training corpus can filter this dataset out."]
+    row_sha256: Annotated[str, "SHA-256 of the row, without its recorded outputs."]
 
 
 class PredictionRow(TypedDict):
@@ -235,6 +260,19 @@ def goals_of(row: DatasetRow) -> dict[str, list[str]]:
 def is_method(row: DatasetRow) -> bool:
     """Whether a row asks for several functions."""
     return "goals" in row
+
+
+def only_functions(rows: Iterable[DatasetRow], tool: str) -> None:
+    """Check that rows have one goal function each.
+
+    Args:
+        tool: the tool that needs it, as the subject of the message.
+
+    Raises:
+        InputError: a row is a method.
+    """
+    if method := next((row["instance_id"] for row in rows if is_method(row)), ""):
+        raise InputError(f"{method}: a method; {tool} needs instances with one goal function (configuration function)")
 
 
 def is_altered(row: Mapping[str, Any]) -> bool:

@@ -1,9 +1,7 @@
 """The Hub derives viewer, features and Croissant from the card and the Parquet file: both must have what it needs."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -11,18 +9,10 @@ from datasets import Features, load_dataset
 from huggingface_hub import DatasetCard
 
 from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.dataset.column_descriptions import COLUMNS
-from lmrbench_data.dataset.row_schema import schema
+from lmrbench_data.dataset.columns import schema
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import CONFIGS, LoadError, NoConfigError, data_file, load_rows
+from lmrbench_data.loader import LoadError, NoConfigError, data_file, load_rows
 from lmrbench_data.tasks.manifest import load_benchmark
-
-
-def column_names(fields: Any, above: str = "") -> Iterator[str]:
-    for field in fields:
-        kind = field.type.value_type if hasattr(field.type, "value_type") else field.type
-        yield f"{above}{field.name}"
-        yield from column_names([kind.field(index) for index in range(kind.num_fields)], f"{above}{field.name}.")
 
 
 def test_the_card_and_the_parquet_files_have_what_the_hub_derives_metadata_from(
@@ -71,11 +61,3 @@ def test_a_configuration_is_loaded_and_verified_by_name(
     assert not (folder / data_file("method")).exists()
     with pytest.raises(NoConfigError, match="has no configuration 'method'"):
         load_rows(folder, "method")
-
-
-def test_every_column_of_each_configuration_is_described_nested_ones_too() -> None:
-    names = {config: list(column_names(schema(config))) for config in CONFIGS}
-    assert set(COLUMNS) == {name for found in names.values() for name in found}
-    for found in names.values():
-        assert found == [name for name in COLUMNS if name in found]
-    assert all(text.endswith(".") for text in COLUMNS.values())

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import SourceError, find_function
-from lmrbench_data.dataset.rows import Choice, DatasetRow, DeclaredCase
+from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, RowChoice
 from lmrbench_data.tasks.task import Task
 
 from ..verdict.choices import option_frames
@@ -44,7 +44,7 @@ def choice_problems(row: DatasetRow) -> Iterator[Problem]:
 
 
 def _dependent(
-    instance: str, choice: Choice, choices: Sequence[Choice], declared: Mapping[str, DeclaredCase]
+    instance: str, choice: RowChoice, choices: Sequence[RowChoice], declared: Mapping[str, DeclaredCase]
 ) -> Iterator[Problem]:
     """Yield the options of a choice that change the cases of another one."""
     recorded = {option["name"]: unpack_frames(option["expected"]) for option in choice["options"]}

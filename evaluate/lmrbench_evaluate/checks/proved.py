@@ -4,7 +4,6 @@
 change of any byte that the check read needs a new check.
 """
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,16 +61,6 @@ def unproved_rows(rows: Sequence[DatasetRow], tasks: Sequence[Task], fix: str) -
     """
     names = unproved([task for task in tasks if has_variants(task.folder.parent)], rows)
     return [Problem(name, "", f"not proved in Docker; run `{fix}`", Severity.WARNING) for name in names]
-
-
-def proved_contents(tasks: Sequence[Task]) -> set[str]:
-    """Return the content hashes of the rows of these tasks with a valid proof."""
-    contents = set()
-    for task in tasks:
-        valid = read_proofs(task.folder.parent)
-        with contextlib.suppress(InputError):  # a faulty recording proves nothing
-            contents |= {content_sha256(row) for row, proof in proofs(task) if valid.get(row["instance_id"]) == proof}
-    return contents
 
 
 def read_proofs(benchmark: Path) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmrbench_data.dataset.rows import Choice, ChoiceRow, DatasetRow, DeclaredCase, Option
+from lmrbench_data.dataset.rows import ChoiceRow, DatasetRow, DeclaredCase, Option, RowChoice
 
 from .compare import Comparison, TooLargeError, first_difference
 from .decode import Frame, StreamError, decode, read_frames
@@ -35,7 +35,7 @@ def implemented_options(row: DatasetRow, stdout: bytes) -> list[ChoiceRow]:
 
 
 def _implemented(
-    choice: Choice, sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase], first_seed: int
+    choice: RowChoice, sent: Mapping[tuple[str, int], Frame], declared: Mapping[str, DeclaredCase], first_seed: int
 ) -> ChoiceRow:
     def is_run(frame: Frame) -> bool:
         # A case whose output varies with other options only runs on the first seed.
@@ -62,7 +62,7 @@ def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
     return [choice for choice in row.get("choices", ()) if choice["altered"] or choice["open"]]
 
 
-def option_frames(choice: Choice, option: Option) -> list[Frame]:
+def option_frames(choice: RowChoice, option: Option) -> list[Frame]:
     """Return the recorded outputs of an option in the cases of its choice.
 
     Raises:

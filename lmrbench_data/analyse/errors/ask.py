@@ -23,8 +23,7 @@ from lmrbench_evaluate.verdict.verdict import Status
 from ...base.errors import ArgumentError
 from ...base.near import did_you_mean
 from ...base.progress import Progress
-from ...dataset.rows import DatasetRow, ResultRow
-from ...dataset.single_functions import only_functions
+from ...dataset.rows import DatasetRow, ResultRow, only_functions
 from .diagnosis import DIAGNOSIS, Diagnosis, build_question, is_quoted, prompt_version
 
 FILE = "errors.jsonl"
