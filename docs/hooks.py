@@ -196,22 +196,9 @@ def _parameter(item: Any) -> tuple[str, str]:
 
 
 def _columns() -> str:
-    from lmrbench_data.dataset.column_descriptions import COLUMNS
-    from lmrbench_data.dataset.row_schema import schema
-    from lmrbench_data.loader import CONFIGS
+    from lmrbench_data.dataset.columns import descriptions
 
-    def rows(fields: Any, above: str) -> Iterator[tuple[str, str]]:
-        for field in fields:
-            listed = hasattr(field.type, "value_type")
-            kind = field.type.value_type if listed else field.type
-            name = f"{above}{field.name}"
-            parts = [kind.field(index) for index in range(kind.num_fields)]
-            shown = "struct" if parts else str(kind)
-            yield name, f"list of {shown}" if listed else shown
-            yield from rows(parts, f"{name}.")
-
-    types = {name: kind for config in CONFIGS for name, kind in rows(schema(config), "")}
-    return _table(("column", "type", "meaning"), [(f"`{name}`", types[name], COLUMNS[name]) for name in COLUMNS])
+    return _table(("column", "type", "meaning"), [(f"`{name}`", kind, text) for name, kind, text in descriptions()])
 
 
 def _limits() -> str:
@@ -322,10 +309,30 @@ def _summary(found: Any) -> str:
 
 def readers_table() -> str:
     """Return the text of cards/readers.md, which the dataset card includes."""
-    from lmrbench_data.tasks.reader_summary import summary_table
+    from lmrbench_data.tasks.readers import configuration_totals
     from lmrbench_data.tasks.task_folders import load_tasks
 
-    return summary_table(load_tasks()) + "\n"
+    header = ("configuration", "reader", "rows tried", "rows reproduced", "attempts reproduced", "choices as stated")
+    return _table(header, [tuple(_readers(total)) for total in configuration_totals(load_tasks())]) + "\n"
+
+
+def _readers(total: Any) -> Iterator[str]:
+    """Yield the cells of one configuration and kind of reader."""
+    from lmrbench_data.tasks.guessing import chance
+
+    yield f"`{total.config}`"
+    yield total.reader
+    yield f"{len(total.tried)} of {total.rows}"
+    yield f"{len(total.solved)} of {len(total.tried)}"
+    yield f"{total.reproduced} of {total.attempts}"
+    if total.choices:
+        every = len(total.choices)
+        share, guessed = (
+            f"{100 * part:.0f}\N{NO-BREAK SPACE}%" for part in (total.settled / every, chance(total.choices))
+        )
+        yield f"{total.settled} of {every} ({share}, chance {guessed})"
+    else:
+        yield "-"
 
 
 def with_table(markdown: str, table: str) -> str:

@@ -71,7 +71,7 @@ def show(
     """
     from lmrbench_evaluate.predictions.prediction import check_track
 
-    from ..tasks.instance_view import view_instances
+    from ..tasks.overview import view_instances
 
     check_track(track)
     shown = view_instances(instance, track, benchmark)
@@ -140,7 +140,7 @@ def new(
 
     Example: lmrbench tasks new nucleus --benchmark tasks
     """
-    from ..tasks.new import new_task
+    from ..tasks.drafts import new_task
 
     folder = new_task(slug, benchmark)
     option = f" --benchmark {benchmark}" if benchmark else ""

@@ -52,13 +52,11 @@ class PaperStore:
         Raises:
             InputError: it has changed since it was stored.
         """
-        try:
-            stored = Stored(**json.loads(self.path(key, ".json").read_text(encoding="utf-8")))
-            data = self.path(key).read_bytes()
-        except (OSError, ValueError, TypeError, RecursionError):
+        stored, path = self._first(key), self.path(key)
+        if not stored or not path.is_file():
             return None
-        if hashlib.sha256(data).hexdigest() != stored.sha256:
-            raise InputError(f"{self.path(key)}: changed since it was stored; remove it, and fetch or add it again")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != stored.sha256:
+            raise InputError(f"{path}: changed since it was stored; remove it, and fetch or add it again")
         return stored
 
     def put(self, key: str, data: bytes, source: str, *, replace: bool = False) -> Stored:
@@ -71,22 +69,21 @@ class PaperStore:
             InputError: a different PDF was stored before.
         """
         sha256 = hashlib.sha256(data).hexdigest()
-        known = self.known_sha256(key)
-        if known not in (None, sha256) and not replace:
-            raise InputError(f"{source}: differs from the PDF stored for {key} before (sha256 {str(known)[:12]}…)")
+        first = self._first(key)
+        if first and first.sha256 != sha256 and not replace:
+            raise InputError(f"{source}: differs from the PDF stored for {key} before (sha256 {first.sha256[:12]}…)")
         stored = Stored(sha256, len(data), source, now())
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path(key), data)
         write_atomically(self.path(key, ".json"), json.dumps(asdict(stored)) + "\n")
         return stored
 
-    def known_sha256(self, key: str) -> str | None:
-        """Return the hash of the PDF stored first, even if the file is gone; None if there was none."""
+    def _first(self, key: str) -> Stored | None:
+        """Return the facts of the PDF stored first, even if the file is gone; None if there was none."""
         try:
-            found: Any = json.loads(self.path(key, ".json").read_text(encoding="utf-8"))["sha256"]
-        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return Stored(**json.loads(self.path(key, ".json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, RecursionError):
             return None
-        return found if isinstance(found, str) else None
 
 
 def paper_key(row: Mapping[str, Any]) -> str:

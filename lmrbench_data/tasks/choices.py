@@ -95,13 +95,6 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str, goals:
             f"{folder / 'method.yaml'}: choices.{name}: {file}::{unknown[0]} is not masked; add it to goals"
         )
     code = {path.stem: _read(path) for path in sorted(place.glob("*.py"))}
-    for option, source in code.items():
-        try:
-            tree = parse(source)
-        except SourceError as error:
-            raise InputError(f"{place / f'{option}.py'}: {error}") from error
-        if lacking := [function for function in functions if not defines(tree, function, functions)]:
-            raise InputError(f"{place / f'{option}.py'}: does not define {lacking[0]}")
     texts = {option: _read(place / f"{option}.md") for option in code}
     if facts["published"] in code or len(code) + 1 < MIN_OPTIONS:
         fix = f"give at least {MIN_OPTIONS - 1} options (NAME.md, NAME.py) beside the published {facts['published']!r}"
@@ -116,6 +109,22 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str, goals:
         texts={facts["published"]: text, **texts},
         code=code,
     )
+
+
+def check_options(folder: Path, choices: Iterable[Choice]) -> None:
+    """Check that the code of each option can be parsed and defines the functions of its choice.
+
+    Raises:
+        InputError: naming the file.
+    """
+    for choice, option in ((item, option) for item in choices for option in item.code):
+        path = folder / FOLDER / choice.name / f"{option}.py"
+        try:
+            tree = parse(choice.code[option])
+        except SourceError as error:
+            raise InputError(f"{path}: {error}") from error
+        if lacking := [name for name in choice.functions if not defines(tree, name, choice.functions)]:
+            raise InputError(f"{path}: does not define {lacking[0]}")
 
 
 def _read(path: Path) -> str:

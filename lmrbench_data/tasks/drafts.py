@@ -1,10 +1,18 @@
-"""Separate drafts from finished tasks, so that a draft does not block the others."""
+"""Drafts of tasks: start a benchmark or a task, and keep unfinished tasks apart, so that they do not block the others.
 
+A new task is a copy of the template, whose TODO marks say what to write.
+"""
+
+import json
 import re
+import shutil
+import uuid
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
-from ..base.errors import InputError
+from ..base.errors import ArgumentError, InputError
+from ..base.files import write_atomically
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.problems import Problem, Severity
 from ..base.strict_yaml import read_yaml, violations
@@ -13,6 +21,7 @@ from ..loader import FUNCTION
 from .task import RECORDED, Task
 from .task_folders import SCHEMA, build_task, load_tasks, task_folders
 
+_TEMPLATE = Path(__file__).with_name("template")
 _TODO = re.compile(r"\bTODO\b")
 
 
@@ -61,3 +70,65 @@ def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
         for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
             if found := _TODO.search(line):
                 yield path, number, cut(line[found.end() :].strip(" :#"), 100)
+
+
+def new_task(slug: str, benchmark: Path | None = None) -> Path:
+    """Copy the template into the next task folder, NN-SLUG, of a benchmark; return the folder.
+
+    Args:
+        benchmark: a folder with benchmark.yaml; by default that of this checkout.
+
+    Raises:
+        ArgumentError: the slug is not valid, or there is no such benchmark.
+    """
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug):
+        raise ArgumentError("slug", f"{slug!r}: use lower-case letters, digits and single hyphens, such as nucleus")
+    if benchmark is None and (benchmark_folder().parent / "pyproject.toml").is_file():
+        benchmark = benchmark_folder()  # a checkout
+    if benchmark is None:
+        raise ArgumentError("benchmark", "is missing; `lmrbench dataset init DIR` makes a folder for tasks of your own")
+    if not (benchmark / "benchmark.yaml").is_file():
+        message = f"{benchmark} has no benchmark.yaml; `lmrbench dataset init {benchmark}` makes one"
+        raise ArgumentError("benchmark", message)
+    numbers = [int(match[1]) for path in benchmark.iterdir() if (match := re.match(r"(\d+)-", path.name))]
+    folder = benchmark / f"{max(numbers, default=0) + 1:02d}-{slug}"
+    for path in sorted(_TEMPLATE.rglob("*.*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            target = folder / path.relative_to(_TEMPLATE)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(path.read_text(encoding="utf-8").replace("SLUG", slug), encoding="utf-8")
+    return folder
+
+
+def new_benchmark(folder: Path, *, title: str, name: str = "") -> Path:
+    """Write `benchmark.yaml` and `environments/` into a folder that has neither; return the folder.
+
+    The environments are copies, so the images that exist already are used.
+
+    Args:
+        title: the benchmark's title for readers, at the top of its card.
+        name: name of the dataset folder to build (default: that of the folder).
+
+    Raises:
+        InputError: the folder is already a benchmark.
+        ArgumentError: the name is not valid.
+    """
+    if (folder / "benchmark.yaml").exists() or (folder / "environments").exists():
+        raise InputError(f"{folder}: is already a benchmark; nothing is overwritten")
+    name = name or re.sub(r"[^a-z0-9._-]+", "-", folder.resolve().name.lower()).strip("-._")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name) or name == "lmr-bench":
+        raise ArgumentError("name", f"{name!r}: choose one of your own, of the form my-bench")
+    if not title.strip():
+        raise ArgumentError("title", "is empty")
+    shutil.copytree(benchmark_folder() / "environments", folder / "environments")
+    facts = {
+        "name": name,
+        "title": " ".join(title.split()),
+        "version": "0.1.0",
+        "date": datetime.now(UTC).date().isoformat(),
+        "canary": f"{name} canary GUID {uuid.uuid4()}",
+    }
+    head = "# The benchmark as a whole. The version changes whenever a row does; the canary is fixed for ever.\n"
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in facts.items()]
+    write_atomically(folder / "benchmark.yaml", head + "".join(lines))
+    return folder

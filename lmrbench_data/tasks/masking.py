@@ -95,6 +95,7 @@ def mask_files(
     return masked
 
 
+@_memory
 def remove_definition(source: str, name: str) -> str:
     """Remove a function, class or constant (`name` or `Class.name`), its comments and the blank lines below it.
 

@@ -1,11 +1,10 @@
-"""The overview of all tasks: benchmark/README.md and its picture, generated from the task folders.
-
-Results of fresh readers come from benchmark/readers.yaml, which is written by hand.
-"""
+"""Tasks for people: the facts of a list, an instance as a model sees it, and the page of all tasks (page.md.j2)."""
 
 import dataclasses
+import itertools
+import math
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,15 @@ from ..base.errors import InputError
 from ..base.extras import need
 from ..base.paths import benchmark_option
 from ..base.text import counted
-from .choice_section import choice_section
-from .manifest import Benchmark, load_benchmark
-from .readers import read_readers
-from .task import Task
+from ..loader import CONFIGS, METHOD
+from .guessing import chance
+from .manifest import load_benchmark
+from .readers import choice_attempts, configuration_totals, read_readers
+from .recordings import last_recording
+from .task import Implementation, Instance, Task
+from .task_folders import load_tasks
 
 PAGE, PICTURE = "README.md", "categories.svg"
-_METHOD = """\
-Language-model agents solved each instance from what the paper track shows and nothing else: no contract, cases,
-reference or sibling. Each reader had one attempt, could run code, and was evaluated afterwards. One more reader had
-instruction and repository without the paper. The numbers are the original ones; the note names later changes.
-"""
-_METHOD_READERS = """\
-One reader with the paper and another one without it wrote each method in one attempt, without running code.
-"""
 _INK, _BAR = "#24292f", "#1f5fa8"
 
 
@@ -60,20 +54,75 @@ def goal_text(goals: Sequence[str]) -> str:
     return goals[0] if len(goals) == 1 else f"{len(goals)} functions in {counted(len(files), 'file')}"
 
 
+def view_instances(name: str, track: str, benchmark: Path | None = None) -> list[dict[str, Any]]:
+    """Return the instance of this id, or all instances of the task folder of this name, whatever their configuration.
+
+    Raises:
+        InputError: the name is unknown, or the task is malformed.
+    """
+    found: list[dict[str, Any]] = []
+    unknown: InputError | None = None
+    for config in CONFIGS:
+        try:
+            tasks = load_tasks([name], benchmark, config)
+        except InputError as error:
+            unknown = unknown or error
+            continue
+        found += [_view(task, item, track) for task in tasks for item in task.instances]
+    if unknown and not found:
+        raise unknown
+    return found
+
+
+def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:
+    masked, recording = task.masked_repo(item), last_recording(task, item)
+    return {
+        "instance_id": item.instance_id,
+        "category": item.category,
+        "paper": dict(task.paper),
+        "instruction": task.instruction_of(item),
+        **({"contract": item.contract} if track == "contract" and isinstance(item, Implementation) else {}),
+        "paper_text": task.paper_of(item, recording.tables if recording else None),
+        "goals": {name: list(functions) for name, functions in item.goals.items()},
+        "context_files": list(item.context_files),
+        "repository": sorted(masked),
+        "masked_files": {name: masked[name].data.decode("utf-8") for name in item.goals},
+    }
+
+
 def render_page(tasks: Sequence[Task]) -> str:
     """Return the text of benchmark/README.md."""
-    facts = task_facts(tasks)
-    categories = Counter(fact["category"] for fact in facts)
-    papers = {fact["paper_url"] for fact in facts}
-    folder = tasks[0].folder.parent
-    lines = list(_page(facts, categories, len(papers), load_benchmark(folder)))
-    methods = [dataclasses.replace(task, instances=(task.method,)) for task in tasks if task.method]
-    if methods:
-        lines += _methods(task_facts(methods))
-    lines += choice_section(tasks)
-    if readers := read_readers(folder):
-        lines += _readers(readers, {fact["instance_id"] for fact in task_facts(methods)})
-    return "\n".join(lines) + "\n"
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+    folder, facts = tasks[0].folder.parent, task_facts(tasks)
+    methods = task_facts([dataclasses.replace(task, instances=task.instances_of(METHOD)) for task in tasks])
+    names = {fact["instance_id"] for fact in methods}
+    readers = read_readers(folder)
+    attempts = itertools.groupby(choice_attempts(tasks), lambda attempt: attempt.instance.config)
+    return environment.get_template("page.md.j2").render(
+        benchmark=load_benchmark(folder),
+        picture=PICTURE,
+        facts=facts,
+        papers=len({fact["paper_url"] for fact in facts}),
+        categories=sorted(Counter(fact["category"] for fact in facts).items(), key=lambda item: (-item[1], item[0])),
+        methods=methods,
+        chosen=[task for task in tasks if task.choices],
+        combinations=lambda task: math.prod(len(choice.options) for choice in task.choices),
+        attempts=[(config, list(tries)) for config, tries in attempts],
+        totals=configuration_totals(tasks),
+        readers={name: facts for name, facts in readers.items() if name not in names},
+        method_readers={name: facts for name, facts in readers.items() if name in names},
+        goal_text=goal_text,
+        chance=chance,
+        percent=lambda share: f"{100 * share:.0f} %",
+    )
 
 
 def write_page(tasks: Sequence[Task]) -> tuple[Path, Path]:
@@ -94,88 +143,6 @@ def check_page(tasks: Sequence[Task]) -> None:
     path = folder / PAGE
     if not path.is_file() or path.read_text(encoding="utf-8") != render_page(tasks):
         raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{benchmark_option(folder)}`")
-
-
-def _methods(facts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the section on methods."""
-    yield ""
-    yield "## Methods"
-    yield ""
-    yield "The configuration `method` masks all functions that carry a paper's method. Every case is core."
-    yield ""
-    yield "| instance | category | masked |"
-    yield "|---|---|---|"
-    for fact in facts:
-        masked = f"[{goal_text(fact['goals'])}]({fact['task']}/method.yaml)"
-        yield f"| `{fact['instance_id']}` | {fact['category']} | {masked} |"
-
-
-def _readers(readers: dict[str, dict[str, Any]], methods: Container[str]) -> Iterator[str]:
-    """Yield the lines of the section on fresh readers."""
-    yield ""
-    yield "## Fresh readers"
-    yield ""
-    yield _METHOD
-    of_functions = {name: facts for name, facts in readers.items() if name not in methods}
-    yield from _reader_table(of_functions, ("reproduced", "robust"))
-    if of_methods := {name: facts for name, facts in readers.items() if name in methods}:
-        yield ""
-        yield "### Methods"
-        yield ""
-        yield _METHOD_READERS
-        yield from _reader_table(of_methods, ("reproduced",))
-
-
-def _reader_table(readers: dict[str, dict[str, Any]], levels: Sequence[str]) -> Iterator[str]:
-    """Yield the rates of readers and a table of instances."""
-    attempts = sum(facts["attempts"] for facts in readers.values())
-    reached = {level: sum(facts[level] for facts in readers.values()) for level in levels}
-    without = sum(facts["without_paper"] for facts in readers.values())
-    rate = f"{100 * reached['reproduced'] / attempts:.0f} %"
-    robust = f"; {reached['robust']} were also robust" if "robust" in levels else ""
-    yield f"{reached['reproduced']} of {attempts} attempts reproduced the method ({rate}){robust}."
-    yield f"Without the paper {without} of {len(readers)} instances were reproduced: for these the repository, or the"
-    yield "reader's own knowledge, is enough."
-    yield ""
-    yield f"| instance | {' | '.join(levels)} | without the paper | note |"
-    yield "|---|---|---|" + "---|" * len(levels)
-    for instance, facts in sorted(readers.items()):
-        counts = [f"{facts[name]}/{facts['attempts']}" for name in levels]
-        alone = "reproduced: paper not needed" if facts["without_paper"] else "not reproduced"
-        yield f"| `{instance}` | {' | '.join(counts)} | {alone} | {_cell(facts['note']) or '-'} |"
-
-
-def _page(
-    facts: Sequence[dict[str, Any]], categories: Counter[str], papers: int, benchmark: Benchmark
-) -> Iterator[str]:
-    yield "<!-- Written by `lmrbench tasks page`: edit the tasks, not this file. -->"
-    yield "# The tasks" if benchmark.is_lmr_bench else f"# The tasks of {benchmark.title}"
-    yield ""
-    yield f"{len(facts)} instances from {papers} papers in {len(categories)} categories. Each folder is a paper."
-    if benchmark.is_lmr_bench:
-        yield "[CONTRIBUTING.md](../CONTRIBUTING.md) describes how to make a task."
-    yield "`lmrbench tasks show ID` shows an instance as a model sees it."
-    yield ""
-    yield f"![Instances by category]({PICTURE})"
-    yield ""
-    yield "| category | instances |"
-    yield "|---|---|"
-    for name, count in sorted(categories.items(), key=lambda item: (-item[1], item[0])):
-        yield f"| {name} | {count} |"
-    yield ""
-    yield "*Files* and *lines* are those of the reference repository (lines of Python)."
-    yield "*Depends on* names the other files that a solution needs."
-    yield ""
-    yield "| instance | paper | category | goal function | files | lines | depends on |"
-    yield "|---|---|---|---|---|---|---|"
-    for fact in facts:
-        venue = fact["venue"] if str(fact["year"]) in fact["venue"] else f"{fact['venue']}; {fact['year']}"
-        paper = f"[{_cell(fact['paper'])}]({fact['paper_url']}) ({_cell(venue)})"
-        file, _, function = fact["goals"][0].partition(":")
-        goal = f"[`{function}`]({fact['task']}/repo/{file})"
-        depends = ", ".join(f"`{name}`" for name in fact["depends_on"]) or "-"
-        cells = (f"`{fact['instance_id']}`", paper, fact["category"], goal, fact["files"], fact["lines"], depends)
-        yield f"| {' | '.join(map(str, cells))} |"
 
 
 def draw_picture(tasks: Sequence[Task], path: Path) -> None:
@@ -200,7 +167,3 @@ def draw_picture(tasks: Sequence[Task], path: Path) -> None:
         for side in axes.spines.values():
             side.set_visible(False)
         figure.savefig(path, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
-
-
-def _cell(text: object) -> str:
-    return str(text).replace("|", "\\|")

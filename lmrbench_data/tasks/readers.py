@@ -1,11 +1,18 @@
-"""Results of fresh readers: language-model agents that answered once, and whose answers were evaluated afterwards."""
+"""Results of fresh readers: language-model agents that answered once, and whose answers were evaluated afterwards.
 
-from collections.abc import Callable, Mapping
+`readers.yaml` and `choice_readers.yaml` of a benchmark are written by hand; no other module adds their numbers up.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base.errors import InputError
 from ..base.strict_yaml import read_yaml
+from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
+from .guessing import SettledChoice
+from .task import Altered, Instance, Task, Underspecified
 
 #: Facts of an instance: numbers of attempts, of those that reproduced the method, of those that were robust; whether a
 #: reader without the paper reproduced it; later changes and remarks.
@@ -13,6 +20,111 @@ _FACTS = {"attempts": int, "reproduced": int, "robust": int, "without_paper": bo
 #: An attempt at an altered paper; `choices` maps each altered or open choice to the option that the answer implements,
 #: empty for none.
 _ATTEMPT = {"shell": bool, "reproduced": bool, "choices": dict}
+
+
+class ChoiceAttempt(NamedTuple):
+    """An attempt at an altered paper."""
+
+    instance: Altered
+    reader: str
+    reproduced: bool
+    choices: Sequence[SettledChoice]
+    otherwise: Sequence[str]
+    """What it implements in place of each option that it missed."""
+
+
+@dataclass
+class Total:
+    """Attempts of one kind of reader at one configuration."""
+
+    config: str
+    reader: str
+    rows: int
+    """Rows of the configuration, tried or not."""
+    tried: set[str] = field(default_factory=set)
+    solved: set[str] = field(default_factory=set)
+    """Rows that at least one attempt reproduced."""
+    attempts: int = 0
+    reproduced: int = 0
+    choices: list[SettledChoice] = field(default_factory=list)
+
+    @property
+    def settled(self) -> int:
+        """The number of settled choices."""
+        return sum(choice.is_settled for choice in self.choices)
+
+    def add(self, instance: str, reproduced: int, attempts: int = 1) -> None:
+        """Count attempts at an instance, and how many of them reproduced it."""
+        self.tried.add(instance)
+        if reproduced:
+            self.solved.add(instance)
+        self.attempts += attempts
+        self.reproduced += reproduced
+
+
+def configuration_totals(tasks: Sequence[Task]) -> list[Total]:
+    """Return one total for each configuration and kind of reader that has attempts.
+
+    Raises:
+        InputError: a file of readers is malformed.
+    """
+    totals: dict[tuple[str, str], Total] = {}
+    readers = read_readers(tasks[0].folder.parent)
+    for config in (FUNCTION, METHOD):
+        instances = [item.instance_id for item in _instances(tasks, config)]
+        for reader in ("with the paper", "without the paper"):
+            totals[config, reader] = Total(config, reader, len(instances))
+        for instance in instances:
+            if facts := readers.get(instance):
+                totals[config, "with the paper"].add(instance, facts["reproduced"], facts["attempts"])
+                totals[config, "without the paper"].add(instance, int(facts["without_paper"]))
+    for config in (COUNTERFACTUAL, UNDERSPECIFIED):
+        for shell in (False, True):
+            totals[config, _shell(shell)] = Total(config, _shell(shell), len(_instances(tasks, config)))
+    for attempt in choice_attempts(tasks):
+        total = totals[attempt.instance.config, attempt.reader]
+        total.add(attempt.instance.instance_id, int(attempt.reproduced))
+        total.choices += attempt.choices
+    return [total for total in totals.values() if total.attempts]
+
+
+def choice_attempts(tasks: Sequence[Task]) -> Iterator[ChoiceAttempt]:
+    """Yield the attempts at altered papers in order of configurations and instances.
+
+    Raises:
+        InputError: the file of readers is malformed.
+    """
+
+    def is_list(attempts: Any) -> bool:
+        return isinstance(attempts, list) and all(_has(facts, _ATTEMPT) for facts in attempts)
+
+    path = tasks[0].folder.parent / "choice_readers.yaml"
+    attempts = _read(path, is_list, f"a list of {', '.join(_ATTEMPT)}")
+    for config in (COUNTERFACTUAL, UNDERSPECIFIED):
+        for task in tasks:
+            for item in task.instances_of(config):
+                for facts in attempts.get(item.instance_id, ()):
+                    yield _attempt(task, item, facts)
+
+
+def _attempt(task: Task, item: Any, facts: Mapping[str, Any]) -> ChoiceAttempt:
+    named = {choice.name: choice for choice in task.choices}
+    choices, otherwise = [], []
+    for choice in map(named.__getitem__, item.open if isinstance(item, Underspecified) else item.chosen):
+        option, true = facts["choices"].get(choice.name, ""), item.option_of(choice)
+        choices.append(SettledChoice(option == true, len(choice.options), true == choice.published))
+        if option != true:
+            note = " (published)" if option == choice.published else ""
+            otherwise.append(f"{choice.name}: {option or 'none of the options'}{note}")
+    return ChoiceAttempt(item, _shell(facts["shell"]), facts["reproduced"], choices, otherwise)
+
+
+def _shell(shell: bool) -> str:
+    return "with a shell" if shell else "without a shell"
+
+
+def _instances(tasks: Sequence[Task], config: str) -> list[Instance]:
+    return [item for task in tasks for item in task.instances_of(config)]
 
 
 def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
@@ -24,25 +136,12 @@ def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
     return _read(benchmark / "readers.yaml", lambda facts: _has(facts, _FACTS), ", ".join(_FACTS))
 
 
-def read_choice_readers(benchmark: Path) -> dict[str, list[dict[str, Any]]]:
-    """Read the attempts at altered papers by instance; none if the file is missing.
-
-    Raises:
-        InputError: the file is malformed.
-    """
-
-    def is_list(attempts: Any) -> bool:
-        return isinstance(attempts, list) and all(_has(facts, _ATTEMPT) for facts in attempts)
-
-    return _read(benchmark / "choice_readers.yaml", is_list, f"a list of {', '.join(_ATTEMPT)}")
-
-
 def _read(path: Path, is_right: Callable[[Any], bool], needed: str) -> dict[str, Any]:
-    found: dict[str, Any] = read_yaml(path) if path.is_file() else {}
-    for instance, facts in found.items():
+    content: dict[str, Any] = read_yaml(path) if path.is_file() else {}
+    for instance, facts in content.items():
         if not is_right(facts):
             raise InputError(f"{path}: {instance}: needs {needed}, and nothing else")
-    return found
+    return content
 
 
 def _has(facts: Any, types: Mapping[str, type]) -> bool:

@@ -217,10 +217,6 @@ class Task:
         repo = self.golden_repo(instance)
         return {name: repo[name].data.decode("utf-8") for name in instance.goals}
 
-    def golden_file(self, implementation: Implementation) -> str:
-        """Return the goal file of an implementation's reference."""
-        return self.golden_files(implementation)[implementation.goal_file]
-
     def masked_repo(self, instance: Instance) -> dict[str, File]:
         """Return the repository as a model sees it: goal functions masked, definitions in `removed` deleted.
 

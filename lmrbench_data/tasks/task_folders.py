@@ -16,7 +16,7 @@ from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
 from ..loader import CONFIGS, FUNCTION, File
-from .choices import read_choices
+from .choices import check_options, read_choices
 from .masking import mask_function, remove_definition
 from .method_file import METHOD_FILE, instance_facts, read_counterfactuals, read_method, read_underspecified
 from .task import Implementation, Instance, Method, Task
@@ -40,7 +40,7 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
         raise ArgumentError("config", f"{config!r} is unknown; one of: {', '.join(CONFIGS)}")
     benchmark = benchmark or benchmark_folder()
     wanted = set(names)
-    tasks, broken = read_tasks(benchmark, wanted)
+    tasks, broken = read_tasks(benchmark, wanted, config)
     for name, error in broken.items():
         if not wanted or wanted & {name, *stated_ids(benchmark / name)}:
             raise error
@@ -63,12 +63,15 @@ def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config:
     return chosen
 
 
-def read_tasks(benchmark: Path, wanted: Set[str] = frozenset()) -> tuple[dict[str, Task], dict[str, InputError]]:
+def read_tasks(
+    benchmark: Path, wanted: Set[str] = frozenset(), config: str = ""
+) -> tuple[dict[str, Task], dict[str, InputError]]:
     """Return the readable tasks and the errors of the others, both by folder name.
 
     Args:
         wanted: if all are instance ids, tasks that name none of them are left out, because reading a task takes a
             while.
+        config: configuration whose instances are checked; all if empty.
 
     Raises:
         InputError: there is no task folder.
@@ -82,7 +85,7 @@ def read_tasks(benchmark: Path, wanted: Set[str] = frozenset()) -> tuple[dict[st
             folders = [folder for folder, text in texts.items() if any(name in text for name in wanted)]
     for folder in folders:
         try:
-            tasks[folder.name] = load_task(folder)
+            tasks[folder.name] = load_task(folder, config)
         except InputError as error:
             broken[folder.name] = error
     return tasks, broken
@@ -126,8 +129,11 @@ def stated_ids(folder: Path) -> set[str]:
     return {str(item.get("instance_id")) for item in items if isinstance(item, dict)}
 
 
-def load_task(folder: Path) -> Task:
+def load_task(folder: Path, config: str = "") -> Task:
     """Load and validate one task folder.
+
+    Args:
+        config: configuration whose instances are checked; all if empty.
 
     Raises:
         InputError: naming file, key and fix.
@@ -135,10 +141,10 @@ def load_task(folder: Path) -> Task:
     path = folder / "task.yaml"
     data = read_yaml(path)
     check(data, SCHEMA, path)
-    return build_task(folder, data)
+    return build_task(folder, data, config)
 
 
-def build_task(folder: Path, data: dict[str, Any]) -> Task:
+def build_task(folder: Path, data: dict[str, Any], config: str = "") -> Task:
     """Build the task of a folder from its task.yaml, which has passed the schema.
 
     Raises:
@@ -164,8 +170,10 @@ def build_task(folder: Path, data: dict[str, Any]) -> Task:
     for index, item in enumerate(implementations):
         if any(item.instance_id == other.instance_id for other in implementations[:index]):
             raise InputError(f"{path}: implementations[{index}].instance_id: duplicate {item.instance_id!r}")
-        _check_files(task, item, f"{path}: {item.instance_id}")
-    if task.method:
+        if config in ("", FUNCTION):
+            _check_files(task, item, f"{path}: {item.instance_id}")
+    if task.method and config != FUNCTION:
+        check_options(folder, choices)
         _check_files(task, task.method, f"{folder / METHOD_FILE}: {task.method.instance_id}")
     return task
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lmrbench_data.tasks.new import new_benchmark
+from lmrbench_data.tasks.drafts import new_benchmark
 from support import warm_cli
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -137,7 +137,7 @@ def test_a_malformed_method_yaml_names_file_key_and_fix(name: str, toy_method: P
     changes, words = MALFORMED[name]
     write(toy_method, **changes)
     with pytest.raises(InputError) as caught:
-        load_tasks(benchmark=toy_method)
+        load_tasks(benchmark=toy_method, config=METHOD)
     message = str(caught.value)
     assert str(toy_method / "90-toy" / "method.yaml") in message
     assert [word for word in words if word not in message] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.tasks.new import new_benchmark, new_task
+from lmrbench_data.tasks.drafts import new_benchmark, new_task
 from support.new_task_world import EXAMPLE, TASK, commands_of, lmrbench
 
 

@@ -1,11 +1,11 @@
-"""The benchmark's page lists choices and options, and what fresh readers made of altered papers."""
+"""The benchmark's page lists tasks, choices and options, and what fresh readers made of altered papers."""
 
 from pathlib import Path
 
 import pytest
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.tasks.choice_section import choice_section
+from lmrbench_data.tasks.overview import render_page
 from lmrbench_data.tasks.task_folders import load_tasks
 from support.toy_choices import add_toy_choices
 
@@ -19,24 +19,24 @@ toy-underspecified-1:
 
 
 def test_choices_and_the_attempts_of_readers_are_listed(toy_benchmark: Path) -> None:
-    assert list(choice_section(load_tasks(benchmark=toy_benchmark))) == []
+    assert "choices" not in render_page(load_tasks(benchmark=toy_benchmark))
     add_toy_choices(toy_benchmark)
     tasks = load_tasks(benchmark=toy_benchmark)
-    text = "\n".join(choice_section(tasks))
+    text = render_page(tasks)
     assert "weights: exponential, cauchy, linear" in text
     assert "| 9 | 2 | 1 |" in text
     assert "Fresh readers" not in text
     (toy_benchmark / "choice_readers.yaml").write_text(READERS)
-    lines = list(choice_section(tasks))
-    assert "- no shell: 0 of 1 reproduced, 1 of 2 choices as stated (50 %, chance 33 %)" in lines
-    assert "| `toy-counterfactual-1` | no shell | - | no | 1/2 | weights: exponential (published) |" in lines
+    lines = render_page(tasks).splitlines()
+    assert "- without a shell: 0 of 1 reproduced, 1 of 2 choices as stated (50 %, chance 33 %)" in lines
+    assert "| `toy-counterfactual-1` | without a shell | - | no | 1/2 | weights: exponential (published) |" in lines
     assert "- with a shell: 1 of 1 reproduced, 2 of 2 choices as stated (100 %, chance 33 %)" in lines
     otherwise = "weights: none of the options, average: count (published)"
-    assert f"| `toy-underspecified-1` | no shell | 20 s | no | 0/2 | {otherwise} |" in lines
+    assert f"| `toy-underspecified-1` | without a shell | 20 s | no | 0/2 | {otherwise} |" in lines
 
 
 def test_a_malformed_file_of_readers_is_one_error(toy_benchmark: Path) -> None:
     add_toy_choices(toy_benchmark)
     (toy_benchmark / "choice_readers.yaml").write_text("toy-counterfactual-1:\n- {shell: 1}\n")
     with pytest.raises(InputError, match=r"choice_readers.yaml: toy-counterfactual-1: needs a list of shell"):
-        list(choice_section(load_tasks(benchmark=toy_benchmark)))
+        render_page(load_tasks(benchmark=toy_benchmark))
