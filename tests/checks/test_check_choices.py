@@ -169,7 +169,7 @@ def test_malformed_choices_are_one_error_that_names_the_file(name: str, benchmar
     edit, words = MALFORMED[name]
     edit(benchmark / "90-toy")
     with pytest.raises(InputError) as caught:
-        load_tasks(benchmark=benchmark)
+        load_tasks(benchmark=benchmark, config=COUNTERFACTUAL)
     assert words in str(caught.value)
 
 

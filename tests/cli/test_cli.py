@@ -168,7 +168,7 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; give a folder", {}),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; give a folder", {}),
     (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "is CSV with the columns task, answer; save it", {}),
-    (["dataset", "build", "--benchmark", "empty"], 1, "no task folders", {}),
+    (["dataset", "build", "--benchmark", "empty"], 1, "empty/benchmark.yaml: missing", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: contains other files", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "/dev/null/x"], 1, "/dev/null", {}),
     (["dataset", "check", "absent", *LOCAL], 1, "unknown task or instance: absent", {}),

@@ -124,9 +124,8 @@ def test_a_private_benchmark_goes_by_its_own_name(tmp_path: Path) -> None:
         text = stored.read_text().replace(facts.canary, facts.canary.replace("lmr-bench", "my-bench"))
         stored.write_text(text.replace("name: lmr-bench", "name: my-bench").replace(facts.title, "My Bench"))
         world.ok("dataset", "record", "--benchmark", "benchmark", "--sandbox", "local")
-        world.ok("dataset", "build", "--benchmark", "benchmark", "--out", "lmr-bench")
         assert world._start([sys.executable, "-c", PASS_FOR_CHECKED]).returncode == 0
-        world.ok("dataset", "push", "org/my-bench", "--benchmark", "benchmark", "--folder", "lmr-bench", "--yes")
+        world.ok("dataset", "push", "org/my-bench", "--benchmark", "benchmark", "--yes")
         world.write_predictions()
         dataset = "org/my-bench@v0.1.0"
         world.ok("evaluate", "predictions.jsonl", "--dataset", dataset, "--out", "runs/models")
