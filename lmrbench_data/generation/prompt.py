@@ -18,8 +18,9 @@ from typing import Any
 
 from ..base.errors import ArgumentError, InputError
 from ..chat.client import Message
-from ..dataset.rows import DatasetRow, config_of, contract_of, goals_of
+from ..dataset.rows import DatasetRow, config_of, contract_of, goals_of, is_method
 from ..loader import CONFIGS, FUNCTION, File, read_archive
+from .workspace import missing_parts
 
 #: Configuration of the dataset → template of its prompts.
 TEMPLATES = {FUNCTION: "prompt_v1.md", **dict.fromkeys(CONFIGS[1:], "method_prompt_v1.md")}
@@ -165,6 +166,7 @@ def _render(row: DatasetRow, setting: str, track: str, parts: Parts) -> Prompt:
         instruction=row["instruction"].strip(),
         contract=contract_of(row) if track == "contract" else "",
         heading=HEADINGS[SETTINGS[setting][1]],
+        missing_parts="" if is_method(row) else missing_parts(row),
         code=[(f"`{name}`", _fenced(text, name)) for name, text in parts.code],
     )
     user = user.strip()

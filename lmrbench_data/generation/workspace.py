@@ -19,6 +19,7 @@ from typing import Any
 from ..base.errors import InputError
 from ..base.files import read_regular, write_atomically
 from ..base.git import run_git
+from ..dataset.masked import other_masked_functions, removed_helpers
 from ..dataset.rows import DatasetRow, contract_of, goals_of, is_method
 from ..loader import File, read_archive, unpack
 
@@ -29,8 +30,8 @@ _TO_DO = """## What to do
 
 Write that function. Paper and repository say what it has to compute and how it is used. Change whatever the function
 needs; keep names, signatures and everything else as it is. {network} Hidden tests call the function and
-compare what it returns; the tests in the repository only look whether it runs, and some may need another function of
-the paper that is masked as well. You are done when it is written: the state of the files in `repo/` is your answer"""
+compare what it returns; the tests in the repository only look whether it runs, and some may need another masked
+function. You are done when it is written: the state of the files in `repo/` is your answer"""
 _METHOD_TO_DO = """## What to do
 
 Write these functions: together they are the method of the paper. Paper and repository say what each has to compute and
@@ -134,10 +135,29 @@ def masked_functions(row: DatasetRow, folder: str = "") -> str:
     """
     by = "replaced by `raise NotImplementedError`"
     if not is_method(row):
-        return f"The body of `{row['goal_function']}` in `{folder}{row['goal_file']}` was {by}."
+        body = f"The body of `{row['goal_function']}` in `{folder}{row['goal_file']}` was {by}."
+        return body + missing_parts(row, folder)
     goals = goals_of(row)
     lines = [f"  - `{folder}{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in goals.items()]
     return f"The bodies of these functions were {by}:\n" + "\n".join(lines)
+
+
+def missing_parts(row: DatasetRow, folder: str = "") -> str:
+    """Say what else is masked or removed in the repository of a function; empty if nothing is.
+
+    Masked functions are named, because a reader could call them. Removed helpers are not: their names would show how
+    the reference is built.
+
+    Args:
+        folder: see `masked_functions`.
+    """
+    text, others = "", other_masked_functions(row)
+    if others:
+        places = [f"{', '.join(f'`{name}`' for name in names)} in `{folder}{path}`" for path, names in others.items()]
+        text += f" Also masked, because other tasks ask for it: {'; '.join(places)}. The reference does not need it."
+    if removed_helpers(row):
+        text += " Helpers that only the removed code used are gone, too: define those that you need."
+    return text
 
 
 def read_marker(folder: Path) -> tuple[str, str]:

@@ -58,7 +58,7 @@ def mask_function(source: str, qualified_name: str) -> str:
     last = lines[end - 1]
     closing = last[len(last.rstrip("\r\n")) :]  # the file may end without a line ending
     masked = f"{kept}{indent}raise NotImplementedError{closing}{''.join(lines[end:])}"
-    if not _is_masked(find_function(masked, qualified_name).node):
+    if not is_masked(find_function(masked, qualified_name).node):
         raise SourceError(f"the body of {qualified_name!r} cannot be masked; give it lines of its own")
     return bom + masked
 
@@ -198,7 +198,8 @@ def _plain_indentation(lines: list[str], line: int) -> str:
     return indentation(lines, line).rpartition("\f")[2]
 
 
-def _is_masked(node: FunctionNode) -> bool:
+def is_masked(node: FunctionNode) -> bool:
+    """Whether the body of a function is masked."""
     body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
     return len(body) == 1 and ast.unparse(body[0]) == "raise NotImplementedError"
 

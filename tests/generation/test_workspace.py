@@ -12,7 +12,9 @@ import pytest
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
-from lmrbench_data.generation.workspace import MARKER, read_marker, workspace_files, write_workspace
+from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.generation.prompt import build_prompt
+from lmrbench_data.generation.workspace import MARKER, read_marker, task_text, workspace_files, write_workspace
 from lmrbench_data.loader import LoadError, read_archive
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import Prediction
@@ -44,6 +46,19 @@ def test_workspace_holds_the_task_and_nothing_else(toy_row: dict[str, Any], tmp_
     again = write_workspace(toy_row, tmp_path / "x", track="contract")
     assert toy_row["contract"] in (again / "TASK.md").read_text()
     assert git(again, "rev-parse", "HEAD") == git(folder, "rev-parse", "HEAD"), "equal rows give equal repositories"
+
+
+def test_task_and_prompt_name_what_else_is_masked_or_removed(toy_row: dict[str, Any]) -> None:
+    [row] = load_rows("embedded", "function", ["empathy-gap-delta"])
+    also = "because other tasks ask for it: `get_filtered_matrix` in `{}analysis/analysis_after_processing.py`"
+    prompt = build_prompt(row).messages[1]["content"]
+    for text, folder in ((task_text(row, "paper", [], has_git=True), "repo/"), (prompt, "")):
+        assert also.format(folder) in " ".join(text.split())
+        assert "Helpers that only the removed code used are gone, too" in " ".join(text.split())
+        assert "gap_score" not in text, "the helpers' names would show how the reference is built"
+    toy = task_text(toy_row, "paper", [], has_git=True)
+    assert "Also masked" not in toy
+    assert "Helpers" not in toy
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.loader import dataset_sha256, row_sha256
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.reports.answer_diff import diff_answer
+from lmrbench_evaluate.reports.answer_diff import diff_answer, split_source
 from lmrbench_evaluate.reports.html import render_html
 from lmrbench_evaluate.reports.html.markup import prose
 from lmrbench_evaluate.reports.report import make_report
@@ -308,6 +308,12 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
     assert "import math" in changed
     [same] = diff_answer(toy_row, Prediction("toy-scale", "m", "goal_file", toy_row["golden_file"]))
     assert [line.text for line in same.lines] == ["the same as the reference"]
+    [row] = load_rows("embedded", "function", ["empathy-gap-delta"])
+    [function], *_ = split_source(row["golden_file"], [row["goal_function"]])
+    [alone, rest] = diff_answer(row, Prediction("empathy-gap-delta", "m", "function", function))
+    note = "no line differs, but the reference also defines `gap_score`, which the answer lacks"
+    assert [line.text for line in alone.lines] == [note]
+    assert rest.title == f"The rest of {row['goal_file']}"
     [broken] = diff_answer(toy_row, Prediction("toy-scale", "m", "function", "no code"))
     assert broken.lines[0].text.startswith("cannot be applied: ")
     assert broken.lines[1].text == "no code"

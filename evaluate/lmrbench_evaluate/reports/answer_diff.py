@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lmrbench_data.base.child_calls import call_on_answer
+from lmrbench_data.base.definitions import Module
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, split_lines
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
@@ -62,16 +63,17 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
     ours = {path: split_source(text, goals[path]) for path, text in golden_files_of(row).items()}
     parts = []
     for path, names in goals.items():
+        lacking = [name for name in ours[path][2] if name not in theirs[path][2]]
         for name, golden, function in zip(names, ours[path][0], theirs[path][0], strict=True):
-            parts.append(_section(f"{path}::{name}" if is_method(row) else name, golden, function))
+            parts.append(_section(f"{path}::{name}" if is_method(row) else name, golden, function, lacking))
     for path in goals:
         if ours[path][1] != theirs[path][1]:
             parts.append(_section(f"The rest of {path}", ours[path][1], theirs[path][1]))
     return parts
 
 
-def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str]:
-    """Split a file into functions without their docstrings and the rest.
+def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    """Split a file into functions without their docstrings and the rest; also return its definitions at the top.
 
     Args:
         names: qualified names of the functions.
@@ -82,7 +84,7 @@ def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str]:
     nodes, lines = [find_function(source, name).node for name in names], split_lines(source)
     taken = {number for node in nodes for number in range(first_line(node) - 1, block_end(lines, node))}
     rest = "".join(line for number, line in enumerate(lines) if number not in taken)
-    return [_without_docstring(lines, node) for node in nodes], rest
+    return [_without_docstring(lines, node) for node in nodes], rest, list(Module("", source).defined)
 
 
 def _without_docstring(lines: list[str], node: FunctionNode) -> str:
@@ -99,11 +101,20 @@ def _without_docstring(lines: list[str], node: FunctionNode) -> str:
     return "".join(line for number, line in enumerate(lines[start:end], start) if number not in skipped)
 
 
-def _section(title: str, golden: str, candidate: str) -> DiffSection:
+def _section(title: str, golden: str, candidate: str, lacking: Sequence[str] = ()) -> DiffSection:
+    """Compare a part of the answer with that of the reference.
+
+    Args:
+        lacking: definitions of the reference outside this part that the answer does not have.
+    """
     before, after = golden.splitlines(), candidate.splitlines()
     if max(len(before), len(after)) > MAX_FILE_LINES:
         return DiffSection(title, before, after, [DiffLine("note", f"too long to compare: {len(after)} lines")])
     lines = list(_lines(before, after))
+    if not lines and lacking:
+        names = ", ".join(f"`{name}`" for name in lacking)
+        note = f"no line differs, but the reference also defines {names}, which the answer lacks"
+        return DiffSection(title, before, after, [DiffLine("note", note)])
     if not lines:
         return DiffSection(title, before, after, [DiffLine("note", "the same as the reference")])
     return DiffSection(title, before, after, lines[:MAX_DIFF_LINES] + _more(len(lines) - MAX_DIFF_LINES))
