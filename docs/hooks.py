@@ -318,21 +318,12 @@ def readers_table() -> str:
 
 def _readers(total: Any) -> Iterator[str]:
     """Yield the cells of one configuration and kind of reader."""
-    from lmrbench_data.tasks.guessing import chance
-
     yield f"`{total.config}`"
     yield total.reader
     yield f"{len(total.tried)} of {total.rows}"
     yield f"{len(total.solved)} of {len(total.tried)}"
     yield f"{total.reproduced} of {total.attempts}"
-    if total.choices:
-        every = len(total.choices)
-        share, guessed = (
-            f"{100 * part:.0f}\N{NO-BREAK SPACE}%" for part in (total.settled / every, chance(total.choices))
-        )
-        yield f"{total.settled} of {every} ({share}, chance {guessed})"
-    else:
-        yield "-"
+    yield total.settled.replace(" %", "\N{NO-BREAK SPACE}%") if total.choices else "-"
 
 
 def with_table(markdown: str, table: str) -> str:

@@ -13,7 +13,6 @@ from ..base.extras import need
 from ..base.paths import benchmark_option
 from ..base.text import counted
 from ..loader import CONFIGS, METHOD
-from .guessing import chance
 from .manifest import load_benchmark
 from .readers import choice_attempts, configuration_totals, read_readers
 from .recordings import last_recording
@@ -120,7 +119,6 @@ def render_page(tasks: Sequence[Task]) -> str:
         readers={name: facts for name, facts in readers.items() if name not in names},
         method_readers={name: facts for name, facts in readers.items() if name in names},
         goal_text=goal_text,
-        chance=chance,
         percent=lambda share: f"{100 * share:.0f} %",
     )
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..base.errors import InputError
 from ..base.strict_yaml import read_yaml
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
-from .guessing import SettledChoice
+from .guessing import SettledChoice, by_truth, chance, corrected, reciting
 from .task import Altered, Instance, Task, Underspecified
 
 #: Facts of an instance: numbers of attempts, of those that reproduced the method, of those that were robust; whether a
@@ -49,9 +49,22 @@ class Total:
     choices: list[SettledChoice] = field(default_factory=list)
 
     @property
-    def settled(self) -> int:
-        """The number of settled choices."""
-        return sum(choice.is_settled for choice in self.choices)
+    def settled(self) -> str:
+        """The choices that were settled, beside the shares that need no paper."""
+        settled, every = sum(choice.is_settled for choice in self.choices), len(self.choices)
+        share, guessed, recited = (
+            f"{100 * part:.0f} %" for part in (settled / every, chance(self.choices), reciting(self.choices))
+        )
+        beyond = corrected(self.choices)
+        note = "" if beyond is None else f"; corrected {beyond:.2f}"
+        return f"{settled} of {every} ({share}; chance {guessed}, reciting {recited}{note})"
+
+    @property
+    def split(self) -> str:
+        """The choices that were settled, by whether the published option is the true one; empty if it never is."""
+        groups = by_truth(self.choices)
+        published, others = (f"{settled} of {every}" for settled, every in (groups[True], groups[False]))
+        return f"{published} where the published option is true, {others} where it is not" if groups[True][1] else ""
 
     def add(self, instance: str, reproduced: int, attempts: int = 1) -> None:
         """Count attempts at an instance, and how many of them reproduced it."""

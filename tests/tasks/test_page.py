@@ -28,9 +28,12 @@ def test_choices_and_the_attempts_of_readers_are_listed(toy_benchmark: Path) -> 
     assert "Fresh readers" not in text
     (toy_benchmark / "choice_readers.yaml").write_text(READERS)
     lines = render_page(tasks).splitlines()
-    assert "- without a shell: 0 of 1 reproduced, 1 of 2 choices as stated (50 %, chance 33 %)" in lines
+    settled = "choices as stated: 1 of 2 (50 %; chance 33 %, reciting 0 %; corrected 0.25)"
+    assert f"- without a shell: 0 of 1 reproduced; {settled}" in lines
     assert "| `toy-counterfactual-1` | without a shell | - | no | 1/2 | weights: exponential (published) |" in lines
-    assert "- with a shell: 1 of 1 reproduced, 2 of 2 choices as stated (100 %, chance 33 %)" in lines
+    settled = "choices as stated: 2 of 2 (100 %; chance 33 %, reciting 50 %; corrected 1.00)"
+    split = "1 of 1 where the published option is true, 1 of 1 where it is not"
+    assert f"- with a shell: 1 of 1 reproduced; {settled}; {split}" in lines
     otherwise = "weights: none of the options, average: count (published)"
     assert f"| `toy-underspecified-1` | without a shell | 20 s | no | 0/2 | {otherwise} |" in lines
 
