@@ -1,6 +1,8 @@
 """`lmrbench dataset`: start a benchmark, record references, check tasks; build, publish datasets and private sets."""
 
+import contextlib
 import itertools
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from ..base.problems import Problem
     from ..dataset.rows import DatasetRow
     from ..tasks.task import Task
+
+#: CPU seconds of one run of a paper's experiments, on average.
+SECONDS_PER_RUN = 2.0
 
 app = typer.Typer(help="Record, check, build and publish the dataset.", no_args_is_help=True)
 
@@ -213,35 +218,61 @@ def private(
     per_paper: Annotated[int, typer.Option("--per-paper", help="Rows per paper.", min=1, max=100)] = 1,
     sandbox: Sandbox = "auto",
     benchmark: BenchmarkFolder = None,
+    workers: Workers = 2,
     as_json: Json = False,
 ) -> None:
     """Make a private set of altered papers.
 
     Draws options that are not in the benchmark: combinations of them (counterfactual), or true ones for the choices
     that papers leave open (underspecified). Records the references, proves that they decide, and writes a dataset
-    folder with this configuration alone. Whoever has the seed can draw the same set.
+    folder with this configuration alone. Whoever has the seed can draw the same set. Each row is written when it is
+    finished; the same command again makes the rest.
 
     Example: lmrbench dataset private held-out --config underspecified --seed 4711 --sandbox docker
     """
-    from lmrbench_evaluate.checks.private_sets import make_private_set
+    from lmrbench_evaluate.checks.private_sets import experiment_runs, make_private_set
     from lmrbench_evaluate.sandbox import open_sandbox
 
-    from ..base.errors import ArgumentError
+    from ..base.errors import ArgumentError, LoadError
     from ..base.text import counted
-    from ..dataset.build import write_dataset
+    from ..dataset.build import refuse_foreign, write_dataset
+    from ..loader import dataset_sha256, load_rows
     from ..tasks.manifest import load_benchmark
+    from ..tasks.task_folders import choose_folders
 
     if config not in ("counterfactual", "underspecified"):
         raise ArgumentError("config", f"{config!r} has no private sets; give counterfactual or underspecified")
-    tasks = tasks_and_drafts(names, benchmark)[0]
-    with open_sandbox(sandbox, benchmark) as place, progress_bar("recording", shown=not as_json) as progress:
-        rows = make_private_set(tasks, config, seed, per_paper, place, progress)
-    sha256 = write_dataset([], out, load_benchmark(benchmark), others={config: rows})
-    papers = len({row["paper_title"] for row in rows})
+    tasks = tasks_and_drafts(choose_folders(names, benchmark) if names else None, benchmark)[0]
+    facts = load_benchmark(benchmark)
+    kept: dict[str, Any] = {}
+    refuse_foreign(out)
+    if out.is_dir():
+        with contextlib.suppress(LoadError):  # of another configuration
+            kept = {row["instance_id"]: row for row in load_rows(out, config) if f"-s{seed}-" in row["instance_id"]}
+    if runs := per_paper * experiment_runs(tasks, config):
+        minutes = math.ceil(runs * SECONDS_PER_RUN / workers / 60)
+        print_err(f"up to {runs} runs of experiments, about {minutes} min; a stopped command can be run again")
+    made: dict[str, Any] = {}
+
+    def save(shown: dict[str, Any]) -> None:
+        write_dataset([], out, facts, others={config: [shown[name] for name in sorted(shown)]})
+
+    with (
+        open_sandbox(sandbox, benchmark) as place,
+        progress_bar("recording", shown=not as_json, kept=f"finished rows are in {out}") as progress,
+    ):
+        for row in make_private_set(
+            tasks, config, seed, per_paper, place, kept=kept.values(), workers=workers, progress=progress
+        ):
+            made[row["instance_id"]] = row
+            if row is not kept.get(row["instance_id"]):
+                save({**kept, **made})
+    save(made)
+    sha256, papers = dataset_sha256(made.values()), len({row["paper_title"] for row in made.values()})
     emit(
-        {"folder": str(out), "rows": len(rows), "sha256": sha256, "papers": papers},
+        {"folder": str(out), "rows": len(made), "sha256": sha256, "papers": papers},
         as_json,
-        f"{out}: {counted(len(rows), 'row')} from {counted(papers, 'paper')}, content {sha256[:12]}",
+        f"{out}: {counted(len(made), 'row')} from {counted(papers, 'paper')}, content {sha256[:12]}",
         f"evaluate with: lmrbench evaluate PREDICTIONS --dataset {out} --config {config}",
     )
 

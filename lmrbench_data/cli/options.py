@@ -145,10 +145,10 @@ def tasks_and_drafts(
         InputError: a task is malformed, a name is unknown, or all tasks are drafts.
     """
     from ..tasks.drafts import load_finished
-    from ..tasks.task_folders import load_tasks
+    from ..tasks.task_folders import choose_config, load_tasks
 
     if names:
-        return load_tasks(names, benchmark, config), []
+        return load_tasks(names, benchmark, choose_config(names, benchmark) if config == "function" else config), []
     tasks, drafts = load_finished(benchmark, config)
     for draft in drafts:
         print_err(str(draft))

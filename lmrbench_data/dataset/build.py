@@ -163,7 +163,7 @@ def write_dataset(
         InputError: `folder` contains something other than an earlier build.
     """
     folder = folder.resolve()
-    _refuse_foreign(folder)
+    refuse_foreign(folder)
     given = {**(others or {}), FUNCTION: rows}
     configs = {name: given[name] for name in CONFIGS if given.get(name)} or {FUNCTION: rows}
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -181,8 +181,12 @@ def write_dataset(
     return next(iter(tables.values())).sha256
 
 
-def _refuse_foreign(folder: Path) -> None:
-    """Refuse to replace anything but an earlier build without other files (notes, a `.git`)."""
+def refuse_foreign(folder: Path) -> None:
+    """Refuse to replace anything but an earlier build without other files (notes, a `.git`).
+
+    Raises:
+        InputError: there is something else.
+    """
     fix = "give a new folder"
     if not folder.exists():
         return

@@ -74,8 +74,12 @@ def read_underspecified(folder: Path, facts: Mapping[str, Any], choices: Sequenc
 
 def _altered_facts(facts: Mapping[str, Any], config: str, number: int) -> dict[str, Any]:
     """Return the fields of an instance with other options than the method of method.yaml."""
-    slug = facts["instance_id"].removesuffix(f"-{METHOD}")
-    return {**_method_facts(facts), "instance_id": f"{slug}-{config}-{number}", "equivalent_mutants": {}}
+    return {**_method_facts(facts), "instance_id": altered_id(facts, config, number), "equivalent_mutants": {}}
+
+
+def altered_id(facts: Mapping[str, Any], config: str, number: int) -> str:
+    """Return the id of an instance with other options."""
+    return f"{facts['instance_id'].removesuffix(f'-{METHOD}')}-{config}-{number}"
 
 
 def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choice]) -> None:

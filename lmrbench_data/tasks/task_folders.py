@@ -4,6 +4,7 @@ A task that loads is well-formed; `lmrbench dataset check` proves that it is *so
 fail).
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
@@ -15,10 +16,10 @@ from ..base.near import did_you_mean
 from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
 from ..base.strict_yaml import check, read_yaml
-from ..loader import CONFIGS, FUNCTION, File
+from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
 from .choices import check_options, read_choices
 from .masking import mask_function, remove_definition
-from .method_file import METHOD_FILE, instance_facts, read_counterfactuals, read_method, read_underspecified
+from .method_file import METHOD_FILE, altered_id, instance_facts, read_counterfactuals, read_method, read_underspecified
 from .task import Implementation, Instance, Method, Task
 
 SCHEMA = "task.schema.json"
@@ -112,21 +113,44 @@ def _texts(folder: Path) -> str:
 
 
 def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
-    """Return the error on names that no task of a benchmark has."""
-    known = {name for folder in task_folders(benchmark) for name in (folder.name, *stated_ids(folder))}
-    named = ", ".join(f"{name}{did_you_mean(name, known, within=True)}" for name in sorted(names))
+    """Return the error on names that no task of a benchmark has in the chosen configuration."""
+    ids = {name: config for folder in task_folders(benchmark) for name, config in stated_ids(folder).items()}
     listed = f"see `lmrbench tasks list{benchmark_option(benchmark)}`"
+    for name in sorted(names):
+        if name in ids:
+            return InputError(f"{name} belongs to the configuration {ids[name]}; add --config {ids[name]}")
+    known = {*ids, *(folder.name for folder in task_folders(benchmark))}
+    named = ", ".join(f"{name}{did_you_mean(name, known, within=True)}" for name in sorted(names))
     return InputError(f"unknown task or instance: {named} (not in {benchmark}); {listed}")
 
 
-def stated_ids(folder: Path) -> set[str]:
-    """Return the instance ids in a task.yaml, which may be malformed."""
-    try:
-        items = read_yaml(folder / "task.yaml").get("implementations")
-    except InputError:
-        return set()
-    items = items if isinstance(items, list) else []
-    return {str(item.get("instance_id")) for item in items if isinstance(item, dict)}
+def stated_ids(folder: Path) -> dict[str, str]:
+    """Return instance id → configuration of a task, whose files may be malformed."""
+    ids: dict[str, str] = {}
+    with contextlib.suppress(InputError, AttributeError, TypeError):
+        ids |= {str(item.get("instance_id")): FUNCTION for item in read_yaml(folder / "task.yaml")["implementations"]}
+        facts = read_yaml(folder / METHOD_FILE)
+        ids[str(facts["instance_id"])] = METHOD
+        for config in (COUNTERFACTUAL, UNDERSPECIFIED):
+            ids |= {altered_id(facts, config, number): config for number in range(1, len(facts.get(config, ())) + 1)}
+    return ids
+
+
+def choose_config(names: Iterable[str], benchmark: Path | None = None) -> str:
+    """Return the configuration of these instances, if they are all of one; `function` for folders and a mixture."""
+    ids = {name: config for folder in _folders(benchmark) for name, config in stated_ids(folder).items()}
+    configs = {ids[name] for name in names if name in ids}
+    return configs.pop() if len(configs) == 1 else FUNCTION
+
+
+def choose_folders(names: Iterable[str], benchmark: Path | None = None) -> list[str]:
+    """Return the folders of instances of any configuration; other names stay as they are."""
+    owners = {name: folder.name for folder in _folders(benchmark) for name in stated_ids(folder)}
+    return [owners.get(name, name) for name in names]
+
+
+def _folders(benchmark: Path | None) -> list[Path]:
+    return task_folders(benchmark or benchmark_folder())
 
 
 def load_task(folder: Path, config: str = "") -> Task:

@@ -1,14 +1,20 @@
 """Private sets: altered papers drawn by a seed, which evaluate like published ones."""
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lmrbench_data as lmr
+from lmrbench_data.base.errors import InfraError
+from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import load_rows
+from lmrbench_data.tasks.task import Altered, Task
 from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate.checks import private_sets
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.command_line import in_process
@@ -57,6 +63,57 @@ def test_a_seed_draws_combinations_that_were_never_published(config: str, benchm
     run = lmr.evaluate("gold", tmp_path / "run", dataset=str(tmp_path / "one"), config=config, sandbox="local")
     assert {row["status"] for row in run.results()} == {"passed"}
     assert {choice["reading"] for row in run.results() for choice in row["choices"]} == {"stated"}
+
+
+@pytest.mark.slow
+def test_a_stopped_private_set_keeps_its_rows_and_resumes(
+    benchmark: Path, tmp_path: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--config", "underspecified", "--seed", "7", "--benchmark", str(benchmark), "--sandbox", "local")
+    whole = drawn("underspecified", benchmark, tmp_path / "whole", 7)
+    made: list[str] = []
+    original = private_sets._row
+
+    def record_two(task: Task, item: Altered, *rest: Any) -> DatasetRow | None:
+        made.append(item.instance_id)
+        if len(made) == 2:
+            raise InfraError("the engine is gone")
+        return original(task, item, *rest)
+
+    monkeypatch.setattr(private_sets, "_row", record_two)
+    command = ("dataset", "private", tmp_path / "out", "toy-method", "--per-paper", "2", *options)
+    stopped = in_process(*command)
+    assert (stopped.returncode, stopped.stderr.splitlines()[-1]) == (3, "error: the engine is gone")
+    assert " runs of experiments, about 1 min; " in stopped.stderr
+    assert load_rows(tmp_path / "out", "underspecified") == whole[:1]
+    monkeypatch.setattr(private_sets, "_row", original)
+    assert in_process(*command).returncode == 0
+    assert load_rows(tmp_path / "out", "underspecified") == whole
+    # Nothing is recorded again.
+    monkeypatch.setattr(private_sets, "_row", None)
+    assert in_process(*command).returncode == 0
+    (tmp_path / "notes" / "mine.txt").parent.mkdir()
+    (tmp_path / "notes" / "mine.txt").touch()
+    refused = in_process("dataset", "private", tmp_path / "notes", *options)
+    assert "contains other files (mine.txt); give a new folder" in refused.stderr
+
+
+def test_steps_count_rows_and_runs_of_experiments(benchmark: Path, local_sandbox: Sandbox) -> None:
+    class Steps(Progress):
+        def __init__(self) -> None:
+            self.total, self.labels = 0, Counter[str]()
+
+        def start(self, total: int) -> None:
+            self.total = total
+
+        def step(self, label: str = "") -> None:
+            self.labels[label] += 1
+
+    tasks, steps = load_tasks(benchmark=benchmark), Steps()
+    rows = private_sets.make_private_set(tasks, "underspecified", 7, 1, local_sandbox, progress=steps)
+    assert len(list(rows)) == 1
+    assert steps.labels["rows"] == 1
+    assert steps.labels["runs"] >= private_sets.experiment_runs(tasks, "underspecified") == steps.total - 1
 
 
 def test_without_choices_there_is_nothing_to_draw(toy_benchmark: Path, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import yaml
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.source import SourceError
-from lmrbench_data.loader import METHOD
+from lmrbench_data.loader import FUNCTION, METHOD
 from lmrbench_data.tasks.masking import drop_unused_imports, mask_function, remove_definition
-from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_data.tasks.task_folders import choose_config, choose_folders, load_tasks
 from lmrbench_evaluate.checks.lint import lint_tasks
 
 FILTERS = '''
@@ -156,8 +156,11 @@ def test_variants_of_a_method_belong_to_its_task(toy_method: Path) -> None:
 def test_an_instance_id_belongs_to_one_task(toy_method: Path) -> None:
     with pytest.raises(InputError, match="'bogus' is unknown; one of: function, method"):
         load_tasks(benchmark=toy_method, config="bogus")
-    with pytest.raises(InputError, match="unknown task or instance: toy-method"):
+    with pytest.raises(InputError, match="toy-method belongs to the configuration method; add --config method"):
         load_tasks(["toy-method"], toy_method)
+    assert choose_config(["toy-method"], toy_method) == METHOD
+    assert choose_config(["toy-method", "toy-scale"], toy_method) == choose_config(["90-toy"], toy_method) == FUNCTION
+    assert choose_folders(["toy-method", "90-toy", "other"], toy_method) == ["90-toy", "90-toy", "other"]
     write(toy_method, instance_id="toy-method")
     [task] = load_tasks(["toy-method"], toy_method, METHOD)
     assert task.method is not None

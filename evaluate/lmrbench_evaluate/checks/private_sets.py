@@ -1,22 +1,25 @@
 """Make a private set: altered papers that were never published, drawn by a seed and recorded now."""
 
+import concurrent.futures
 import dataclasses
+import queue
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.build import build_row
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_data.loader import COUNTERFACTUAL
+from lmrbench_data.loader import COUNTERFACTUAL, row_sha256
 from lmrbench_data.tasks.choices import MIN_ALTERED, draw
 from lmrbench_data.tasks.manifest import load_benchmark
+from lmrbench_data.tasks.recordings import Recording
 from lmrbench_data.tasks.task import Altered, Task, Underspecified
 
 from ..sandbox.base import Sandbox
 from .choices import choice_problems
 from .references import record
-from .tables import table_errors
+from .tables import count_runs, table_errors
 
 
 def make_private_set(
@@ -25,9 +28,12 @@ def make_private_set(
     seed: int,
     per_paper: int,
     sandbox: Sandbox,
+    *,
+    kept: Iterable[DatasetRow] = (),
+    workers: int = 2,
     progress: Progress | None = None,
-) -> list[DatasetRow]:
-    """Draw combinations of options that are not in the benchmark, record them, and return their rows.
+) -> Iterator[DatasetRow]:
+    """Draw combinations of options that are not in the benchmark, record them, and yield each row when it is proved.
 
     Nothing is written beside the tasks. An underspecified paper leaves the same choices open as the published one of
     its task; a combination that its tables do not single out is skipped.
@@ -37,6 +43,9 @@ def make_private_set(
         config: `counterfactual` or `underspecified`.
         seed: seed of the draws; each paper has a draw of its own, which stays the same when other papers change.
         per_paper: number of rows of each paper; fewer if the combinations run out.
+        kept: rows of an earlier call that was stopped; those that the present tasks still give are not made again.
+        workers: number of papers at a time.
+        progress: receives a step for each row, and for each run of a paper's experiments.
 
     Raises:
         InputError: no task has such instances, a reference failed, or a recording of an option is out of date.
@@ -45,22 +54,77 @@ def make_private_set(
     chosen = [task for task in tasks if task.instances_of(config)]
     if not chosen:
         raise InputError(f"no task has the configuration {config}, so there is nothing to draw; see CONTRIBUTING.md")
-    progress = progress or Progress()
-    progress.start(per_paper * len(chosen))
-    rows: list[DatasetRow] = []
-    for task in chosen:
-        numbers = random.Random(f"{task.name} {seed}")
-        drawn = _counterfactuals if config == COUNTERFACTUAL else _underspecified
-        found = 0
-        for combination in drawn(task, numbers):
-            if found == per_paper:
-                break
-            name = f"{task.name.partition('-')[2]}-{config}-s{seed}-{found + 1}"
-            if row := _row(task, dataclasses.replace(combination, instance_id=name), sandbox):
-                rows.append(row)
-                found += 1
-                progress.step(name)
-    return sorted(rows, key=lambda row: row["instance_id"])
+    earlier = {row["instance_id"]: row for row in kept}
+    steps = _Steps(progress or Progress(), per_paper * (len(chosen) + experiment_runs(chosen, config)))
+    rows: queue.SimpleQueue[DatasetRow | None] = queue.SimpleQueue()
+
+    def work(task: Task) -> None:
+        try:
+            for row in _rows(task, config, seed, per_paper, sandbox, earlier, steps):
+                rows.put(row)
+        finally:
+            rows.put(None)
+
+    pool = concurrent.futures.ThreadPoolExecutor(workers)
+    try:
+        jobs = [pool.submit(work, task) for task in chosen]
+        for _ in jobs:
+            yield from iter(rows.get, None)
+        for job in jobs:
+            job.result()
+    finally:  # after an error the caller closes the sandbox, which stops running references
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def experiment_runs(tasks: Sequence[Task], config: str) -> int:
+    """Return how often the papers' experiments run for one private row of each task."""
+    items = [(task, item) for task in tasks for item in task.instances_of(config)[:1]]
+    return sum(count_runs(task, item) for task, item in items if isinstance(item, Underspecified))
+
+
+class _Steps:
+    """Counts rows and runs; the runs of a combination that is skipped make the work longer."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total = progress, total
+        progress.start(total)
+
+    def step(self, label: str) -> None:
+        """Count a row or a run."""
+        self._progress.step(label)
+
+    def extend(self, runs: int) -> None:
+        """Add the runs that were made in vain."""
+        self._total += runs
+        self._progress.start(self._total)
+
+
+def _rows(
+    task: Task,
+    config: str,
+    seed: int,
+    per_paper: int,
+    sandbox: Sandbox,
+    earlier: Mapping[str, DatasetRow],
+    steps: _Steps,
+) -> Iterator[DatasetRow]:
+    """Yield the rows of one paper."""
+    drawn = _counterfactuals if config == COUNTERFACTUAL else _underspecified
+    combinations = list(drawn(task, random.Random(f"{task.name} {seed}")))
+    for number in range(1, per_paper + 1):
+        name = f"{task.name.partition('-')[2]}-{config}-s{seed}-{number}"
+        items = [dataclasses.replace(combination, instance_id=name) for combination in combinations]
+        row = earlier.get(name)
+        if row and (places := [place for place, item in enumerate(items) if _is_current(task, item, row)]):
+            place = places[0]
+        else:
+            tried = ((place, _row(task, item, sandbox, steps)) for place, item in enumerate(items))
+            place, row = next(((place, row) for place, row in tried if row), (0, None))
+        if not row:
+            return
+        combinations = combinations[place + 1 :]  # those before it were skipped
+        steps.step("rows")
+        yield row
 
 
 def _counterfactuals(task: Task, numbers: random.Random) -> Iterator[Altered]:
@@ -77,7 +141,19 @@ def _underspecified(task: Task, numbers: random.Random) -> Iterator[Altered]:
         yield dataclasses.replace(template, chosen=chosen)
 
 
-def _row(task: Task, item: Altered, sandbox: Sandbox) -> DatasetRow | None:
+def _is_current(task: Task, item: Altered, row: DatasetRow) -> bool:
+    """Whether the present task gives this row with its recorded outputs and tables."""
+    stated = {choice["name"]: choice["stated"] for choice in row["choices"]}
+    if any(stated.get(choice.name) != item.option_of(choice) for choice in task.choices):
+        return False
+    facts = row["recording"]
+    recording = Recording(row["tests"]["cases"], row["expected"], facts["image"], facts["sandbox"], facts["cpu"])
+    new = build_row(task, item, load_benchmark(task.folder.parent), task.image_tag, recording)
+    same = row_sha256({**new, "paper_text": row["paper_text"]}) == row["row_sha256"]
+    return same and row["paper_text"].startswith(new["paper_text"])
+
+
+def _row(task: Task, item: Altered, sandbox: Sandbox, steps: _Steps) -> DatasetRow | None:
     """Record an instance and return its row; None if its tables do not settle its open choices.
 
     Raises:
@@ -89,7 +165,15 @@ def _row(task: Task, item: Altered, sandbox: Sandbox) -> DatasetRow | None:
     if problem := next(choice_problems(row), None):
         raise InputError(str(problem))
     if isinstance(item, Underspecified):
-        errors = table_errors(task, item, recording.tables, sandbox, sandbox.prepare(task.image_tag))
-        if any(error for _, error, _ in errors):
+        runs: list[str] = []
+
+        def finished() -> None:
+            runs.append("runs")
+            steps.step("runs")
+
+        image = sandbox.prepare(task.image_tag)
+        checks = table_errors(task, item, recording.tables, sandbox, image, finished=finished, every=False)
+        if any(error for _, error, _ in checks):
+            steps.extend(len(runs))
             return None
     return row

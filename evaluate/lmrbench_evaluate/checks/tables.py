@@ -8,7 +8,7 @@ function of a choice with its result doubled, squared, negated or reversed.
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lmrbench_data.base.errors import InputError
@@ -118,29 +118,45 @@ class _Run:
     files: Mapping[str, File]
 
 
+def count_runs(task: Task, instance: Underspecified) -> int:
+    """Return how often `table_errors` runs the experiments."""
+    return 1 + len(_planned(task, instance))
+
+
 def table_errors(
-    task: Task, instance: Underspecified, recorded: Tables, sandbox: Sandbox, image: str
+    task: Task,
+    instance: Underspecified,
+    recorded: Tables,
+    sandbox: Sandbox,
+    image: str,
+    *,
+    finished: Callable[[], None] = lambda: None,
+    every: bool = True,
 ) -> Iterator[tuple[str, str, str]]:
     """Make the tables of all combinations and outsiders; yield (name of the check, error or "", note).
 
     Args:
         recorded: tables that the paper reports.
+        finished: called after each run of the experiments.
+        every: also run the rest after a run that proves the tables ambiguous.
     """
-    truth = {name: instance.option_of(_choice(task, name)) for name in instance.open}
-    combinations = _combinations(task, instance, truth)
-    runs = [_Run("truth", "true options", _files(task, instance, truth))] * REPEATED
-    runs += [_Run("combinations", _said(chosen, truth), _files(task, instance, chosen)) for chosen in combinations]
-    runs += list(_outsiders(task, instance, truth))
-    found = list(_make(task, instance, runs, sandbox, image))
-    repeated, others = found[:REPEATED], list(zip(runs, found, strict=True))[REPEATED:]
+    runs = _planned(task, instance)
+    made: list[Tables | None] = []
+    for run, tables in zip(runs, _make(task, instance, runs, sandbox, image), strict=True):
+        made.append(tables)
+        finished()
+        if not every and run.kind != "truth" and _is_blind(recorded, tables):
+            break
+    repeated, others = made[:REPEATED], list(zip(runs, made, strict=False))[REPEATED:]
     yield "tables, repeated", _repeated_error(repeated, recorded), f"the same bits in {REPEATED} runs"
     [threaded] = _make(task, instance, runs[:1], sandbox, image, threads=2)
+    finished()
     drift = math.inf if threaded is None else largest_gap(recorded, threaded)
     drifted = "" if drift <= ROUNDING else f"on two threads a cell differs by {drift:.1g}"
     yield "tables, two threads", drifted, "within the rounding"
     for kind in ("combinations", "outsiders"):
         own = [(run, tables) for run, tables in others if run.kind == kind]
-        blind = [run.name for run, tables in own if tables is not None and largest_gap(recorded, tables) <= MARGIN]
+        blind = [run.name for run, tables in own if _is_blind(recorded, tables)]
         crashed = [run.name for run, tables in own if tables is None and kind == "combinations"]
         error = ""
         if blind:
@@ -149,6 +165,20 @@ def table_errors(
             error = f"{crashed[0]} makes no table; every combination of options has to run"
         least = min((largest_gap(recorded, tables) for _, tables in own if tables is not None), default=math.inf)
         yield f"tables, {kind}", error, f"{counted(len(own), kind[:-1])} told apart, the nearest by {least:.2g}"
+
+
+def _planned(task: Task, instance: Underspecified) -> list[_Run]:
+    """Return the runs of the true options, of the other combinations and of outsiders."""
+    truth = {name: instance.option_of(_choice(task, name)) for name in instance.open}
+    runs = [_Run("truth", "true options", _files(task, instance, truth))] * REPEATED
+    for chosen in _combinations(task, instance, truth):
+        runs.append(_Run("combinations", _said(chosen, truth), _files(task, instance, chosen)))
+    return [*runs, *_outsiders(task, instance, truth)]
+
+
+def _is_blind(recorded: Tables, tables: Tables | None) -> bool:
+    """Whether no cell tells other options from the true ones."""
+    return tables is not None and largest_gap(recorded, tables) <= MARGIN
 
 
 def _choice(task: Task, name: str) -> Choice:
