@@ -4,16 +4,17 @@ A share is of all actions of a group's sessions together. Its interval is the pe
 actions of one session are not independent.
 """
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.shares import percent
+from ..base.shares import Interval, percent
 from ..base.text import counted
 from ..base.text_table import Table
-from .bootstrap import MIN_CLUSTERS, Interval, draw, interval
-from .result import Analysis
+from .bootstrap import MIN_CLUSTERS, draw, interval
+from .result import COLOURS, Analysis, figure_file, label_text
 from .sessions import Sessions
 from .trajectories import EXCLUDED, KINDS
 
@@ -62,20 +63,19 @@ class Actions(Analysis):
 
     def notes(self) -> list[str]:
         """The method of counting."""
-        rows = self.sessions.rows
-        excluded = sum(row.actions[EXCLUDED] for row in rows)
+        frame = self.sessions.frame
         lines = [
             f"Counted from {self.sessions.source}. Shares are of all actions of a group; intervals are the 95 % "
             f"bootstrap over sessions, and there is none for fewer than {MIN_CLUSTERS}.",
-            "message: messages and thoughts; run: shell and IPython. "
-            f"Excluded, as in the paper's Figure 5: {counted(excluded, 'other action')} (browsing and the like).",
+            "message: messages and thoughts; run: shell and IPython. Excluded, as in the paper's Figure 5: "
+            f"{counted(int(frame[EXCLUDED].sum()), 'other action')} (browsing and the like).",
         ]
         if self.differences:
             lines.append(
                 f"Passed is by {self.sessions.outcome}. Models differ in what they do and in how often they pass: read "
                 "the difference beside the shares of each model."
             )
-        if unknown := sum(row.passed is None for row in rows):
+        if unknown := int(frame["passed"].isna().sum()):
             lines.append(f"{counted(unknown, 'session has', 'sessions have')} no result: counted by model only.")
         return [*lines, *self.sessions.notes]
 
@@ -87,12 +87,10 @@ class Actions(Analysis):
         """All numbers, session by session too."""
         sessions = [
             {
-                "model": row.model,
-                "session": row.name,
-                "passed": row.passed,
-                "actions": {kind: row.actions[kind] for kind in (*KINDS, EXCLUDED)},
+                **{name: row[name] for name in ("model", "session", "passed")},
+                "actions": {kind: row[kind] for kind in (*KINDS, EXCLUDED)},
             }
-            for row in self.sessions.rows
+            for row in self.sessions.frame.to_dict("records")
         ]
         return {
             "source": self.sessions.source,
@@ -104,14 +102,29 @@ class Actions(Analysis):
         }
 
     def draw(self, path: Path) -> None:
-        """Draw the shares by model and by outcome."""
-        from .figures import draw_shares
-
+        """Draw the shares by model and by outcome, with whiskers for intervals."""
         everybody = ALL if len(self.models) > 1 else self.models[0]
         panels = {"By model": {name: self.of(name, ALL) for name in self.models}}
         if self.differences:
             panels["By outcome, all models"] = {outcome: self.of(everybody, outcome) for outcome in OUTCOMES}
-        draw_shares(panels, path)
+        with figure_file(path, 3.3 * len(panels)) as figure:
+            colours = itertools.cycle(COLOURS)  # each panel has colours of its own: they mean something else
+            plots = figure.subplots(len(panels), squeeze=False)[:, 0]
+            for axes, (title, groups) in zip(plots, panels.items(), strict=True):
+                width = 0.8 / len(groups)
+                for number, (name, rows) in enumerate(groups.items()):
+                    places = [place + (number - (len(groups) - 1) / 2) * width for place in range(len(KINDS))]
+                    label = f"{label_text(name)} ({counted(rows[KINDS[0]]['sessions'], 'session')})"
+                    heights = [100 * row["share"] for row in rows.values()]
+                    axes.bar(places, heights, 0.92 * width, color=next(colours), label=label)
+                    for place, row in zip(places, rows.values(), strict=True):
+                        if row["low"] is not None:
+                            axes.plot([place] * 2, [100 * row["low"], 100 * row["high"]], color="black", linewidth=1.2)
+                axes.set_xticks(range(len(KINDS)), KINDS)
+                axes.set(ylabel="% of actions", ylim=(0, None))
+                axes.set_title(title, loc="left")
+                axes.yaxis.grid(color="#d0d7de")
+                axes.legend(fontsize=9)
 
     def _table(self, groups: Sequence[tuple[str, str]], *, with_outcome: bool) -> Table:
         header = ["model", *(["outcome"] if with_outcome else []), "sessions", "actions each", *KINDS]
@@ -126,59 +139,45 @@ class Actions(Analysis):
 
 def analyse_actions(sessions: Sessions) -> Actions:
     """Count the shares of the kinds of actions, with their intervals; equal sessions give equal numbers."""
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        [
-            {"model": row.model, "passed": row.passed, **{kind: row.actions[kind] for kind in KINDS}}
-            for row in sessions.rows
-        ]
-    )
-    counts, shares = frame[list(KINDS)], []
-    models = list(frame["model"].unique())
-    for model in [*models, *([ALL] if len(models) > 1 else [])]:
-        own = (frame["model"] == model) | (model == ALL)
-        for outcome, passed in {ALL: None, **OUTCOMES}.items():
-            group = counts[own if passed is None else own & (frame["passed"] == passed)]
-            if len(group):
-                shares += _shares(model, outcome, group)
-    groups = [counts[frame["passed"] == passed] for passed in OUTCOMES.values()]
-    return Actions(sessions, shares, _differences(*groups) if all(map(len, groups)) else [])
+    frame, shares = sessions.frame, list[dict[str, Any]]()
+    models = dict(iter(frame.groupby("model", sort=False)))
+    for model, own in {**models, **({ALL: frame} if len(models) > 1 else {})}.items():
+        shares += _shares(str(model), ALL, own)
+        for outcome, passed in OUTCOMES.items():
+            shares += _shares(str(model), outcome, own[own["passed"] == passed])
+    return Actions(sessions, shares, _differences(*(frame[frame["passed"] == passed] for passed in OUTCOMES.values())))
 
 
-def _shares(model: str, outcome: str, counts: "pd.DataFrame") -> list[dict[str, Any]]:
-    sums, drawn = counts.sum(), _drawn(counts)
-    rows = []
-    for place, kind in enumerate(KINDS):
+def _shares(model: str, outcome: str, frame: "pd.DataFrame") -> Iterator[dict[str, Any]]:
+    """Yield the rows of a group; none if it is empty."""
+    sums, drawn = frame[list(KINDS)].sum(), _drawn(frame)
+    for place, kind in enumerate(KINDS) if len(frame) else ():
         low, high = (None, None) if drawn is None else interval(drawn[:, place])
-        numbers = {"sessions": len(counts), "actions": int(sums[kind]), "total": int(sums.sum())}
-        share = numbers["actions"] / numbers["total"]
-        rows.append(
-            {"model": model, "outcome": outcome, "kind": kind, **numbers, "share": share, "low": low, "high": high}
-        )
-    return rows
+        actions, total = int(sums[kind]), int(sums.sum())
+        names = {"model": model, "outcome": outcome, "kind": kind}
+        numbers = {"sessions": len(frame), "actions": actions, "total": total, "share": actions / total}
+        yield {**names, **numbers, "low": low, "high": high}
 
 
 def _differences(passed: "pd.DataFrame", others: "pd.DataFrame") -> list[dict[str, Any]]:
-    values = passed.sum() / passed.sum().sum() - others.sum() / others.sum().sum()
+    if not (len(passed) and len(others)):
+        return []
+    sums = [frame[list(KINDS)].sum() for frame in (passed, others)]
+    values = sums[0] / sums[0].sum() - sums[1] / sums[1].sum()
     one, other = _drawn(passed, seed=1), _drawn(others, seed=2)
     drawn = one - other if one is not None and other is not None else None
     return [
-        {
-            "kind": kind,
-            "value": float(values[kind]),
-            "interval": None if drawn is None else interval(drawn[:, place]),
-        }
+        {"kind": kind, "value": float(values[kind]), "interval": None if drawn is None else interval(drawn[:, place])}
         for place, kind in enumerate(KINDS)
     ]
 
 
-def _drawn(counts: "pd.DataFrame", seed: int = 0) -> "NDArray[np.float64] | None":
+def _drawn(frame: "pd.DataFrame", seed: int = 0) -> "NDArray[np.float64] | None":
     """Return shares (draws, kinds) of as many sessions, drawn with replacement; None for too few."""
-    weights = draw(len(counts), seed)
+    weights = draw(len(frame), seed)
     if weights is None:
         return None
-    sums = weights @ counts.to_numpy(float)
+    sums = weights @ frame[list(KINDS)].to_numpy(float)
     shares: NDArray[np.float64] = sums / sums.sum(axis=1, keepdims=True)
     return shares
 

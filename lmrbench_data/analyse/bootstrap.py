@@ -1,30 +1,21 @@
-"""Percentile bootstrap over clusters, of means and of Cohen's kappa.
+"""Percentile bootstrap over clusters: answers to one instance and actions of one session resemble each other.
 
-Answers to one instance and actions of one session resemble each other, so whole clusters are drawn. Random draws use a
-fixed seed: equal data give equal numbers.
+Random draws use a fixed seed: equal data give equal numbers.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.shares import kappa
+from lmrbench_evaluate.reports.agreement import PairAgreement
 
-Interval = tuple[float, float]
+from ..base.shares import Interval, kappa
+
 #: Number of draws.
 DRAWS = 2000
 #: With fewer clusters, resampling says nothing about new ones.
 MIN_CLUSTERS = 5
-
-
-class Kappa(NamedTuple):
-    """Cohen's kappa; None where it is not defined."""
-
-    value: float | None
-    interval: Interval | None
-    """95 %."""
 
 
 def draw(clusters: int, seed: int = 0) -> NDArray[np.int64] | None:
@@ -46,21 +37,15 @@ def mean_interval(values: Sequence[float]) -> Interval | None:
     return None if weights is None else interval(weights @ np.asarray(values) / len(values))
 
 
-def cohen(first: Sequence[str], second: Sequence[str], clusters: Sequence[str]) -> Kappa:
-    """Return Cohen's kappa of two raters with its interval.
-
-    Args:
-        first, second: the labels of the items.
-        clusters: the cluster of each item.
-    """
-    labels, names = sorted({*first, *second}), sorted(set(clusters))
-    if len(labels) < 2:
-        return Kappa(None, None)
+def kappa_interval(pair: PairAgreement) -> Interval | None:
+    """Return the interval of Cohen's kappa, over instances; None for too few, or where kappa is not defined."""
+    labels = sorted({label for _, *both in pair.labels for label in both})
+    names = sorted({name for name, *_ in pair.labels})
+    weights = draw(len(names))
+    if len(labels) < 2 or weights is None:
+        return None
     tables = np.zeros((len(names), len(labels), len(labels)))
-    for a, b, cluster in zip(first, second, clusters, strict=True):
-        tables[names.index(cluster), labels.index(a), labels.index(b)] += 1
-    value, weights = kappa(tables.sum(axis=0).tolist()), draw(len(names))
-    if weights is None:
-        return Kappa(value, None)
+    for name, a, b in pair.labels:
+        tables[names.index(name), labels.index(a), labels.index(b)] += 1
     drawn = map(kappa, np.tensordot(weights, tables, axes=1).tolist())
-    return Kappa(value, interval([one for one in drawn if one is not None]))
+    return interval([value for value in drawn if value is not None])

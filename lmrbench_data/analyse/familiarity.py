@@ -228,11 +228,7 @@ def cutoff_side(date: str, cutoff: str) -> str:
 
 
 def read_cutoffs(texts: Sequence[str], models: Sequence[str]) -> dict[str, str]:
-    """Read the cut-offs by model, from `YYYY-MM` for all models and `MODEL=YYYY-MM` for one.
-
-    Raises:
-        ArgumentError: not a valid month, a model without answers, or one without a cut-off.
-    """
+    """Read the cut-offs by model, from `YYYY-MM` for all models and `MODEL=YYYY-MM` for one."""
     named: dict[str, str] = {}
     for text in texts:
         model, _, month = text.rpartition("=")

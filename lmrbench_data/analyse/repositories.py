@@ -7,8 +7,7 @@ definitions of imbalance and goal length are our own.
 import io
 import tokenize
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 from statistics import fmean, pstdev
 
@@ -17,35 +16,17 @@ from ..dataset.rows import DatasetRow, only_functions
 from ..loader import read_archive
 from ..original import facts
 
-
-@dataclass(frozen=True)
-class TreeMeasures:
-    """A repository as a tree of directories; the root is a directory, but not an entry."""
-
-    files: int
-    directories: int
-    """Without the root."""
-    average_directory_depth: float
-    """Mean depth of all entries (files and directories); those of the root have depth 1."""
-    average_branch_factor: float
-    """Mean number of subdirectories, over the directories (root included) that have any; 0 if none has."""
-    directory_imbalance: float | None = None
-    """Standard deviation over mean of how many entries a directory (root included) holds; 0 if all hold the same."""
+DEPTH, BRANCHES = "average directory depth", "average branch factor"
+IMBALANCE, LENGTH = "directory imbalance", "goal length"
+MEASURES = (DEPTH, BRANCHES, IMBALANCE, LENGTH)
 
 
-@dataclass(frozen=True)
-class MeasuredRepository:
-    """The measures of a task's repository."""
+def measure_tree(paths: Iterable[str]) -> dict[str, float]:
+    """Measure a repository as a tree of directories; the root is a directory, but not an entry.
 
-    paper: str
-    """Answers to one paper share its repository."""
-    tree: TreeMeasures
-    goal_length: int | None = None
-    """Lines of the reference function, without blank lines, comments and docstring."""
-
-
-def measure_tree(paths: Collection[str]) -> TreeMeasures:
-    """Measure a repository.
+    Depth is the mean depth of all entries (files and directories), where those of the root have depth 1. The branch
+    factor is the mean number of subdirectories of the directories that have any, 0 if none has. Imbalance is standard
+    deviation over mean of the number of entries of a directory.
 
     Args:
         paths: its files, relative, with `/`; directories are those of the files.
@@ -54,31 +35,24 @@ def measure_tree(paths: Collection[str]) -> TreeMeasures:
     root = PurePosixPath(".")
     directories = {parent for file in files for parent in file.parents if parent != root}
     entries = files | directories
-    held = Counter(entry.parent for entry in entries)
+    sizes = Counter(entry.parent for entry in entries)
     below = Counter(entry.parent for entry in directories)
-    sizes = [held[directory] for directory in (root, *directories)]
-    return TreeMeasures(
-        len(files),
-        len(directories),
-        fmean(len(entry.parts) for entry in entries) if entries else 0.0,
-        fmean(below.values()) if below else 0.0,
-        pstdev(sizes) / fmean(sizes) if entries else 0.0,
-    )
+    held = [sizes[directory] for directory in (root, *directories)]
+    return {
+        DEPTH: fmean(len(entry.parts) for entry in entries),
+        BRANCHES: fmean(below.values()) if below else 0.0,
+        IMBALANCE: pstdev(held) / fmean(held),
+    }
 
 
 def goal_length(source: str, function: str) -> int:
-    """Lines of a function (decorators included) that hold code.
-
-    Raises:
-        SourceError: there is no such function.
-    """
+    """Lines of a function (decorators included) that hold code: no blank ones, comments or docstrings."""
     target = find_function(source, function)
     first, last = target.first_line, target.node.end_lineno or target.node.lineno
     return len(_code_lines(source) & set(range(first, last + 1)))
 
 
 def _code_lines(source: str) -> set[int]:
-    """Numbers of the lines with code: no blank ones, no comments, no strings that stand alone (docstrings)."""
     passing = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
     lines: set[int] = set()
     statement: list[tokenize.TokenInfo] = []
@@ -92,28 +66,22 @@ def _code_lines(source: str) -> set[int]:
     return lines
 
 
-def original_repositories() -> tuple[dict[str, MeasuredRepository], list[str]]:
-    """The repositories in structure.csv by number of paper, and the folders without measures."""
-    found, empty = {}, []
-    for item in facts.structures():
-        if not item.files:
-            empty.append(item.folder)  # two of them stand under another paper's number (10 under 1, 21 under 2)
-            continue
-        tree = TreeMeasures(item.files, item.directories, item.average_directory_depth, item.average_branch_factor)
-        found[str(item.paper)] = MeasuredRepository(str(item.paper), tree)
-    return found, empty
+def original_measures() -> tuple[dict[str, dict[str, float]], list[str]]:
+    """The measures in structure.csv by number of paper, and the folders without measures."""
+    frame = facts.structures()  # two of the empty ones stand under another paper's number (10 under 1, 21 under 2)
+    names = {"average_directory_depth": DEPTH, "average_branch_factor": BRANCHES}
+    measured = frame[frame["files"] > 0].rename(columns=names).set_index("paper")[[DEPTH, BRANCHES]]
+    measures = {str(paper): row for paper, row in measured.to_dict("index").items()}
+    return measures, frame.loc[frame["files"] == 0, "folder"].tolist()
 
 
-def task_repositories(rows: Collection[DatasetRow]) -> Iterator[tuple[str, MeasuredRepository]]:
-    """Instance id and repository of each row, from its masked archive and its reference.
-
-    Raises:
-        InputError: a row is a method.
-    """
+def task_measures(rows: Collection[DatasetRow]) -> dict[str, dict[str, float]]:
+    """The measures of each row's masked repository and reference, by instance."""
     only_functions(rows, "the analysis of structure")
-    for row in rows:
-        tree = measure_tree(list(read_archive(row["repo_archive"])))
-        yield (
-            row["instance_id"],
-            MeasuredRepository(row["paper_url"], tree, goal_length(row["golden_file"], row["goal_function"])),
-        )
+    return {
+        row["instance_id"]: {
+            **measure_tree(read_archive(row["repo_archive"])),
+            LENGTH: goal_length(row["golden_file"], row["goal_function"]),
+        }
+        for row in rows
+    }

@@ -1,12 +1,16 @@
-"""The result of an analysis: tables and notes for people, records for machines, and files of both."""
+"""The result of an analysis: tables and notes for people, records for machines, and files and figures of both."""
 
+import io
 import json
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError
+from ..base.errors import ArgumentError, InputError
+from ..base.extras import need
 from ..base.files import write_atomically
 from ..base.text_table import Table, csv_cell, escape, markdown_table
 
@@ -16,6 +20,19 @@ if TYPE_CHECKING:
 #: Forms of a saved analysis and of its figure, by the ending of the name.
 FORMS = (".md", ".csv", ".json")
 FIGURES = (".png", ".svg")
+#: Colours that stay different with most kinds of colour vision, and in grey (Okabe and Ito).
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6e7781")
+_STYLE: Any = {
+    "font.size": 10,
+    "legend.frameon": False,
+    "text.parse_math": False,  # a model's name may contain dollars
+    "svg.fonttype": "none",
+    "svg.hashsalt": "lmr-bench",
+    "axes.axisbelow": True,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+}
+#: Characters of a name in a figure.
+_NAME = 40
 
 
 class Analysis(ABC):
@@ -88,10 +105,33 @@ class Analysis(ABC):
 
 
 def check_name(argument: str, path: Path, endings: Sequence[str]) -> None:
-    """Check an ending before the work begins.
-
-    Raises:
-        ArgumentError: another ending.
-    """
+    """Check an ending before the work begins."""
     if path.suffix not in endings:
         raise ArgumentError(argument, f"{path}: give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}")
+
+
+@contextmanager
+def figure_file(path: Path, height: float) -> Iterator[Any]:
+    """Write a figure to `path` at the end; equal data give equal files."""
+    need("report", "a figure")
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    content = io.BytesIO()
+    metadata = {"Date": None, "Creator": None} if path.suffix == ".svg" else {"Software": None}
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the font lacks letters of some names
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        figure = Figure(figsize=(8, height), layout="constrained")
+        yield figure
+        figure.savefig(content, format=path.suffix.removeprefix("."), dpi=150, metadata=metadata)
+    try:
+        write_atomically(path, content.getvalue())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def label_text(name: str) -> str:
+    """Return a name that fits; matplotlib hides a label that starts with an underscore."""
+    return " " * name.startswith("_") + (name if len(name) <= _NAME else f"{name[: _NAME - 1]}…")

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lmrbench_evaluate.predictions.prediction import UNSTATED, PredictionKey
 from lmrbench_evaluate.predictions.sources import raw_rows
@@ -15,24 +16,13 @@ from ..base.errors import ArgumentError, InputError
 from ..base.text import counted
 from ..generation.agents.agent_runs import PREDICTIONS, TRAJECTORIES
 from ..original import facts
-from .trajectories import EXCLUDED, PUBLISHED, count_actions
+from .trajectories import EXCLUDED, KINDS, count_actions
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Prefix of the settings of agents' rows.
 AGENT = "agent:"
-
-
-@dataclass(frozen=True)
-class Session:
-    """The actions of one session of an agent."""
-
-    model: str
-    """In runs with the agent's name."""
-    name: str
-    """The instance and sample; in the original the paper, all of whose functions one session works on."""
-    actions: Counter[str]
-    """Kind or `EXCLUDED` → count."""
-    passed: bool | None
-    """None without a result."""
 
 
 @dataclass(frozen=True)
@@ -42,25 +32,24 @@ class Sessions:
     source: str
     outcome: str
     """The criterion for `passed`."""
-    rows: Sequence[Session]
+    frame: "pd.DataFrame"
+    """One row for each session: model (in runs with the agent's name), session (instance and sample; in the original
+    the paper, all of whose functions it works on), passed (True, False or None) and the number of actions by kind."""
     notes: Sequence[str] = ()
 
 
 def original_sessions() -> Sessions:
     """The 66 named sessions of OpenHands that the original published (actions.csv)."""
-    results: dict[tuple[str, int], list[bool]] = {}
-    for label in facts.labels():
-        if label.setting == "openhands_agent" and label.passed is not None:
-            results.setdefault((label.model, label.paper), []).append(label.passed)
-    rows = []
-    for session in facts.sessions():
-        actions: Counter[str] = Counter()
-        for name, count in session.actions.items():
-            actions[PUBLISHED[name]] += count
-        tests = results.get((session.model, session.paper))
-        rows.append(Session(session.model, str(session.paper), actions, all(tests) if tests else None))
+    labels = facts.labels().query("setting == 'openhands_agent' and unit_test != ''")
+    passed = (labels["unit_test"] == "pass").groupby([labels["model"], labels["paper"]]).all().rename("passed")
+    frame = facts.sessions().join(passed, on=["model", "paper"])
+    frame["message"] += frame["think"]
+    frame["run"] += frame["run_ipython"]
+    frame[EXCLUDED] = frame["browse"] + frame["browse_interactive"]
+    frame["session"] = frame["paper"].astype(str)
     note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
-    return Sessions("the original's sessions of OpenHands (actions.csv)", "unit tests", rows, [note])
+    source = "the original's sessions of OpenHands (actions.csv)"
+    return Sessions(source, "unit tests", frame[["model", "session", "passed", *KINDS, EXCLUDED]], [note])
 
 
 def run_sessions(
@@ -76,7 +65,9 @@ def run_sessions(
     Raises:
         InputError: a folder is neither, or no session is found.
     """
-    rows: list[Session] = []
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
     skipped: Counter[str] = Counter()
     for path in map(Path, paths):
         run = RunFolder(path)
@@ -95,7 +86,8 @@ def run_sessions(
             else:
                 instance, model, setting, _, sample = key
                 name = f"{model}, {setting.removeprefix(AGENT)}"
-                rows.append(Session(name, f"{instance}-{sample}", actions, passed))
+                counts = {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}
+                rows.append({"model": name, "session": f"{instance}-{sample}", "passed": passed, **counts})
     where = ", ".join(map(str, paths))
     if not rows:
         why = "; ".join(f"{counted(number, 'answer')}: {reason}" for reason, number in skipped.items())
@@ -104,7 +96,7 @@ def run_sessions(
             "see `lmrbench agent run`"
         )
     notes = [f"Left out: {counted(number, 'answer')} ({reason})." for reason, number in sorted(skipped.items())]
-    return Sessions(where, str(level), rows, notes)
+    return Sessions(where, str(level), pd.DataFrame(rows), notes)
 
 
 def _answers(

@@ -7,30 +7,23 @@ deviation more.
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ArgumentError, InputError
 from ..base.extras import need
-from ..base.text import counted, error_line
+from ..base.text import counted, one_line
 from ..base.text_table import Table
 from ..dataset.rows import DatasetRow
-from .judged_answers import JUDGE, NOTHING, PEOPLE, Answers, RatedAnswer
-from .repositories import MeasuredRepository, original_repositories, task_repositories
-from .result import Analysis
+from .answers import JUDGE, NOTHING, PEOPLE, Answers
+from .repositories import DEPTH, MEASURES, original_measures, task_measures
+from .result import COLOURS, Analysis, figure_file, label_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Measures by name, each from a repository; None where the data does not have it.
-MEASURES: dict[str, Callable[[MeasuredRepository], float | None]] = {
-    "average directory depth": lambda item: item.tree.average_directory_depth,
-    "average branch factor": lambda item: item.tree.average_branch_factor,
-    "directory imbalance": lambda item: item.tree.directory_imbalance,
-    "goal length": lambda item: item.goal_length,
-}
 #: Raters who decide whether an answer is solved, besides the measures of the tests: solved is then CC.
 RATERS = {JUDGE: "the judge says CC", PEOPLE: "people say CC"}
 INTERCEPT = "intercept"
@@ -42,36 +35,15 @@ EVENTS_A_TERM = 10
 SEPARATED = 15
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(NamedTuple):
     """The result of a regression."""
 
-    answers: int
-    solved: int
-    papers: int
     terms: Sequence[dict[str, Any]] = ()
     """Name, coefficient (change of the log-odds), error, interval, p and odds ratios; empty if there is a problem."""
     pseudo_r2: float | None = None
     """McFadden's."""
     problem: str = ""
     """The reason for a missing estimate."""
-
-    @property
-    def warnings(self) -> list[str]:
-        """Reasons not to trust the numbers."""
-        lines = []
-        rarer, number = min(self.solved, self.answers - self.solved), len(self.terms) - 1
-        if number > 0 and rarer < EVENTS_A_TERM * number:
-            lines.append(
-                f"Few answers: {rarer} of the rarer outcome for {counted(number, 'term')}, "
-                f"{rarer / number:.1f} per term; with fewer than {EVENTS_A_TERM} the estimates are unstable."
-            )
-        if self.terms and self.papers < FEW_CLUSTERS:
-            lines.append(
-                f"Few papers: errors are clustered over {self.papers}; with fewer than {FEW_CLUSTERS} they come out "
-                "too small, and so do the p values."
-            )
-        return lines
 
 
 @dataclass(frozen=True)
@@ -80,14 +52,25 @@ class Structure(Analysis):
 
     answers: Answers
     solved_by: str
-    fit: Fit
+    frame: "pd.DataFrame"
+    """The regressed answers: group, paper, solved (0 or 1) and measures."""
     measures: Mapping[str, tuple[float, float]]
     """Name → mean and standard deviation over the answers."""
-    reference: str
-    """The model that the dummies compare with."""
+    fit: Fit
     remarks: Sequence[str]
     """Missing data, and answers that are left out."""
     title: str = "Repository structure and success"
+
+    @property
+    def size(self) -> dict[str, int]:
+        """Numbers of answers, of those solved, and of papers."""
+        frame = self.frame
+        return {"answers": len(frame), "solved": int(frame["solved"].sum()), "papers": frame["paper"].nunique()}
+
+    @property
+    def reference(self) -> str:
+        """The model that the dummies compare with."""
+        return str(self.frame["group"].iloc[0])
 
     def tables(self) -> list[tuple[str, Table]]:
         """Return the coefficients, and the means and standard deviations of the measures."""
@@ -111,12 +94,12 @@ class Structure(Analysis):
 
     def notes(self) -> list[str]:
         """The estimation of the model, and reasons not to trust it."""
-        fit = self.fit
+        size, fit = self.size, self.fit
         quality = f", McFadden's pseudo R2 {fit.pseudo_r2:.3f}" if fit.pseudo_r2 is not None else ""
         lines = [
-            f"Counted from {self.answers.source}: {counted(fit.answers, 'answer')} to "
-            f"{counted(fit.papers, 'paper')}, {fit.solved} solved ({RATERS.get(self.solved_by, self.solved_by)})"
-            f"{quality}."
+            f"Counted from {self.answers.source}: {counted(size['answers'], 'answer')} to "
+            f"{counted(size['papers'], 'paper')}, {size['solved']} solved "
+            f"({RATERS.get(self.solved_by, self.solved_by)}){quality}."
         ]
         if fit.problem:
             lines.append(f"No estimate: {fit.problem}.")
@@ -125,7 +108,18 @@ class Structure(Analysis):
                 "Odds ratios of measures are for an increase of one standard deviation; those of models are relative "
                 f"to {self.reference}. Errors are clustered by paper; p is two-sided, by the normal."
             )
-        return [*lines, *fit.warnings, *self.remarks, *self.answers.notes]
+        rarer, number = min(size["solved"], size["answers"] - size["solved"]), len(fit.terms) - 1
+        if number > 0 and rarer < EVENTS_A_TERM * number:
+            lines.append(
+                f"Few answers: {rarer} of the rarer outcome for {counted(number, 'term')}, "
+                f"{rarer / number:.1f} per term; with fewer than {EVENTS_A_TERM} the estimates are unstable."
+            )
+        if fit.terms and size["papers"] < FEW_CLUSTERS:
+            lines.append(
+                f"Few papers: errors are clustered over {size['papers']}; with fewer than {FEW_CLUSTERS} they come out "
+                "too small, and so do the p values."
+            )
+        return [*lines, *self.remarks, *self.answers.notes]
 
     def records(self) -> list[dict[str, Any]]:
         """One row for each term."""
@@ -133,15 +127,12 @@ class Structure(Analysis):
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers."""
-        fit = self.fit
         return {
             "source": self.answers.source,
             "solved_by": self.solved_by,
-            "answers": fit.answers,
-            "solved": fit.solved,
-            "papers": fit.papers,
-            "pseudo_r2": fit.pseudo_r2,
-            "problem": fit.problem,
+            **self.size,
+            "pseudo_r2": self.fit.pseudo_r2,
+            "problem": self.fit.problem,
             "reference": self.reference,
             "measures": {name: {"mean": mean, "sd": sd} for name, (mean, sd) in self.measures.items()},
             "terms": self.records(),
@@ -149,14 +140,32 @@ class Structure(Analysis):
         }
 
     def draw(self, path: Path) -> None:
-        """Draw the odds ratios."""
-        from .figures import draw_odds
-
+        """Draw the odds ratios and their intervals on a logarithmic axis, one line for each term."""
         if not self.fit.terms:
             raise InputError(f"{path}: not drawn, because there is no estimate ({self.fit.problem})")
-        label = f"odds ratio of being solved, 95 % interval ({self.fit.answers} answers, {self.fit.papers} papers)"
-        columns = "name", "odds_ratio", "odds_ratio_low", "odds_ratio_high"
-        draw_odds([tuple(term[name] for name in columns) for term in self.fit.terms[1:]], label, path)
+        terms, size = self.fit.terms[1:], self.size
+        names, ratios, low, high = (
+            [term[column] for term in terms] for column in ("name", "odds_ratio", "odds_ratio_low", "odds_ratio_high")
+        )
+        places = range(len(terms))
+        label = f"odds ratio of being solved, 95 % interval ({size['answers']} answers, {size['papers']} papers)"
+        with figure_file(path, 1.2 + 0.42 * len(terms)) as figure:
+            from matplotlib.ticker import LogLocator
+
+            axes = figure.subplots()
+            axes.hlines(places, low, high, color=COLOURS[0], linewidth=2)
+            axes.plot(ratios, places, "o", color=COLOURS[0], markersize=7)
+            for place, ratio in zip(places, ratios, strict=True):
+                text = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
+                axes.annotate(f"{ratio:.2f}", (ratio, place), (0, 7), **text)
+            axes.axvline(1, color="black", linewidth=1, linestyle="--")
+            axes.set(xscale="log", xlabel=label, ylim=(len(terms) - 0.5, -0.7))
+            axes.set_xlim(max(axes.get_xlim()[0], 1e-3), min(axes.get_xlim()[1], 1e3))
+            axes.set_yticks(places, list(map(label_text, names)))
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(high) < 100 * min(low) else (1,)))
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.minorticks_off()
+            axes.xaxis.grid(color="#d0d7de")
 
 
 def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_by: str = "") -> Structure:
@@ -178,105 +187,89 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
     need("report", "a regression")
     import pandas as pd
 
-    repositories, empty = original_repositories() if answers.is_original else (dict(task_repositories(rows)), [])
-    rated = [
-        (row, result, repositories.get(row.paper if answers.is_original else row.instance_id))
-        for row in answers.rows
-        if row.is_there and (result := _solved(row, solved_by)) is not None
-    ]
-    frame = pd.DataFrame(
+    measured, empty = original_measures() if answers.is_original else (task_measures(rows), [])
+    papers = {row["instance_id"]: row["paper_url"] for row in rows}
+    rated = pd.DataFrame(
         [
-            {"group": row.group, "solved": int(result), "paper": row.paper or item.paper, "repository": item}
-            for row, result, item in rated
-            if item
-        ]
+            {
+                "group": row.group,
+                "instance": row.instance_id,
+                "paper": row.paper or papers.get(row.instance_id),
+                "solved": int(label in ("passed", "CC")),
+                **measured.get(row.paper or row.instance_id, {}),
+            }
+            for row in answers.rows
+            if row.is_there and (label := row.labels[solved_by]) not in (None, NOTHING)
+        ],
+        columns=["group", "instance", "paper", "solved", *MEASURES],
     )
+    frame = rated.dropna(subset=DEPTH)
     if frame.empty:
         raise InputError(f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain")
     remarks = []
     if absent := sum(not row.is_there for row in answers.rows):
         remarks.append(f"Left out: {counted(absent, 'answer')} missing from the runs.")
-    left = counted(len(rated) - len(frame), "answer")
-    if empty:
-        remarks.append(f"structure.csv has no measures of {', '.join(empty)}: {left} left out.")
-    elif unknown := sorted({row.instance_id for row, _, item in rated if not item}):
-        remarks.append(f"The repository is unknown for {', '.join(unknown)}: {left} left out.")
+    if unmeasured := len(rated) - len(frame):
+        missing = empty or sorted(set(rated["instance"]) - set(frame["instance"]))
+        where = "structure.csv has" if answers.is_original else "There are"
+        remarks.append(f"{where} no measures of {', '.join(missing)}: {counted(unmeasured, 'answer')} left out.")
     rates = frame.groupby("group", sort=False)["solved"].mean()
     if rates.between(0, 1, inclusive="neither").any():  # a dummy would explain a group with one outcome by itself
         for group, rate in rates[(rates == 0) | (rates == 1)].items():
             remarks.append(f"Left out: {group}, with {'all' if rate else 'none'} of its answers solved.")
         frame = frame[frame["group"].map(rates).between(0, 1, inclusive="neither")]
-    sizes, lacking = {}, []
-    for name, measure in MEASURES.items():
-        values = pd.to_numeric(frame["repository"].map(measure))
-        if values.isna().any():
-            lacking.append(name)
-            continue
-        mean, deviation = sizes[name] = float(values.mean()), float(values.std(ddof=0))
-        frame = frame.assign(**{name: (values - mean) / (deviation or 1)})
-        if not deviation:
-            remarks.append(f"{name} is left out: it is the same for all answers.")
-    if lacking:
+    used = frame[list(MEASURES)].dropna(axis="columns")
+    spread = used.std(ddof=0)
+    remarks += [f"{name} is left out: it is the same for all answers." for name in used if not spread[name]]
+    if lacking := [name for name in MEASURES if name not in used]:
         remarks.append(f"The data lacks: {', '.join(lacking)}.")
-    groups = list(frame["group"].unique())
-    fit = fit_logit(frame, [name for name, (_, deviation) in sizes.items() if deviation], groups)
-    return Structure(answers, solved_by, fit, sizes, groups[0], remarks)
+    sizes = {name: (float(used[name].mean()), float(spread[name])) for name in used}
+    frame = frame.assign(**((used - used.mean()) / spread.replace(0, 1)))
+    fit = fit_logit(frame, [name for name in used if spread[name]])
+    return Structure(answers, solved_by, frame, sizes, fit, remarks)
 
 
-def fit_logit(frame: "pd.DataFrame", measures: Sequence[str], groups: Sequence[str]) -> Fit:
+def fit_logit(frame: "pd.DataFrame", measures: Sequence[str]) -> Fit:
     """Regress `solved` (0 or 1) on measures and dummies for `group`, with errors clustered by `paper`.
 
-    Args:
-        groups: the values of `group`, the reference first.
+    The first group is the reference.
     """
     import numpy as np
     import pandas as pd
     import statsmodels.formula.api as smf
 
-    size = len(frame), int(frame["solved"].sum()), frame["paper"].nunique()
-    if size[1] in (0, size[0]):
-        every = "all" if size[1] else "none"
-        return Fit(*size, problem=f"{every} of {counted(size[0], 'answer')} solved: there is nothing to explain")
-    if size[2] < 2:
-        return Fit(*size, problem="all answers are to one paper: errors cannot be clustered")
+    if frame["solved"].nunique() < 2:
+        every = "all" if frame["solved"].any() else "none"
+        return Fit(problem=f"{every} of {counted(len(frame), 'answer')} solved: there is nothing to explain")
+    groups = list(frame["group"].unique())
     frame = frame.assign(group=pd.Categorical(frame["group"], groups))
     names = {"Intercept": INTERCEPT, **{f"Q('{name}')": name for name in measures}}
     columns = [*list(names)[1:], *(["C(group)"] if len(groups) > 1 else [])]
     names |= {f"C(group)[T.{group}]": group for group in groups[1:]}
     model = smf.logit(f"solved ~ {' + '.join(columns) or '1'}", frame)
-    if np.linalg.matrix_rank(model.exog) < model.exog.shape[1]:
-        return Fit(*size, problem=f"the terms determine one another: {', '.join(list(names.values())[1:])}")
-    papers = pd.factorize(frame["paper"])[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # checked below
+    cluster = {"groups": pd.factorize(frame["paper"])[0]}
+    reason = "the terms determine the outcome or one another, or too few papers differ"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         try:
-            result = model.fit(disp=False, maxiter=200, cov_type="cluster", cov_kwds={"groups": papers})
+            result = model.fit(disp=False, maxiter=200, cov_type="cluster", cov_kwds=cluster)
+            table = pd.DataFrame({"coefficient": result.params, "error": result.bse})
+            table[["low", "high"]] = result.conf_int()
+            table["p"] = result.pvalues
         except (np.linalg.LinAlgError, ValueError, ArithmeticError) as error:
-            return Fit(*size, problem=f"the model cannot be estimated ({error_line(error)})")
-        table = pd.DataFrame({"coefficient": result.params, "error": result.bse, "p": result.pvalues})
-        table[["low", "high"]] = result.conf_int()
+            return Fit(problem=f"{reason} ({one_line(str(error))})")
     table = table.loc[list(names)].rename(names)
-    if len(separated := table.index[table["coefficient"].abs() > SEPARATED]):
-        which = ", ".join(map(str, separated))
-        return Fit(*size, problem=f"the outcome follows from {which} (separation), so no finite estimate exists")
-    if not result.mle_retvals["converged"] or not np.isfinite(table.to_numpy()).all():
-        return Fit(*size, problem="the estimation did not converge")
-    if not (table["error"] > 1e-8).all():
-        problem = f"errors cannot be clustered: {counted(size[2], 'paper')} for {counted(len(table), 'coefficient')}"
-        return Fit(*size, problem=problem)
-    terms = [
-        {
-            "name": str(name),
-            **{column: float(row[column]) for column in ("coefficient", "error", "low", "high", "p")},
-            "odds_ratio": math.exp(row["coefficient"]),
-            "odds_ratio_low": math.exp(row["low"]),
-            "odds_ratio_high": math.exp(min(row["high"], 700)),
-        }
-        for name, row in table.iterrows()
-    ]
-    return Fit(*size, terms, float(result.prsquared))
-
-
-def _solved(row: RatedAnswer, by: str) -> bool | None:
-    label = row.label(by)
-    return None if label in (None, NOTHING) else label in ("passed", "CC")
+    if (
+        np.linalg.matrix_rank(model.exog) < len(table)
+        or not result.mle_retvals["converged"]
+        or not np.isfinite(table.to_numpy()).all()
+        or (table["coefficient"].abs() > SEPARATED).any()
+        or (table["error"] < 1e-8).any()
+    ):
+        messages = "; ".join(dict.fromkeys(one_line(str(warning.message)) for warning in caught))
+        return Fit(problem=reason + (f" ({messages})" if messages else ""))
+    table["odds_ratio"] = table["coefficient"].map(math.exp)
+    table["odds_ratio_low"] = table["low"].map(math.exp)
+    table["odds_ratio_high"] = table["high"].clip(upper=700).map(math.exp)
+    terms = [{"name": str(name), **row} for name, row in table.to_dict("index").items()]
+    return Fit(terms, float(result.prsquared))

@@ -18,18 +18,6 @@ KINDS = ("edit", "finish", "message", "read", "run")
 EXCLUDED = "excluded"
 #: Largest file that is read as the record of a session.
 MAX_BYTES = 64 * 1024 * 1024
-#: The columns of the original's actions.csv.
-PUBLISHED = {
-    "edit": "edit",
-    "finish": "finish",
-    "message": "message",
-    "think": "message",
-    "read": "read",
-    "run": "run",
-    "run_ipython": "run",
-    "browse": EXCLUDED,
-    "browse_interactive": EXCLUDED,
-}
 #: Words in the names of OpenHands' tools and actions, in order; for an editor the command decides.
 _TOOL_WORDS = {
     "finish": "finish",

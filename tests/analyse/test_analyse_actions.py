@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -15,7 +14,7 @@ from matplotlib.image import imread
 
 import lmrbench_data as lmr
 from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
-from lmrbench_data.analyse.sessions import Session, Sessions, original_sessions, run_sessions
+from lmrbench_data.analyse.sessions import Sessions, original_sessions, run_sessions
 from lmrbench_data.analyse.shell import kind_of
 from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions
 from lmrbench_data.base.errors import ArgumentError, InputError
@@ -54,48 +53,33 @@ def test_shares_of_the_original_equal_a_second_count() -> None:
 # --- shares -----------------------------------------------------------------------------------------------------------
 
 counts = st.fixed_dictionaries({kind: st.integers(0, 9) for kind in (*KINDS, EXCLUDED)}).filter(
-    lambda found: any(found[kind] for kind in KINDS)
+    lambda actions: any(actions[kind] for kind in KINDS)
 )
 some = st.lists(
     st.builds(
-        lambda model, actions, passed: Session(model, "x-0", Counter(actions), passed),
+        lambda model, actions, passed: {"model": model, "session": "x-0", "passed": passed, **actions},
         st.sampled_from(["m", "n"]),
         counts,
         st.sampled_from([True, False, None]),
     ),
     min_size=1,
     max_size=25,
-)
+).map(pd.DataFrame)
 
 
 @settings(deadline=None, max_examples=40)
 @given(some)
-def test_shares_sum_to_one_without_excluded_actions(rows: list[Session]) -> None:
-    made = analyse_actions(Sessions("here", "reproduced", rows))
-    for model in {row.model for row in rows}:
-        own = [row for row in rows if row.model == model]
-        found = made.of(model, ALL)
-        assert sum(item["share"] for item in found.values()) == pytest.approx(1)
-        assert {kind: item["actions"] for kind, item in found.items()} == {
-            kind: sum(row.actions[kind] for row in own) for kind in KINDS
-        }
-        assert all((item["low"] is None) == (len(own) < 5) for item in found.values())
-    bare = [Session(row.model, row.name, Counter({k: row.actions[k] for k in KINDS}), row.passed) for row in rows]
+def test_shares_sum_to_one_without_excluded_actions(frame: pd.DataFrame) -> None:
+    made = analyse_actions(Sessions("here", "reproduced", frame))
+    for model, own in frame.groupby("model"):
+        rows = made.of(str(model), ALL)
+        assert sum(row["share"] for row in rows.values()) == pytest.approx(1)
+        assert {kind: row["actions"] for kind, row in rows.items()} == {kind: own[kind].sum() for kind in KINDS}
+        assert all((row["low"] is None) == (len(own) < 5) for row in rows.values())
+    bare = frame.assign(**{EXCLUDED: 0})
     assert analyse_actions(Sessions("here", "reproduced", bare)).shares == made.shares
-    assert bool(made.differences) == ({True, False} <= {row.passed for row in rows})
+    assert bool(made.differences) == ({True, False} <= set(frame["passed"]))
     json.dumps(made.to_dict(), allow_nan=False)
-
-
-def test_interval_is_as_wide_as_the_standard_error_predicts() -> None:
-    """Sessions of equal length: the share is a mean of independent draws, so its error is known."""
-    random = np.random.default_rng(3)
-    edits = random.integers(0, 11, 60)
-    rows = [Session("m", "x", Counter(edit=int(n), run=10 - int(n)), None) for n in edits]
-    found = analyse_actions(Sessions("here", "reproduced", rows)).of("m", ALL)["edit"]
-    error = (edits / 10).std() / np.sqrt(60)
-    low, high = found["low"], found["high"]
-    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.1)
-    assert low < found["share"] < high
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -234,23 +218,24 @@ def test_sessions_of_a_run_have_the_outcomes_of_their_answers(
     agent_folder: Path,
 ) -> None:
     run = evaluate(agent_folder / "predictions.jsonl", "run")
-    found = run_sessions([run.path])
-    assert [(row.model, row.name, row.passed, dict(row.actions)) for row in found.rows] == [
-        ("m, mini-swe-agent", "toy-scale-0", True, {"read": 1, "edit": 1, "finish": 1}),
-        ("m, mini-swe-agent", "toy-scale-1", False, {"run": 1, "finish": 1}),
+    sessions = run_sessions([run.path])
+    names = {"model": "m, mini-swe-agent", "edit": 0, "finish": 1, "message": 0, "read": 0, "run": 0, EXCLUDED: 0}
+    assert sessions.frame.to_dict("records") == [
+        {**names, "session": "toy-scale-0", "passed": True, "read": 1, "edit": 1},
+        {**names, "session": "toy-scale-1", "passed": False, "run": 1},
     ]
-    assert found.notes == [
+    assert sessions.notes == [
         "Left out: 1 answer (its trajectory is in no known format).",
         "Left out: 1 answer (no trajectory).",
     ]
-    assert {row.passed for row in run_sessions([agent_folder]).rows} == {None}
+    assert set(run_sessions([agent_folder]).frame["passed"]) == {None}
     moved = agent_folder.rename(agent_folder.with_name("moved"))
     with pytest.raises(InputError, match="no session of an agent found"):
         run_sessions([run.path])
-    assert run_sessions([run.path], [moved], Level.ROBUST).rows == found.rows
+    assert run_sessions([run.path], [moved], Level.ROBUST).frame.equals(sessions.frame)
     with pytest.raises(ArgumentError, match="has no folder 'trajectories'"):
         run_sessions([run.path], [run.path])
-    made = analyse_actions(found)
+    made = analyse_actions(sessions)
     assert [row[:3] for row in dict(made.tables())["By outcome"][1]] == [
         ["m, mini-swe-agent", PASSED, "1"],
         ["m, mini-swe-agent", NOT_PASSED, "1"],
@@ -271,9 +256,10 @@ def test_trajectories_of_another_model_are_ignored(evaluate: Callable[..., lmr.R
 def test_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: Any, tmp_path: Path) -> None:
     server.judge = calls(*map(bash, (READ, EDIT, TRY, READ, DONE)))
     run(agent=mini)
-    [session] = run_sessions([tmp_path / "out"]).rows
-    assert dict(session.actions) == {"read": 2, "edit": 1, "run": 1, "finish": 1}
-    assert session.model.endswith(", mini-swe-agent")
+    [session] = run_sessions([tmp_path / "out"]).frame.to_dict("records")
+    counts = {kind: session[kind] for kind in (*KINDS, EXCLUDED)}
+    assert counts == {"read": 2, "edit": 1, "run": 1, "finish": 1, "message": 0, EXCLUDED: 0}
+    assert session["model"].endswith(", mini-swe-agent")
 
 
 # --- command and figure -----------------------------------------------------------------------------------------------
@@ -301,8 +287,9 @@ def test_command_prints_json_and_draws_a_figure(tmp_path: Path) -> None:
 
 def test_any_name_can_be_drawn(tmp_path: Path) -> None:
     names = ["_hidden", "$\\frac{", "模型", "x" * 200, "a<b&c"]
-    rows = [Session(name, "x-0", Counter(edit=1, run=number), None) for number, name in enumerate(names)]
-    analyse_actions(Sessions("here", "reproduced", rows)).draw(tmp_path / "f.svg")
+    counts = dict.fromkeys((*KINDS, EXCLUDED), 1)
+    frame = pd.DataFrame([{"model": name, "session": "x-0", "passed": None, **counts} for name in names])
+    analyse_actions(Sessions("here", "reproduced", frame)).draw(tmp_path / "f.svg")
     drawn = (tmp_path / "f.svg").read_text(encoding="utf-8")
     for shown in ("_hidden (1 session)", "$\\frac{ (1", "模型 (1", f"{'x' * 39}… (1", "a&lt;b&amp;c (1"):
         assert shown in drawn

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.analyse.actions import analyse_actions
-from lmrbench_data.analyse.judged_answers import (
+from lmrbench_data.analyse.answers import (
     NOTHING,
     UNIT_TESTS,
     Answers,
@@ -20,9 +21,9 @@ from lmrbench_data.analyse.judged_answers import (
     original_answers,
     run_answers,
 )
-from lmrbench_data.analyse.paper_tables import ALL, BOTH, Tables, make_tables
 from lmrbench_data.analyse.sessions import original_sessions
 from lmrbench_data.analyse.structure import analyse_structure
+from lmrbench_data.analyse.tables import ALL, BOTH, Tables, make_tables
 from lmrbench_data.base.shares import wilson
 from lmrbench_data.base.text_table import markdown_table
 from lmrbench_evaluate.judge.category import BEST_FIRST
@@ -67,8 +68,8 @@ def test_cells_of_the_original_equal_a_second_count(original: Tables) -> None:
     counted = {(cell.group, cell.rater, cell.label): (cell.share.part, cell.share.whole) for cell in original.cells}
     assert counted == {key: tuple(value) for key, value in wanted.items()}
     assert dict(original.confusion) == frame.groupby(["human", "judge"]).size().to_dict()
-    for pair in original.binary:
-        rows = frame[frame["group"] == pair.group] if pair.group != ALL else frame
+    for group, pair in original.binary:
+        rows = frame[frame["group"] == group] if group != ALL else frame
         rows = rows.dropna(subset="unit_test") if UNIT_TESTS in (pair.first, pair.second) else rows
         columns = {
             "judge": rows["judge"] == "CC",
@@ -77,7 +78,7 @@ def test_cells_of_the_original_equal_a_second_count(original: Tables) -> None:
         }
         pairs = list(zip(columns[pair.first], columns[pair.second], strict=True))
         assert (pair.agreement.part, pair.agreement.whole) == (sum(a == b for a, b in pairs), len(pairs))
-        assert pair.kappa.value == pytest.approx(cohen(pairs))
+        assert pair.kappa == pytest.approx(cohen(pairs))
 
 
 def test_agreement_and_conflicts_of_the_paper_are_reproduced(original: Tables) -> None:
@@ -104,14 +105,14 @@ def test_unpublished_results_are_noted_and_not_counted(original: Tables) -> None
 
 rated = st.lists(
     st.builds(
-        lambda group, name, judge, people, passed: RatedAnswer(
-            group, group, "", name, "", 0, {UNIT_TESTS: passed}, judge, people
+        lambda group, name, judge, people, test: RatedAnswer(
+            group, name, {UNIT_TESTS: test, "judge": judge, "people": people}
         ),
         st.sampled_from(["m", "n"]),
         st.sampled_from(["a", "b", "c", "d"]),
         st.sampled_from([*map(str, BEST_FIRST), NOTHING, None]),
         st.sampled_from([*map(str, BEST_FIRST), None]),
-        st.sampled_from([True, False, None]),
+        st.sampled_from(["passed", "failed", None]),
     ),
     max_size=30,
 )
@@ -125,7 +126,7 @@ def test_cells_add_up_and_lie_in_their_intervals(rows: list[RatedAnswer]) -> Non
         own = [row for row in rows if row.group == group]
         for rater in ("judge", "people"):
             cells = [made.cell(group, rater, label) for label in BEST_FIRST]
-            given_by = [getattr(row, rater) for row in own]
+            given_by = [row.labels[rater] for row in own]
             if not set(given_by) & set(BEST_FIRST):
                 assert cells == [None, None, None]
                 continue
@@ -138,9 +139,8 @@ def test_cells_add_up_and_lie_in_their_intervals(rows: list[RatedAnswer]) -> Non
         assert low - 1e-9 <= share <= high + 1e-9
         if cell.share.units == cell.share.whole:
             assert (low, high) == wilson(cell.share.part, cell.share.whole)
-    both = [row for row in rows if row.people and row.judge in BEST_FIRST]
-    assert made.confusion.total() == len(both)
-    assert sum(made.confusion[name, name] for name in BEST_FIRST) == sum(row.people == row.judge for row in both)
+    both = [row.labels for row in rows if row.labels["people"] and row.labels["judge"] in BEST_FIRST]
+    assert made.confusion == Counter((labels["people"], labels["judge"]) for labels in both)
     json.dumps(made.to_dict(), allow_nan=False)
     assert made.to_pandas().shape[0] == len(made.cells)
 

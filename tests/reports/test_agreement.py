@@ -58,11 +58,11 @@ def test_agreement_is_what_its_definitions_say(a: dict[str, str], b: dict[str, s
         both = raters[pair.first].keys() & raters[pair.second].keys()
         pairs = [(raters[pair.first][name], raters[pair.second][name]) for name in both]
         binary = [(x == "CC", y == "CC") for x, y in pairs]
-        assert pair.answers == len(pairs)
-        assert pair.share == (pytest.approx(sum(x == y for x, y in pairs) / len(pairs)) if pairs else None)
+        assert len(pair.labels) == len(pairs)
+        assert pair.agreement.value == (pytest.approx(sum(x == y for x, y in pairs) / len(pairs)) if pairs else None)
         assert pair.kappa == (None if cohen(pairs) is None else pytest.approx(cohen(pairs)))
-        assert pair.binary_kappa == (None if cohen(binary) is None else pytest.approx(cohen(binary)))
-        assert pair.conflicts == sum({x, y} == {"CC", "LI"} for x, y in pairs)
+        assert pair.binary.kappa == (None if cohen(binary) is None else pytest.approx(cohen(binary)))
+        assert pair.conflicts.part == sum({x, y} == {"CC", "LI"} for x, y in pairs)
     if a and b:
         rows = [[a[name], b[name]] for name in a.keys() & b.keys()]
         assert found.fleiss_answers == len(rows)
@@ -153,8 +153,8 @@ def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> Non
     )
     assert (len(found.unknown), found.ambiguous) == (3, 2)
     by_pair = {(pair.first, pair.second): pair for pair in found.pairs}
-    assert (by_pair["ann", "judge"].answers, by_pair["ann", "judge"].conflicts) == (4, 1)
-    assert (by_pair["ann", "bob"].answers, by_pair["ann", "bob"].share) == (1, 1.0)
+    assert (len(by_pair["ann", "judge"].labels), by_pair["ann", "judge"].conflicts.part) == (4, 1)
+    assert (len(by_pair["ann", "bob"].labels), by_pair["ann", "bob"].agreement.value) == (1, 1.0)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 import lmrbench_data as lmr
 from lmrbench_data.analyse.errors.ask import ask_why
 from lmrbench_data.analyse.familiarity import measure_probabilities
-from lmrbench_data.analyse.repositories import task_repositories
+from lmrbench_data.analyse.repositories import task_measures
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.shares import Share
 from lmrbench_data.dataset.rows import DatasetRow
@@ -86,7 +86,7 @@ def test_an_answer_is_compared_over_all_functions(method_row: DatasetRow) -> Non
 def test_tools_for_single_functions_refuse_methods_in_one_line(run: lmr.Run, method_row: DatasetRow) -> None:
     settings = JudgeSettings(run=run.path, model="m", base_url="http://localhost:1")
     tools = {
-        "the analysis of structure": lambda: list(task_repositories([method_row])),
+        "the analysis of structure": lambda: list(task_measures([method_row])),
         "the measurement of familiarity": lambda: measure_probabilities(settings, [method_row]),
         "the diagnosis of errors": lambda: ask_why(settings),
     }

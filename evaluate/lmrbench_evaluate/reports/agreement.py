@@ -6,11 +6,10 @@ statsmodels; a kappa that is not defined (all raters always give one and the sam
 
 import itertools
 import math
-import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lmrbench_data.base.extras import need
 from lmrbench_data.base.shares import Share, cross_table, kappa
@@ -22,6 +21,8 @@ from .scores import ModelScore
 
 Labels = dict[PredictionKey, str]
 JUDGE, PEOPLE = "judge", "people (majority)"
+#: Labels of a right answer, by people and judge or by tests.
+RIGHT = "CC", "passed"
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,42 @@ class PairAgreement:
 
     first: str
     second: str
-    answers: int
-    share: float | None
-    kappa: float | None
-    binary_share: float | None
-    """After the collapse to CC / not-CC."""
-    binary_kappa: float | None
-    conflicts: int
-    """Number of answers that one calls CC and the other LI."""
+    labels: Sequence[tuple[str, str, str]]
+    """For each answer its instance, the label of the first and that of the second."""
+
+    @property
+    def agreement(self) -> Share:
+        """The answers with equal labels; answers to one instance are one unit."""
+        return Share.clustered((instance, a == b) for instance, a, b in self.labels)
+
+    @property
+    def conflicts(self) -> Share:
+        """The answers that one calls CC and the other LI."""
+        return Share.clustered((instance, {a, b} == {"CC", "LI"}) for instance, a, b in self.labels)
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa."""
+        return kappa(cross_table([a for _, a, _ in self.labels], [b for _, _, b in self.labels]))
+
+    @property
+    def binary(self) -> "PairAgreement":
+        """The same pair after the collapse to right (CC, or passed tests) and wrong."""
+        labels = [(instance, str(a in RIGHT), str(b in RIGHT)) for instance, a, b in self.labels]
+        return PairAgreement(self.first, self.second, labels)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All numbers, for JSON."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "answers": len(self.labels),
+            "share": self.agreement.value,
+            "kappa": self.kappa,
+            "binary_share": self.binary.agreement.value,
+            "binary_kappa": self.binary.kappa,
+            "conflicts": self.conflicts.part,
+        }
 
 
 @dataclass(frozen=True)
@@ -162,18 +191,7 @@ def majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
 
 def _pair(first: str, one: Labels, second: str, other: Labels) -> PairAgreement:
     both = sorted(one.keys() & other.keys())
-    a, b = [one[answer] for answer in both], [other[answer] for answer in both]
-    binary_a, binary_b = ([label == "CC" for label in labels] for labels in (a, b))
-    return PairAgreement(
-        first,
-        second,
-        len(both),
-        Share.of(map(operator.eq, a, b)).value,
-        kappa(cross_table(a, b)),
-        Share.of(map(operator.eq, binary_a, binary_b)).value,
-        kappa(cross_table(binary_a, binary_b)),
-        sum({x, y} == {"CC", "LI"} for x, y in zip(a, b, strict=True)),
-    )
+    return PairAgreement(first, second, [(answer[0], one[answer], other[answer]) for answer in both])
 
 
 def _fleiss(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> float | None:

@@ -76,7 +76,7 @@ def _pair_dict(pair: Pair) -> dict[str, Any]:
 
 def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
     confusion = [{"people": a, "judge": b, "answers": n} for (a, b), n in sorted(agreement.confusion.items())]
-    return {**vars(agreement), "pairs": [vars(pair) for pair in agreement.pairs], "confusion": confusion}
+    return {**vars(agreement), "pairs": [pair.as_dict() for pair in agreement.pairs], "confusion": confusion}
 
 
 def render_csv(report: ReportData) -> str:

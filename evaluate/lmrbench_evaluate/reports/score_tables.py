@@ -219,12 +219,12 @@ def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
     rows = [
         [
             f"{item.first} - {item.second}",
-            str(item.answers),
-            percent(item.share),
+            str(len(item.labels)),
+            item.agreement.percent,
             value(item.kappa),
-            percent(item.binary_share),
-            value(item.binary_kappa),
-            str(item.conflicts),
+            item.binary.agreement.percent,
+            value(item.binary.kappa),
+            str(item.conflicts.part),
         ]
         for item in agreement.pairs
     ]

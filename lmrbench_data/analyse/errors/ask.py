@@ -77,9 +77,6 @@ def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, d
     Args:
         model: the model whose diagnoses to read; by default the model, prompt and server that were asked last.
             Diagnoses of two never mix.
-
-    Raises:
-        InputError: the file is damaged.
     """
     rows = list(DiagnosisLog.read(run / FILE))
     judges = dict.fromkeys(map(Judge.of, reversed(rows)))

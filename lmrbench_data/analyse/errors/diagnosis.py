@@ -167,11 +167,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def parse_diagnosis(text: str) -> Diagnosis:
-    """Return the diagnosis in a reply: tolerant in form, strict in meaning.
-
-    Raises:
-        Unreadable: none, two different ones, or one with an unknown class, a class twice or without evidence.
-    """
+    """Return the diagnosis in a reply: tolerant in form, strict in meaning."""
     if len(text) > MAX_REPLY:
         raise Unreadable("it is too long")
     text = without_thoughts(text, lambda part: any(True for _ in _objects(part)))
@@ -220,12 +216,7 @@ def prompt_version() -> str:
 
 
 def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -> Question:
-    """Build the question why an answer failed; equal input gives equal messages. No code is executed.
-
-    Raises:
-        MalformedAnswerError: there is no candidate function.
-        NotJudgedError: it is too long, or cannot be freed of remarks.
-    """
+    """Build the question why an answer failed; equal input gives equal messages. No code is executed."""
     report = _test_report(result)
     material = gather(row, prediction, prompt_version(), report)
     tests = enclose("WHAT THE TESTS REPORTED", report, material.code)

@@ -6,14 +6,14 @@ all.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmrbench_evaluate.judge.question_log import Judge, answer_id
 from lmrbench_evaluate.predictions.prediction import PredictionKey
-from lmrbench_evaluate.reports.agreement import match_labels
+from lmrbench_evaluate.reports.agreement import PairAgreement, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.runs.folder import RunFolder
 
@@ -21,10 +21,10 @@ from ...base.shares import Share
 from ...base.text import counted
 from ...base.text_table import Table
 from ...dataset.rows import ResultRow
-from ..bootstrap import Kappa, cohen
+from ..bootstrap import kappa_interval
 from ..result import Analysis
-from .ask import Diagnosed, has_failed, read_diagnoses
-from .diagnosis import Classes, ErrorClass, read_classes
+from .ask import has_failed, read_diagnoses
+from .diagnosis import Classes, Diagnosis, ErrorClass, read_classes
 
 PEOPLE, MODEL = "people", "model"
 #: Why a failed answer has no class.
@@ -33,25 +33,49 @@ NOT_ASKED_YET, SPLIT = "no diagnosis yet", "people are split evenly"
 MAX_QUOTE = 60
 
 
-class Labelled(NamedTuple):
+class FailedAnswer(NamedTuple):
     """A failed answer and why it fails."""
 
     key: PredictionKey
-    """Instance, model, setting, track, sample."""
-    classes: Classes | None
-    """People's classes, else the model's."""
-    by: str
-    """`people` or `model`; empty without a class."""
-    reason: str
-    """The reason for a missing class."""
-    model: Diagnosed | None
-    people: Classes | None
+    people: Sequence[Classes]
+    """The labels of each person."""
+    diagnosis: Diagnosis | None
+    """The model's."""
+    not_asked: str
+    """The reason why no model can be asked."""
+
+    @property
+    def majority(self) -> Classes | None:
+        """The most frequent primary class of people, and each class that more than half of them name.
+
+        None without labels, or if two primary classes are equally frequent.
+        """
+        ranked = Counter(item.primary for item in self.people).most_common()
+        if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+            return None
+        named = Counter(error for item in self.people for error in item.all)
+        common = {error for error in named if 2 * named[error] > len(self.people)}
+        return Classes(ranked[0][0], frozenset({ranked[0][0], *common}))
+
+    @property
+    def classes(self) -> Classes | None:
+        """People's classes, else the model's."""
+        return self.majority or (self.diagnosis.classes if self.diagnosis else None)
+
+    @property
+    def by(self) -> str:
+        """`people` or `model`; empty without a class."""
+        return PEOPLE if self.majority else MODEL if self.diagnosis else ""
+
+    @property
+    def reason(self) -> str:
+        """The reason for a missing class."""
+        return "" if self.by else self.not_asked or (SPLIT if self.people else NOT_ASKED_YET)
 
     @property
     def quote(self) -> str:
         """The model's quote for the class that counts, if it gave one."""
-        diagnosis = self.model.diagnosis if self.model else None
-        for item in diagnosis.errors if diagnosis else ():
+        for item in self.diagnosis.errors if self.diagnosis else ():
             if self.classes and item.error is self.classes.primary:
                 text = item.quote if len(item.quote) <= MAX_QUOTE else f"{item.quote[: MAX_QUOTE - 1]}…"
                 return text if item.found else f"? {text}"
@@ -60,14 +84,13 @@ class Labelled(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """The answer, its classes and the model's evidence."""
         names = "instance_id", "model_name_or_path", "setting", "track", "sample"
-        diagnosis = self.model.diagnosis if self.model else None
         return {
             **dict(zip(names, self.key, strict=True)),
             "primary": str(self.classes.primary) if self.classes else None,
             "classes": sorted(self.classes.all) if self.classes else [],
             "by": self.by,
             "reason": self.reason,
-            "errors": diagnosis.row()["errors"] if diagnosis else [],
+            "errors": self.diagnosis.row()["errors"] if self.diagnosis else [],
         }
 
 
@@ -78,7 +101,7 @@ class ErrorAnalysis(Analysis):
     run: Path
     asked: Judge | None
     """The model whose diagnoses count."""
-    answers: Sequence[Labelled]
+    answers: Sequence[FailedAnswer]
     unknown: int = 0
     """People's labels of answers that are not there or did not fail."""
     ambiguous: int = 0
@@ -88,50 +111,42 @@ class ErrorAnalysis(Analysis):
     title: str = field(default="Why answers fail", init=False)
 
     @property
-    def classified(self) -> list[Labelled]:
+    def classified(self) -> list[tuple[FailedAnswer, Classes]]:
         """The answers with a class."""
-        return [item for item in self.answers if item.classes]
+        return [(item, item.classes) for item in self.answers if item.classes]
 
     @property
     def left_out(self) -> Counter[str]:
         """Failed answers without a class, by reason."""
-        return Counter(item.reason for item in self.answers if not item.classes)
+        return Counter(item.reason for item in self.answers if item.reason)
 
     def primary(self, error: ErrorClass) -> Share:
         """Answers whose primary class it is."""
-        return _share(self.classified, lambda item: item.classes is not None and item.classes.primary is error)
+        return self._share(lambda classes: classes.primary is error)
 
     def shown(self, error: ErrorClass) -> Share:
         """Answers that show it, primary or not."""
-        return _share(self.classified, lambda item: item.classes is not None and error in item.classes.all)
+        return self._share(lambda classes: error in classes.all)
+
+    def _share(self, shows: Callable[[Classes], bool]) -> Share:
+        """The share of answers that show something; samples of one model for one instance are not independent."""
+        return Share.clustered((item.key[:4], shows(classes)) for item, classes in self.classified)
 
     @property
-    def quotes(self) -> tuple[int, int]:
+    def quotes(self) -> dict[str, int]:
         """The number of quotes found in the model's material, and of all quotes."""
-        diagnoses = [item.model.diagnosis for item in self.answers if item.model and item.model.diagnosis]
-        marks = [evidence.found for diagnosis in diagnoses for evidence in diagnosis.errors]
-        return sum(marks), len(marks)
+        marks = [error.found for item in self.answers if item.diagnosis for error in item.diagnosis.errors]
+        return {"found": sum(marks), "all": len(marks)}
 
     @property
-    def compared(self) -> list[tuple[Labelled, Classes, Classes]]:
-        """The answers that both people and the model gave a class; people's first."""
-        return [
-            (item, item.people, item.model.diagnosis.classes)
+    def agreement(self) -> PairAgreement:
+        """People and the model on the primary class of the answers that both gave one."""
+        labels = [
+            (item.key[0], str(item.majority.primary), str(item.diagnosis.primary))
             for item in self.answers
-            if item.people and item.model and item.model.diagnosis
+            if item.majority and item.diagnosis
         ]
-
-    @property
-    def agreement(self) -> Share:
-        """The share of answers on whose primary class people and model agree."""
-        same = {item.key for item, people, model in self.compared if people.primary is model.primary}
-        return _share([item for item, _, _ in self.compared], lambda item: item.key in same)
-
-    @property
-    def kappa(self) -> Kappa:
-        """Cohen's kappa of people and model on the primary class."""
-        sides = [(str(people.primary), str(model.primary)) for _, people, model in self.compared]
-        return cohen([a for a, _ in sides], [b for _, b in sides], [item.key[0] for item, _, _ in self.compared])
+        return PairAgreement(PEOPLE, MODEL, labels)
 
     def tables(self) -> list[tuple[str, Table]]:
         """Return the titles and tables that are not empty."""
@@ -143,12 +158,12 @@ class ErrorAnalysis(Analysis):
                 ("By model (primary class)", self._by_model()),
                 ("By answer", self._by_answer()),
             ]
-        if self.compared:
-            value, interval = self.kappa
+        if (pair := self.agreement).labels:
+            interval = kappa_interval(pair)
             bounds = f"{interval[0]:.2f} - {interval[1]:.2f}" if interval else "-"
             rows = [
-                ["same primary class", *_cells(self.agreement)],
-                ["Cohen's kappa, primary class", "-" if value is None else f"{value:.2f}", bounds],
+                ["same primary class", *_cells(pair.agreement)],
+                ["Cohen's kappa, primary class", "-" if pair.kappa is None else f"{pair.kappa:.2f}", bounds],
             ]
             tables.append(("Model beside people", (["measure", "value", "95 %"], rows)))
         return tables
@@ -168,11 +183,10 @@ class ErrorAnalysis(Analysis):
 
     def _by_answer(self) -> Table:
         rows = []
-        for item in sorted(self.classified, key=lambda item: item.key):
-            assert item.classes
-            others = ", ".join(sorted(item.classes.all - {item.classes.primary}))
+        for item, classes in sorted(self.classified, key=lambda pair: pair[0].key):
+            others = ", ".join(sorted(classes.all - {classes.primary}))
             sample = f" #{item.key[4]}" if item.key[4] else ""
-            rows.append([item.key[0], item.key[1] + sample, item.classes.primary, others, item.by, item.quote])
+            rows.append([item.key[0], item.key[1] + sample, classes.primary, others, item.by, item.quote])
         return ["instance", "model", "primary", "also", "by", "evidence of the model"], rows
 
     def notes(self) -> list[str]:
@@ -190,10 +204,10 @@ class ErrorAnalysis(Analysis):
                 "Wilson's 95 %."
             )
         if self.asked:
-            quoted, quotes = self.quotes
             lines.append(
-                f"Asked: {self.asked.model} (prompt {self.asked.prompt_version}). {quoted} of "
-                f"{counted(quotes, 'quote')} found in what it was shown; the others are marked with a question mark."
+                f"Asked: {self.asked.model} (prompt {self.asked.prompt_version}). {self.quotes['found']} of "
+                f"{counted(self.quotes['all'], 'quote')} found in what it was shown; the others are marked with a "
+                "question mark."
             )
         if self.unknown:
             lines.append(
@@ -211,11 +225,11 @@ class ErrorAnalysis(Analysis):
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, and each answer with its evidence."""
-        value, interval = self.kappa
+        pair = self.agreement
         agreement = {
-            "answers": len(self.compared),
-            "same_primary": self.agreement.as_dict(),
-            "kappa": {"value": value, "ci95": interval},
+            "answers": len(pair.labels),
+            "same_primary": pair.agreement.as_dict(),
+            "kappa": {"value": pair.kappa, "ci95": kappa_interval(pair)},
         }
         return {
             "run": str(self.run),
@@ -229,8 +243,8 @@ class ErrorAnalysis(Analysis):
                 str(error): {"primary": self.primary(error).as_dict(), "shown": self.shown(error).as_dict()}
                 for error in ErrorClass
             },
-            "quotes": dict(zip(("found", "all"), self.quotes, strict=True)),
-            "agreement": agreement if self.compared else None,
+            "quotes": self.quotes,
+            "agreement": agreement if pair.labels else None,
             "by_answer": self.records(),
         }
 
@@ -254,45 +268,17 @@ def analyse_errors(
     """
     asked, diagnosed = read_diagnoses(run, model)
     results = [row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances]
-    failed = {_key(row): row for row in results if has_failed(row)}
+    failed = {_key(row): answer_id(row) for row in results if has_failed(row)}
     matched = match_labels(annotations, failed)
-    people: dict[PredictionKey, list[Classes]] = {}
-    for labels in matched.labels.values():
-        for key, label in labels.items():
-            if classes := read_classes(label):
-                people.setdefault(key, []).append(classes)
-    answers = [_labelled(key, people.get(key, []), diagnosed.get(answer_id(row))) for key, row in failed.items()]
+    answers = []
+    for key, answer in failed.items():
+        labels = [read_classes(labels[key]) for labels in matched.labels.values() if key in labels]
+        diagnosis, not_asked = diagnosed.get(answer, (None, ""))
+        answers.append(FailedAnswer(key, [label for label in labels if label], diagnosis, not_asked))
     return ErrorAnalysis(run, asked, answers, len(matched.unknown), matched.ambiguous, len(results))
 
 
-def _share(answers: Sequence[Labelled], shows: Callable[[Labelled], bool]) -> Share:
-    """The share of answers that show something; samples of one model for one instance are not independent."""
-    return Share.clustered((item.key[:4], shows(item)) for item in answers)
-
-
-def _labelled(key: PredictionKey, people: Sequence[Classes], model: Diagnosed | None) -> Labelled:
-    if majority := _majority(people):
-        return Labelled(key, majority, PEOPLE, "", model, majority)
-    if model and model.diagnosis:
-        return Labelled(key, model.diagnosis.classes, MODEL, "", model, None)
-    reason = model.reason if model and model.reason else SPLIT if people else NOT_ASKED_YET
-    return Labelled(key, None, "", reason, model, None)
-
-
-def _majority(labels: Sequence[Classes]) -> Classes | None:
-    """The majority of labels: the most frequent primary class, and each class that more than half of the people name.
-
-    None without labels, or if two primary classes are equally frequent.
-    """
-    ranked = Counter(item.primary for item in labels).most_common()
-    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
-        return None
-    primary = ranked[0][0]
-    named = Counter(error for item in labels for error in item.all)
-    return Classes(primary, frozenset({primary, *(error for error in named if 2 * named[error] > len(labels))}))
-
-
-def _key(row: Mapping[str, Any] | ResultRow) -> PredictionKey:
+def _key(row: ResultRow) -> PredictionKey:
     return row["instance_id"], row["model_name_or_path"], row["setting"], row["track"], row["sample"]
 
 

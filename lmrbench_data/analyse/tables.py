@@ -8,16 +8,17 @@ was asked for binary verdicts, which are not published.
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lmrbench_evaluate.judge.category import BEST_FIRST
+from lmrbench_evaluate.reports.agreement import PairAgreement
 
 from ..base.shares import Share
 from ..base.text_table import Table
-from .bootstrap import Kappa, cohen
-from .judged_answers import JUDGE, NOTHING, PEOPLE, UNIT_TESTS, Answers, RatedAnswer
+from .answers import JUDGE, NOTHING, PEOPLE, UNIT_TESTS, Answers, RatedAnswer
+from .bootstrap import kappa_interval
 from .result import Analysis
 
 ALL = "all"
@@ -35,16 +36,6 @@ class Cell(NamedTuple):
     share: Share
 
 
-class Pairing(NamedTuple):
-    """Two raters on the answers of a group that both rated."""
-
-    group: str
-    first: str
-    second: str
-    agreement: Share
-    kappa: Kappa
-
-
 @dataclass(frozen=True)
 class Tables(Analysis):
     """The tables and their numbers."""
@@ -52,13 +43,24 @@ class Tables(Analysis):
     answers: Answers
     cells: Sequence[Cell]
     """Table 2, agreement and conflicts."""
-    categories: Sequence[Pairing]
-    """Judge and people, three categories."""
-    binary: Sequence[Pairing]
-    """Each two raters after the collapse: passed, or CC, against the rest."""
-    confusion: Counter[tuple[str, str]]
-    """(people, judge) → answers."""
+    pairs: Sequence[tuple[str, PairAgreement]]
+    """Each two raters on the answers of a group; the last group is of all answers."""
     title: str = "Accuracy, categories and agreement"
+
+    @property
+    def categories(self) -> list[tuple[str, PairAgreement]]:
+        """Judge and people, three categories."""
+        return [(group, pair) for group, pair in self.pairs if pair.first == JUDGE]
+
+    @property
+    def binary(self) -> list[tuple[str, PairAgreement]]:
+        """Each two raters after the collapse: passed, or CC, against the rest."""
+        return [(group, pair.binary) for group, pair in self.pairs]
+
+    @property
+    def confusion(self) -> Counter[tuple[str, str]]:
+        """(people, judge) → answers."""
+        return Counter((people, judge) for _, pair in self.categories[-1:] for _, judge, people in pair.labels)
 
     def cell(self, group: str, rater: str, label: str) -> Share | None:
         """A cell by its names; None if there is nothing to count."""
@@ -105,8 +107,8 @@ class Tables(Analysis):
             "source": self.answers.source,
             "answers": len(self.answers.rows),
             "cells": self.records(),
-            "categories": [_pair_dict(pair) for pair in self.categories],
-            "binary": [_pair_dict(pair) for pair in self.binary],
+            "categories": [_pair_dict(*pair) for pair in self.categories],
+            "binary": [_pair_dict(*pair) for pair in self.binary],
             "confusion": [{"people": a, "judge": b, "answers": n} for (a, b), n in sorted(self.confusion.items())],
             "notes": self.notes(),
         }
@@ -122,17 +124,17 @@ class Tables(Analysis):
 
     def _collapsed(self) -> Table:
         rows = []
-        for pair in self.binary:
+        for group, pair in self.binary:
             if pair.first == JUDGE:
-                shares = [_texts(self.cell(pair.group, rater, "CC"))[0] for rater in (JUDGE, PEOPLE)]
-                rows.append([pair.group, *shares, *_texts(pair.agreement), *_kappa_texts(pair.kappa)])
+                shares = [_texts(self.cell(group, rater, "CC"))[0] for rater in (JUDGE, PEOPLE)]
+                rows.append([group, *shares, *_texts(pair.agreement), *_kappa_texts(pair)])
         return ["model", "judge: CC", "people: CC", "agreement", "95 %", "kappa", "95 %"], rows
 
     def _agreement(self) -> Table:
-        rows = []
-        for pair in self.categories:
-            conflict = self.cell(pair.group, BOTH, "conflict")
-            rows.append([pair.group, *_texts(pair.agreement), *_kappa_texts(pair.kappa), *_texts(conflict)])
+        rows = [
+            [group, *_texts(pair.agreement), *_kappa_texts(pair), *_texts(pair.conflicts)]
+            for group, pair in self.categories
+        ]
         return ["model", "agreement", "95 %", "kappa", "95 %", "conflicts", "95 %"], rows
 
     def _confusion(self) -> Table:
@@ -141,8 +143,8 @@ class Tables(Analysis):
 
     def _tests(self) -> Table:
         rows = [
-            [pair.group, f"{pair.first} - {pair.second}", *_texts(pair.agreement), *_kappa_texts(pair.kappa)]
-            for pair in self.binary
+            [group, f"{pair.first} - {pair.second}", *_texts(pair.agreement), *_kappa_texts(pair)]
+            for group, pair in self.binary
             if pair.first != JUDGE
         ]
         return ["model", "raters", "agreement", "95 %", "kappa", "95 %"], rows
@@ -152,31 +154,27 @@ def make_tables(answers: Answers) -> Tables:
     """Count the tables."""
     groups = answers.groups
     if len(groups) > 1:
-        groups = {**groups, ALL: list(answers.rows)}
-    cells, categories, binary = [], [], []
-    pairs = [(JUDGE, PEOPLE), *itertools.product(answers.measures, (JUDGE, PEOPLE))]
+        groups[ALL] = list(answers.rows)
+    cells: list[Cell] = []
+    pairs: list[tuple[str, PairAgreement]] = []
     for group, rows in groups.items():
         for rater in (*answers.measures, JUDGE, PEOPLE):
             cells += _cells(group, rater, rows)
-        for first, second in pairs:
-            labels = [(row.instance_id, row.label(first), row.label(second)) for row in rows]
+        for first, second in [(JUDGE, PEOPLE), *itertools.product(answers.measures, (JUDGE, PEOPLE))]:
+            labels = [(row.instance_id, row.labels[first], row.labels[second]) for row in rows]
             rated = [(name, a, b) for name, a, b in labels if a and b and NOTHING not in (a, b)]
-            if rated:
-                binary.append(_pair(group, first, second, [(name, _is_right(a), _is_right(b)) for name, a, b in rated]))
-            if rated and first == JUDGE:
-                pair = _pair(group, first, second, rated)
-                conflict = Share.clustered((name, {a, b} == {"CC", "LI"}) for name, a, b in rated)
-                categories.append(pair)
-                cells += [Cell(group, BOTH, "agreement", pair.agreement), Cell(group, BOTH, "conflict", conflict)]
-    confusion = Counter(
-        (str(row.people), str(row.judge)) for row in answers.rows if row.people and row.judge in BEST_FIRST
-    )
-    return Tables(answers, cells, categories, binary, confusion)
+            if not rated:
+                continue
+            pair = PairAgreement(first, second, rated)
+            pairs.append((group, pair))
+            if first == JUDGE:
+                cells += [Cell(group, BOTH, "agreement", pair.agreement), Cell(group, BOTH, "conflict", pair.conflicts)]
+    return Tables(answers, cells, pairs)
 
 
 def missing_in(answers: Answers) -> list[str]:
     """The cells that the original's data does not contain."""
-    untested = [name for name, rows in answers.groups.items() if all(r.passed[UNIT_TESTS] is None for r in rows)]
+    untested = [name for name, rows in answers.groups.items() if not any(row.labels[UNIT_TESTS] for row in rows)]
     lines = [f"No unit-test result is published for {' or '.join(untested)}, so their accuracy is unknown."]
     return [
         *(lines if untested else []),
@@ -187,36 +185,23 @@ def missing_in(answers: Answers) -> list[str]:
     ]
 
 
-def _cells(group: str, rater: str, rows: Sequence[RatedAnswer]) -> list[Cell]:
+def _cells(group: str, rater: str, rows: Sequence[RatedAnswer]) -> Iterator[Cell]:
     """The shares of a rater's labels; none if there was nothing to rate."""
-    rated = [(row.instance_id, label) for row in rows if (label := row.label(rater))]
+    rated = [(row.instance_id, label) for row in rows if (label := row.labels[rater])]
     if all(label == NOTHING for _, label in rated):  # a judge who was never asked says nothing
-        return []
-    labels = BEST_FIRST if rater in (JUDGE, PEOPLE) else ("passed",)
-    return [
-        Cell(group, rater, str(name), Share.clustered((instance, label == name) for instance, label in rated))
-        for name in labels
-    ]
-
-
-def _pair(group: str, first: str, second: str, rated: Sequence[tuple[str, str, str]]) -> Pairing:
-    """Two raters on instances with their labels."""
-    names, a, b = zip(*rated, strict=True)
-    same = Share.clustered((name, one == other) for name, one, other in rated)
-    return Pairing(group, first, second, same, cohen(a, b, names))
-
-
-def _is_right(label: str) -> str:
-    return str(label in ("passed", "CC"))
+        return
+    for name in BEST_FIRST if rater in (JUDGE, PEOPLE) else ("passed",):
+        yield Cell(group, rater, str(name), Share.clustered((instance, label == name) for instance, label in rated))
 
 
 def _texts(share: Share | None) -> tuple[str, str]:
-    return ("-", "-") if share is None or not share.whole else (share.fraction, share.bounds)
+    return (share.fraction, share.bounds) if share else ("-", "-")
 
 
-def _kappa_texts(kappa: Kappa) -> tuple[str, str]:
-    value = "-" if kappa.value is None else f"{kappa.value:.2f}"
-    return value, "-" if kappa.interval is None else f"{kappa.interval[0]:.2f} - {kappa.interval[1]:.2f}"
+def _kappa_texts(pair: PairAgreement) -> tuple[str, str]:
+    interval = kappa_interval(pair)
+    value = "-" if pair.kappa is None else f"{pair.kappa:.2f}"
+    return value, f"{interval[0]:.2f} - {interval[1]:.2f}" if interval else "-"
 
 
 def _numbers(share: Share) -> dict[str, Any]:
@@ -224,6 +209,6 @@ def _numbers(share: Share) -> dict[str, Any]:
     return {"part": share.part, "whole": share.whole, "share": share.value, "low": low, "high": high}
 
 
-def _pair_dict(pair: Pairing) -> dict[str, Any]:
-    kappa = {"kappa": pair.kappa.value, "kappa_ci95": pair.kappa.interval}
-    return {"group": pair.group, "first": pair.first, "second": pair.second, **_numbers(pair.agreement), **kappa}
+def _pair_dict(group: str, pair: PairAgreement) -> dict[str, Any]:
+    numbers = {**_numbers(pair.agreement), "kappa": pair.kappa, "kappa_ci95": kappa_interval(pair)}
+    return {"group": group, "first": pair.first, "second": pair.second, **numbers}

@@ -36,26 +36,14 @@ class RatedAnswer:
 
     group: str
     """Its row in tables: the model, with setting, track and run where there are several."""
-    model: str
-    setting: str
     instance_id: str
-    paper: str
-    """Number of the paper in the original's data; empty in runs."""
-    sample: int
-    passed: Mapping[str, bool | None]
-    """By measure; None if there is no result."""
-    judge: str | None
-    """A category or `NOTHING`; None if the judge was not asked, or gave no answer."""
-    people: str | None
-    """The category that most people gave; None if there is none."""
+    labels: Mapping[str, str | None]
+    """Rater → label: `passed` or `failed` by a measure of the tests, a category or `NOTHING` by the judge, the category
+    that most people gave. None without a verdict."""
+    paper: str = ""
+    """Number of the paper in the original's data."""
     is_there: bool = True
     """False for an answer that the run lacks."""
-
-    def label(self, rater: str) -> str | None:
-        """Return what a measure of the tests (`passed`, `failed`), the judge or people say; None without a verdict."""
-        if rater in (JUDGE, PEOPLE):
-            return self.judge if rater == JUDGE else self.people
-        return {True: "passed", False: "failed", None: None}[self.passed[rater]]
 
 
 @dataclass(frozen=True)
@@ -73,27 +61,21 @@ class Answers:
     @property
     def groups(self) -> dict[str, list[RatedAnswer]]:
         """The answers by group, in order."""
-        found: dict[str, list[RatedAnswer]] = {}
+        groups: dict[str, list[RatedAnswer]] = {}
         for row in self.rows:
-            found.setdefault(row.group, []).append(row)
-        return found
+            groups.setdefault(row.group, []).append(row)
+        return groups
 
 
 def original_answers() -> Answers:
     """The 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings."""
+    frame = facts.labels()
+    frame["group"] = frame["model"] + ", " + frame["setting"]
+    tests = map({"pass": "passed", "fail": "failed", "": None}.get, frame["unit_test"])
+    columns = frame["group"], frame["instance_id"], frame["paper"], tests, frame["judge"], frame["human"]
     rows = [
-        RatedAnswer(
-            f"{label.model}, {label.setting}",
-            label.model,
-            label.setting,
-            label.instance_id,
-            str(label.paper),
-            0,
-            {UNIT_TESTS: label.passed},
-            label.judge,
-            label.human,
-        )
-        for label in facts.labels()
+        RatedAnswer(group, instance, {UNIT_TESTS: test, JUDGE: judge, PEOPLE: people}, str(paper))
+        for group, instance, paper, test, judge, people in zip(*columns, strict=True)
     ]
     return Answers("the original's data (labels.csv)", (UNIT_TESTS,), rows, is_original=True)
 
@@ -125,20 +107,15 @@ def run_answers(
     matched = match_labels(annotations, dict.fromkeys(keys))
     people, split = majorities(matched.labels)
     rows = [row for score in scores for row in _rows(score, column(score, scores), people)]
-    unknown = len(matched.unknown)
-    about = {
-        "Incomplete: {} could not be graded (infra error); the same `lmrbench evaluate` tries again.": sum(
-            None in row.passed.values() for row in rows
-        ),
-        "People are split evenly on {}, left out of what they say.": len(split),
-    }
-    notes = [text.format(counted(number, "answer")) for text, number in about.items() if number]
-    if unknown:
-        notes.append(f"{counted(unknown, 'label')} of answers that these runs do not have: left out.")
-    if matched.ambiguous:
-        notes.append(f"{counted(matched.ambiguous, 'label')} that may mean several answers: left out.")
-    if bad:
-        notes.append(f"{counted(len(bad), 'row')} of labels could not be read: left out.")
+    ungraded = sum(row.labels[Level.REPRODUCED] is None for row in rows)
+    remarks = [
+        (ungraded, "answer", "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again."),
+        (len(split), "answer", "People are split evenly on {}, left out of what they say."),
+        (len(matched.unknown), "label", "{} of answers that these runs do not have: left out."),
+        (matched.ambiguous, "label", "{} that may mean several answers: left out."),
+        (len(bad), "row", "{} of labels could not be read: left out."),
+    ]
+    notes = [text.format(counted(number, noun)) for number, noun, text in remarks if number]
     return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), rows, notes=notes)
 
 
@@ -147,10 +124,6 @@ def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list
 
     Args:
         dataset: where they are now, if they have moved.
-
-    Raises:
-        InputError: no run folder, or the dataset has changed since.
-        LoadError: there is no such dataset.
     """
     rows = list(RunFolder(Path(runs[0])).dataset_rows(dataset).values())
     for run in runs[1:]:
@@ -162,16 +135,16 @@ def _rows(score: ModelScore, group: str, people: Mapping[PredictionKey, str]) ->
     for instance in sorted(score.scope):
         answers = score.answers.get(instance, [])
         for answer in answers:
-            infra = answer.status == Status.INFRA_ERROR
-            passed = {str(level): None if infra else reaches(answer.outcome, level) for level in Level}
+            labels: dict[str, str | None] = {
+                str(level): "passed" if reaches(answer.outcome, level) else "failed" for level in Level
+            }
+            if answer.status == Status.INFRA_ERROR:
+                labels = dict.fromkeys(labels)
             judged = answer.judged or ""
             empty = judged.startswith(NOT_JUDGED) or (answer.status == Status.MALFORMED and not judged)
-            judge = judged if judged in BEST_FIRST else NOTHING if empty else None
-            label = people.get((instance, *score.key, answer.sample))
-            names = score.model, score.setting, instance, ""
-            yield RatedAnswer(group, *names, answer.sample, passed, judge, label and str(label))
-        for sample in range(len(answers), score.samples):  # every instance weighs the same, as in the report
-            none = dict.fromkeys(map(str, Level), False)
-            yield RatedAnswer(
-                group, score.model, score.setting, instance, "", sample, none, NOTHING, None, is_there=False
-            )
+            labels[JUDGE] = judged if judged in BEST_FIRST else NOTHING if empty else None
+            labels[PEOPLE] = people.get((instance, *score.key, answer.sample))
+            yield RatedAnswer(group, instance, labels)
+        for _ in range(len(answers), score.samples):  # every instance weighs the same, as in the report
+            labels = {**dict.fromkeys(map(str, Level), "failed"), JUDGE: NOTHING, PEOPLE: None}
+            yield RatedAnswer(group, instance, labels, is_there=False)
