@@ -1,8 +1,9 @@
 """The answers that analyses count, with the verdicts of tests, judge and people: the original's, or those of runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lmrbench_evaluate.judge.category import BEST_FIRST
 from lmrbench_evaluate.predictions.prediction import PredictionKey
@@ -21,6 +22,9 @@ from ..base.text import counted
 from ..dataset.rows import DatasetRow
 from ..original import facts
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: The measure of the original's tests, which have one level.
 UNIT_TESTS = "unit tests"
 #: Raters beside the measures of the tests.
@@ -31,53 +35,29 @@ NOTHING = "nothing to judge"
 
 
 @dataclass(frozen=True)
-class RatedAnswer:
-    """One answer and its verdicts."""
-
-    group: str
-    """Its row in tables: the model, with setting, track and run where there are several."""
-    instance_id: str
-    labels: Mapping[str, str | None]
-    """Rater → label: `passed` or `failed` by a measure of the tests, a category or `NOTHING` by the judge, the category
-    that most people gave. None without a verdict."""
-    paper: str = ""
-    """Number of the paper in the original's data."""
-    is_there: bool = True
-    """False for an answer that the run lacks."""
-
-
-@dataclass(frozen=True)
 class Answers:
     """All answers of one analysis."""
 
     source: str
     measures: tuple[str, ...]
     """Measures of the tests, the leading one first."""
-    rows: Sequence[RatedAnswer]
+    frame: "pd.DataFrame"
+    """One row for each answer: group (its row in tables: the model, with setting, track and run where there are
+    several), instance_id, paper (its number in the original's data), is_there (False for an answer that the run lacks),
+    and the label of each rater: `passed` or `failed` by the measures, a category or `NOTHING` by the judge, the
+    category that most people gave; none without a verdict."""
     is_original: bool = False
     notes: Sequence[str] = ()
     """Remarks on the source of the answers."""
 
-    @property
-    def groups(self) -> dict[str, list[RatedAnswer]]:
-        """The answers by group, in order."""
-        groups: dict[str, list[RatedAnswer]] = {}
-        for row in self.rows:
-            groups.setdefault(row.group, []).append(row)
-        return groups
-
 
 def original_answers() -> Answers:
     """The 168 answers of the original's evaluation (labels.csv): 28 tasks, 3 models, 2 settings."""
-    frame = facts.labels()
+    frame = facts.labels().rename(columns={"unit_test": UNIT_TESTS, "human": PEOPLE})
     frame["group"] = frame["model"] + ", " + frame["setting"]
-    tests = map({"pass": "passed", "fail": "failed", "": None}.get, frame["unit_test"])
-    columns = frame["group"], frame["instance_id"], frame["paper"], tests, frame["judge"], frame["human"]
-    rows = [
-        RatedAnswer(group, instance, {UNIT_TESTS: test, JUDGE: judge, PEOPLE: people}, str(paper))
-        for group, instance, paper, test, judge, people in zip(*columns, strict=True)
-    ]
-    return Answers("the original's data (labels.csv)", (UNIT_TESTS,), rows, is_original=True)
+    frame[UNIT_TESTS] = frame[UNIT_TESTS].map({"pass": "passed", "fail": "failed"})
+    frame = frame.assign(paper=frame["paper"].astype(str), is_there=True)
+    return Answers("the original's data (labels.csv)", (UNIT_TESTS,), frame, is_original=True)
 
 
 def run_answers(
@@ -96,6 +76,8 @@ def run_answers(
     Raises:
         InputError: no run folder, a damaged one, or runs on different datasets.
     """
+    import pandas as pd
+
     report = make_report([Path(run) for run in runs], judge_model=judge_model)
     scores = report.scores
     keys: list[PredictionKey] = [
@@ -106,8 +88,8 @@ def run_answers(
     ]
     matched = match_labels(annotations, dict.fromkeys(keys))
     people, split = majorities(matched.labels)
-    rows = [row for score in scores for row in _rows(score, column(score, scores), people)]
-    ungraded = sum(row.labels[Level.REPRODUCED] is None for row in rows)
+    frame = pd.DataFrame([row for score in scores for row in _rows(score, column(score, scores), people)])
+    ungraded = int(frame[Level.REPRODUCED].isna().sum())
     remarks = [
         (ungraded, "answer", "Incomplete: {} could not be graded (infra error); `lmrbench evaluate` tries again."),
         (len(split), "answer", "People are split evenly on {}, left out of what they say."),
@@ -116,7 +98,7 @@ def run_answers(
         (len(bad), "row", "{} of labels could not be read: left out."),
     ]
     notes = [text.format(counted(number, noun)) for number, noun, text in remarks if number]
-    return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), rows, notes=notes)
+    return Answers(", ".join(map(str, runs)), tuple(map(str, Level)), frame, notes=notes)
 
 
 def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list[DatasetRow]:
@@ -131,20 +113,17 @@ def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list
     return rows
 
 
-def _rows(score: ModelScore, group: str, people: Mapping[PredictionKey, str]) -> Iterable[RatedAnswer]:
+def _rows(score: ModelScore, group: str, people: Mapping[PredictionKey, str]) -> Iterator[dict[str, Any]]:
     for instance in sorted(score.scope):
+        row = {"group": group, "instance_id": instance, "paper": None, "is_there": True}
         answers = score.answers.get(instance, [])
         for answer in answers:
-            labels: dict[str, str | None] = {
-                str(level): "passed" if reaches(answer.outcome, level) else "failed" for level in Level
-            }
-            if answer.status == Status.INFRA_ERROR:
-                labels = dict.fromkeys(labels)
+            infra = answer.status == Status.INFRA_ERROR
+            for level in Level:
+                row[str(level)] = None if infra else "passed" if reaches(answer.outcome, level) else "failed"
             judged = answer.judged or ""
             empty = judged.startswith(NOT_JUDGED) or (answer.status == Status.MALFORMED and not judged)
-            labels[JUDGE] = judged if judged in BEST_FIRST else NOTHING if empty else None
-            labels[PEOPLE] = people.get((instance, *score.key, answer.sample))
-            yield RatedAnswer(group, instance, labels)
+            row[JUDGE] = judged if judged in BEST_FIRST else NOTHING if empty else None
+            yield {**row, PEOPLE: people.get((instance, *score.key, answer.sample))}
         for _ in range(len(answers), score.samples):  # every instance weighs the same, as in the report
-            labels = {**dict.fromkeys(map(str, Level), "failed"), JUDGE: NOTHING, PEOPLE: None}
-            yield RatedAnswer(group, instance, labels, is_there=False)
+            yield {**row, **dict.fromkeys(map(str, Level), "failed"), JUDGE: NOTHING, PEOPLE: None, "is_there": False}

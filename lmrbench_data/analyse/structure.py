@@ -189,28 +189,19 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
 
     measured, empty = original_measures() if answers.is_original else (task_measures(rows), [])
     papers = {row["instance_id"]: row["paper_url"] for row in rows}
-    rated = pd.DataFrame(
-        [
-            {
-                "group": row.group,
-                "instance": row.instance_id,
-                "paper": row.paper or papers.get(row.instance_id),
-                "solved": int(label in ("passed", "CC")),
-                **measured.get(row.paper or row.instance_id, {}),
-            }
-            for row in answers.rows
-            if row.is_there and (label := row.labels[solved_by]) not in (None, NOTHING)
-        ],
-        columns=["group", "instance", "paper", "solved", *MEASURES],
-    )
-    frame = rated.dropna(subset=DEPTH)
+    rated = answers.frame[answers.frame["is_there"]].replace({solved_by: NOTHING}, None).dropna(subset=solved_by)
+    rated["solved"] = rated[solved_by].isin(["passed", "CC"]).astype(int)
+    rated["paper"] = rated["paper"].fillna(rated["instance_id"].map(papers))
+    owner = rated["paper" if answers.is_original else "instance_id"]
+    measures = pd.DataFrame([measured.get(name, {}) for name in owner], rated.index, MEASURES)
+    frame = rated.join(measures).dropna(subset=DEPTH)
     if frame.empty:
         raise InputError(f"{answers.source}: no answer has a result by {solved_by}: there is nothing to explain")
     remarks = []
-    if absent := sum(not row.is_there for row in answers.rows):
+    if absent := int((~answers.frame["is_there"]).sum()):
         remarks.append(f"Left out: {counted(absent, 'answer')} missing from the runs.")
     if unmeasured := len(rated) - len(frame):
-        missing = empty or sorted(set(rated["instance"]) - set(frame["instance"]))
+        missing = empty or sorted(set(rated["instance_id"]) - set(frame["instance_id"]))
         where = "structure.csv has" if answers.is_original else "There are"
         remarks.append(f"{where} no measures of {', '.join(missing)}: {counted(unmeasured, 'answer')} left out.")
     rates = frame.groupby("group", sort=False)["solved"].mean()

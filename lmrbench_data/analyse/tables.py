@@ -10,16 +10,19 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmrbench_evaluate.judge.category import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import PairAgreement
 
 from ..base.shares import Share
 from ..base.text_table import Table
-from .answers import JUDGE, NOTHING, PEOPLE, UNIT_TESTS, Answers, RatedAnswer
+from .answers import JUDGE, NOTHING, PEOPLE, UNIT_TESTS, Answers
 from .bootstrap import kappa_interval
 from .result import Analysis
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALL = "all"
 BOTH = "judge and people"
@@ -105,7 +108,7 @@ class Tables(Analysis):
         """All numbers."""
         return {
             "source": self.answers.source,
-            "answers": len(self.answers.rows),
+            "answers": len(self.answers.frame),
             "cells": self.records(),
             "categories": [_pair_dict(*pair) for pair in self.categories],
             "binary": [_pair_dict(*pair) for pair in self.binary],
@@ -116,7 +119,7 @@ class Tables(Analysis):
     def _shares(self, rater: str, labels: Sequence[str]) -> Table:
         header = ["model", *(text for label in labels for text in (label, "95 %"))]
         rows = []
-        for group in self.answers.groups:
+        for group in self.answers.frame["group"].unique():
             shares = [self.cell(group, rater, label) for label in labels]
             if any(shares):
                 rows.append([group, *(text for share in shares for text in _texts(share))])
@@ -152,32 +155,33 @@ class Tables(Analysis):
 
 def make_tables(answers: Answers) -> Tables:
     """Count the tables."""
-    groups = answers.groups
-    if len(groups) > 1:
-        groups[ALL] = list(answers.rows)
+    frame = answers.frame
+    groups = dict(iter(frame.groupby("group", sort=False)))
     cells: list[Cell] = []
     pairs: list[tuple[str, PairAgreement]] = []
-    for group, rows in groups.items():
+    for group, rows in {**groups, **({ALL: frame} if len(groups) > 1 else {})}.items():
         for rater in (*answers.measures, JUDGE, PEOPLE):
-            cells += _cells(group, rater, rows)
+            cells += _cells(str(group), rater, rows)
         for first, second in [(JUDGE, PEOPLE), *itertools.product(answers.measures, (JUDGE, PEOPLE))]:
-            labels = [(row.instance_id, row.labels[first], row.labels[second]) for row in rows]
-            rated = [(name, a, b) for name, a, b in labels if a and b and NOTHING not in (a, b)]
-            if not rated:
+            rated = rows[["instance_id", first, second]].replace(NOTHING, None).dropna()
+            if rated.empty:
                 continue
-            pair = PairAgreement(first, second, rated)
-            pairs.append((group, pair))
+            pair = PairAgreement(first, second, list(rated.itertuples(index=False, name=None)))
+            pairs.append((str(group), pair))
             if first == JUDGE:
-                cells += [Cell(group, BOTH, "agreement", pair.agreement), Cell(group, BOTH, "conflict", pair.conflicts)]
+                shares = {"agreement": pair.agreement, "conflict": pair.conflicts}
+                cells += [Cell(str(group), BOTH, label, share) for label, share in shares.items()]
     return Tables(answers, cells, pairs)
 
 
 def missing_in(answers: Answers) -> list[str]:
     """The cells that the original's data does not contain."""
-    untested = [name for name, rows in answers.groups.items() if not any(row.labels[UNIT_TESTS] for row in rows)]
-    lines = [f"No unit-test result is published for {' or '.join(untested)}, so their accuracy is unknown."]
+    tested = answers.frame.groupby("group", sort=False)[UNIT_TESTS].any()
+    lines = [
+        f"No unit-test result is published for {' or '.join(tested.index[~tested])}, so their accuracy is unknown."
+    ]
     return [
-        *(lines if untested else []),
+        *(lines if not tested.all() else []),
         "Claude 3.7 with OpenHands is left out: only its unit tests are published, and labels.csv does not list it.",
         "Each answer was labelled by one person, so the experts' agreement (Appendix B) cannot be computed.",
         "Tables 3, 5 and 6 and Figure 7 cannot be computed either: their data is not published. Table 6 uses binary "
@@ -185,13 +189,14 @@ def missing_in(answers: Answers) -> list[str]:
     ]
 
 
-def _cells(group: str, rater: str, rows: Sequence[RatedAnswer]) -> Iterator[Cell]:
+def _cells(group: str, rater: str, rows: "pd.DataFrame") -> Iterator[Cell]:
     """The shares of a rater's labels; none if there was nothing to rate."""
-    rated = [(row.instance_id, label) for row in rows if (label := row.labels[rater])]
-    if all(label == NOTHING for _, label in rated):  # a judge who was never asked says nothing
+    rated = rows.dropna(subset=rater)
+    if (rated[rater] == NOTHING).all():  # a judge who was never asked says nothing
         return
     for name in BEST_FIRST if rater in (JUDGE, PEOPLE) else ("passed",):
-        yield Cell(group, rater, str(name), Share.clustered((instance, label == name) for instance, label in rated))
+        hits = zip(rated["instance_id"], (rated[rater] == name).tolist(), strict=True)
+        yield Cell(group, rater, str(name), Share.clustered(hits))
 
 
 def _texts(share: Share | None) -> tuple[str, str]:

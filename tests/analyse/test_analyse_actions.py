@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.image import imread
 
 import lmrbench_data as lmr
 from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
@@ -18,11 +17,12 @@ from lmrbench_data.analyse.sessions import Sessions, original_sessions, run_sess
 from lmrbench_data.analyse.shell import kind_of
 from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions
 from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.original import facts
 from lmrbench_evaluate.verdict.levels import Level
 from support.agents import DONE, EDIT, READ, TRY, bash, calls
-from support.original_labels import LABELS, command
 from support.toy import TOY_ANSWER
 
+LABELS = Path(facts.__file__).with_name("labels.csv")
 WRONG = TOY_ANSWER.replace("*", "+")
 
 
@@ -94,19 +94,15 @@ COMMANDS = {
         "cd repo; git apply fix.patch",
         "echo done | tee -a notes.txt",
         "find . -name '*.pyc' -delete",
-        "sed --in-place 's/a/b/' x",
         "cp a b && cat b",
-        "black a.py",
     ],
     "run": [
         TRY,
         "timeout 60 python -m pytest -q 2>&1 | tail -5",
-        "PYTHONPATH=. make test",
         "python - <<'EOF'\nprint(3 > 2)\nEOF",
         "cat > /tmp/t.py <<'EOF'\nimport a\nEOF\npython /tmp/t.py",
         "for f in a b; do python $f; done",
         "(cd repo && ./train.sh)",
-        "pip install x > /dev/null",
         "python -c 'import sys; sys.stdout.write(\"x\")'",
         "",
     ],
@@ -115,8 +111,6 @@ COMMANDS = {
         "# what is there? don't know\nls -la  # all of it",
         "grep -rn 'a > b' . | head -20",
         "sed -n '1,20p' a.py && nl -ba b.py",
-        "awk '$1 > 3' data 2>/dev/null",
-        "find . -name '*.py' -exec cat {} +",
         "for f in a b; do cat $f; done",
         "if [ -f x ]; then cat x; fi",
         "git log --oneline | head; git diff HEAD",
@@ -126,9 +120,9 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in COMMANDS.items() for text in texts])
-def test_command_has_the_kind_of_its_parts(kind: str, text: str) -> None:
-    assert kind_of(text) == kind
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_command_has_the_kind_of_its_parts(kind: str) -> None:
+    assert {text: kind_of(text) for text in COMMANDS[kind]} == dict.fromkeys(COMMANDS[kind], kind)
 
 
 @settings(max_examples=300)
@@ -262,27 +256,7 @@ def test_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: 
     assert session["model"].endswith(", mini-swe-agent")
 
 
-# --- command and figure -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_command_prints_json_and_draws_a_figure(tmp_path: Path) -> None:
-    done = command("actions", "--json", "--figure", tmp_path / "f.png", "--out", tmp_path / "a.csv")
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert len(said["sessions"]) == 66
-    frame = pd.read_csv(tmp_path / "a.csv")
-    assert frame["actions"].tolist() == [item["actions"] for item in said["shares"]]
-    assert frame["share"].tolist() == pytest.approx([item["share"] for item in said["shares"]])
-    picture = imread(tmp_path / "f.png")
-    assert picture.shape[1] == 1200
-    assert (picture[0, 0, :3] == 1).all()  # white
-    analyse_actions(original_sessions()).draw(tmp_path / "f.svg")
-    first = (tmp_path / "f.svg").read_text()
-    analyse_actions(original_sessions()).draw(tmp_path / "f.svg")
-    assert (tmp_path / "f.svg").read_text() == first
-    for words in ("gpt4o (23 sessions)", "not passed (46 sessions)", "message"):
-        assert words in first
+# --- figure -----------------------------------------------------------------------------------------------------------
 
 
 def test_any_name_can_be_drawn(tmp_path: Path) -> None:
@@ -293,17 +267,3 @@ def test_any_name_can_be_drawn(tmp_path: Path) -> None:
     drawn = (tmp_path / "f.svg").read_text(encoding="utf-8")
     for shown in ("_hidden (1 session)", "$\\frac{ (1", "模型 (1", f"{'x' * 39}… (1", "a&lt;b&amp;c (1"):
         assert shown in drawn
-
-
-def test_bad_input_is_one_line(tmp_path: Path, agent_folder: Path) -> None:
-    (tmp_path / "empty" / "trajectories").mkdir(parents=True)
-    cases = {
-        ("actions", tmp_path / "gone"): "no run.json",
-        ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",
-        ("actions", "--trajectories", agent_folder): "--trajectories: applies to runs; name a run as well",
-        ("actions", "--figure", "f.pdf"): "--figure: f.pdf: give a name that ends in .png or .svg",
-    }
-    for arguments, problem in cases.items():
-        done = command(*arguments)
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert problem in done.stderr

@@ -32,8 +32,9 @@ from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import dataset_sha256
 from lmrbench_data.original import facts
-from support.original_labels import LABELS, command
 from support.runs import two_levels, write_run
+
+LABELS = Path(facts.__file__).with_name("labels.csv")
 
 # --- measures ---------------------------------------------------------------------------------------------------------
 
@@ -248,27 +249,3 @@ def test_models_that_solve_nothing_and_missing_answers_are_left_out(make_run: An
     assert after.fit == before.fit
     assert "Left out: weak, with none of its answers solved." in after.notes()
     assert "Left out: 19 answers missing from the runs." in after.notes()
-
-
-@pytest.mark.slow
-def test_command_prints_json_draws_and_reports_errors(make_run: Any, tmp_path: Path) -> None:
-    run = make_run()
-    done = command("structure", run, "--json", "--out", tmp_path / "s.csv", "--figure", tmp_path / "f.svg")
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert pd.read_csv(tmp_path / "s.csv")["name"].tolist() == [term["name"] for term in said["terms"]]
-    drawn = (tmp_path / "f.svg").read_text()
-    assert all(f"{name}</text>" in drawn for name in ("goal length", "directory imbalance", "n"))
-    cases = {
-        ("structure", make_run("other", dataset_sha256="1" * 64)): "--dataset: ",
-        ("structure", "--dataset", "x"): "--dataset: applies to runs; name a run as well",
-        ("structure", "--solved-by", "luck"): "--solved-by: 'luck' is unknown; one of: unit tests, judge, people",
-        ("structure", tmp_path / "gone"): "no run.json",
-    }
-    for arguments, problem in cases.items():
-        done = command(*arguments)
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert problem in done.stderr
-    done = command("structure", make_run("none", chance=0))
-    assert done.returncode == 0
-    assert "No estimate: none of 56 answers solved" in done.stdout

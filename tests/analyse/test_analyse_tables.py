@@ -1,7 +1,5 @@
 """Table 2, agreement and conflicts are what pandas counts, of the original's labels and of runs."""
 
-import csv
-import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -12,27 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmrbench_data.analyse.actions import analyse_actions
 from lmrbench_data.analyse.answers import (
     NOTHING,
     UNIT_TESTS,
     Answers,
-    RatedAnswer,
     original_answers,
     run_answers,
 )
-from lmrbench_data.analyse.sessions import original_sessions
-from lmrbench_data.analyse.structure import analyse_structure
 from lmrbench_data.analyse.tables import ALL, BOTH, Tables, make_tables
 from lmrbench_data.base.shares import wilson
-from lmrbench_data.base.text_table import markdown_table
+from lmrbench_data.original import facts
 from lmrbench_evaluate.judge.category import BEST_FIRST
 from lmrbench_evaluate.reports.annotations import Annotation, Category
 from lmrbench_evaluate.reports.scores import score_runs
 from support.kappa import cohen
-from support.original_labels import LABELS, command
-from support.runs import command as report_command
 from support.runs import result, two_levels, write_run
+
+LABELS = Path(facts.__file__).with_name("labels.csv")
 
 
 def judgement(instance: str, category: str | None, *, sha: str = "x", track: str = "unstated") -> dict[str, Any]:
@@ -91,23 +85,11 @@ def test_agreement_and_conflicts_of_the_paper_are_reproduced(original: Tables) -
     assert not {round(100 * counts[pair] / 168, 1) for pair in (("CC", "LI"), ("LI", "CC"))} & {9.5}
 
 
-def test_unpublished_results_are_noted_and_not_counted(original: Tables) -> None:
-    assert original.cell("gpt4o, no_agent", UNIT_TESTS, "passed") is None
-    assert any("gpt4o, no_agent or o4mini, no_agent, so their accuracy" in note for note in original.notes())
-    [(_, (_, rows))] = [table for table in original.tables() if "accuracy" in table[0]]
-    assert [row[0] for row in rows] == [f"gpt4.1, {name}" for name in ("no_agent", "openhands_agent")] + [
-        "gpt4o, openhands_agent",
-        "o4mini, openhands_agent",
-    ]
-
-
 # --- arithmetic -------------------------------------------------------------------------------------------------------
 
 rated = st.lists(
     st.builds(
-        lambda group, name, judge, people, test: RatedAnswer(
-            group, name, {UNIT_TESTS: test, "judge": judge, "people": people}
-        ),
+        lambda *values: dict(zip(("group", "instance_id", "judge", "people", UNIT_TESTS), values, strict=True)),
         st.sampled_from(["m", "n"]),
         st.sampled_from(["a", "b", "c", "d"]),
         st.sampled_from([*map(str, BEST_FIRST), NOTHING, None]),
@@ -120,36 +102,29 @@ rated = st.lists(
 
 @settings(deadline=None, max_examples=60)
 @given(rated)
-def test_cells_add_up_and_lie_in_their_intervals(rows: list[RatedAnswer]) -> None:
-    made = make_tables(Answers("here", (UNIT_TESTS,), rows))
-    for group in {row.group for row in rows}:
-        own = [row for row in rows if row.group == group]
+def test_cells_add_up_and_lie_in_their_intervals(rows: list[dict[str, Any]]) -> None:
+    columns = ["group", "instance_id", "judge", "people", UNIT_TESTS]
+    made = make_tables(Answers("here", (UNIT_TESTS,), pd.DataFrame(rows, columns=columns, dtype=object)))
+    for group in {row["group"] for row in rows}:
         for rater in ("judge", "people"):
             cells = [made.cell(group, rater, label) for label in BEST_FIRST]
-            given_by = [row.labels[rater] for row in own]
-            if not set(given_by) & set(BEST_FIRST):
+            labels = [row[rater] for row in rows if row["group"] == group]
+            if not set(labels) & set(BEST_FIRST):
                 assert cells == [None, None, None]
                 continue
-            base = sum(label is not None for label in given_by)
+            base = sum(label is not None for label in labels)
             assert {cell.whole for cell in cells if cell} == {base}
-            assert sum(cell.part for cell in cells if cell) == base - given_by.count(NOTHING)
+            assert sum(cell.part for cell in cells if cell) == base - labels.count(NOTHING)
     for cell in made.cells:
         share, (low, high) = cell.share.value, cell.share.interval
         assert share is not None
         assert low - 1e-9 <= share <= high + 1e-9
         if cell.share.units == cell.share.whole:
             assert (low, high) == wilson(cell.share.part, cell.share.whole)
-    both = [row.labels for row in rows if row.labels["people"] and row.labels["judge"] in BEST_FIRST]
-    assert made.confusion == Counter((labels["people"], labels["judge"]) for labels in both)
+    both = [(row["people"], row["judge"]) for row in rows if row["people"] and row["judge"] in BEST_FIRST]
+    assert made.confusion == Counter(both)
     json.dumps(made.to_dict(), allow_nan=False)
     assert made.to_pandas().shape[0] == len(made.cells)
-
-
-def test_docs_show_the_tables_of_the_commands(original: Tables) -> None:
-    page = (LABELS.parents[2] / "docs" / "analyses.md").read_text(encoding="utf-8")
-    analyses = original, analyse_actions(original_sessions()), analyse_structure(original_answers())
-    for _, table in (found for made in analyses for found in made.tables()):
-        assert "\n".join(markdown_table(*table)) in page
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
@@ -215,44 +190,3 @@ def test_samples_of_one_instance_do_not_narrow_an_interval(tmp_path: Path) -> No
     assert (found.part, found.whole) == (40, 120)  # the two instances without an answer weigh the same
     assert found.interval == wilson(1, 3)
     assert made.cell("m", "judge", "CC") is None
-
-
-# --- command ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_command_writes_the_same_numbers_in_all_forms(judged_run: Path, tmp_path: Path) -> None:
-    done = command("tables", judged_run, "--json", "--out", tmp_path / "t.json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == json.loads((tmp_path / "t.json").read_text())
-    cells = json.loads(done.stdout)["cells"]
-    assert command("tables", judged_run, "--out", tmp_path / "t.csv").returncode == 0
-    read = list(csv.DictReader(io.StringIO((tmp_path / "t.csv").read_text())))
-    assert [(row["group"], row["rater"], row["label"], int(row["part"])) for row in read] == [
-        (cell["group"], cell["rater"], cell["label"], cell["part"]) for cell in cells
-    ]
-    done = command("tables", "--out", tmp_path / "t.md")
-    assert "62.5 % (105/168)" in done.stdout
-    assert (
-        "| all | 62.5 % (105/168) | 44 - 78 | 0.38 | 0.24 - 0.52 | 9.5 % (16/168) |" in (tmp_path / "t.md").read_text()
-    )
-
-
-@pytest.mark.slow
-def test_bad_input_is_one_line(judged_run: Path, tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_text("annotator,instance,model,category\nann,a-one,m,3\n")
-    cases = {
-        ("tables", tmp_path / "gone"): "no run.json",
-        ("tables", "--out", "t.html"): "--out: t.html: give a name that ends in .md, .csv or .json",
-        ("tables", "--labels", tmp_path / "labels.csv"): "--labels: applies to runs; name a run as well",
-        ("tables", judged_run, "--judge-model", "nobody"): "not judged by nobody",
-    }
-    for arguments, problem in cases.items():
-        done = command(*arguments)
-        assert done.returncode == 1
-        assert problem in done.stderr
-        assert done.stderr.count("\n") == 1
-    done = command("tables", judged_run, "--labels", tmp_path / "labels.csv")
-    assert done.returncode == 1
-    assert "1 row of labels could not be read: left out." in done.stdout
-    assert report_command(judged_run).returncode == 0

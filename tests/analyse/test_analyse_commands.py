@@ -1,0 +1,75 @@
+"""`lmrbench analyse tables|actions|structure`: the same numbers in all forms, figures, and one line for bad input."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+from lmrbench_data.analyse.actions import analyse_actions
+from lmrbench_data.analyse.answers import original_answers
+from lmrbench_data.analyse.sessions import original_sessions
+from lmrbench_data.analyse.structure import analyse_structure
+from lmrbench_data.analyse.tables import make_tables
+from lmrbench_data.base.text_table import markdown_table
+from support.command_line import in_process
+from support.runs import result, write_run
+
+ROOT = Path(__file__).resolve().parents[2]
+MADE = {
+    "tables": lambda: make_tables(original_answers()),
+    "actions": lambda: analyse_actions(original_sessions()),
+    "structure": lambda: analyse_structure(original_answers()),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_command_prints_and_writes_the_numbers_that_docs_show(name: str, tmp_path: Path) -> None:
+    made, page = MADE[name](), (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
+    tables = ["\n".join(markdown_table(*table)) for _, table in made.tables()]
+    for form in ("md", "csv", "json"):
+        done = in_process("analyse", name, "--json", "--out", tmp_path / f"a.{form}")
+        assert (done.returncode, json.loads(done.stdout)) == (0, json.loads(json.dumps(made.to_dict())))
+    assert json.loads((tmp_path / "a.json").read_text()) == json.loads(done.stdout)
+    assert all(table in page and table in (tmp_path / "a.md").read_text() for table in tables)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "a.csv"), made.to_pandas(), check_dtype=False)
+    assert made.notes()[0] in in_process("analyse", name).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("actions", "gpt4o (23 sessions)"), ("structure", "gpt4o, openhands_agent")]
+)
+def test_figure_is_white_one_page_wide_and_reproducible(name: str, words: str, tmp_path: Path) -> None:
+    for path in (tmp_path / "a.svg", tmp_path / "b.svg", tmp_path / "c.png"):
+        assert in_process("analyse", name, "--figure", path).returncode == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert f"{words}</text>" in (tmp_path / "a.svg").read_text()
+    picture = imread(tmp_path / "c.png")
+    assert picture.shape[1] == 1200
+    assert (picture[0, 0, :3] == 1).all()
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [result("a-one", "passed")])
+    (tmp_path / "empty" / "trajectories").mkdir(parents=True)
+    (tmp_path / "labels.csv").write_text("annotator,instance,model,category\nann,a-one,m,3\n")
+    cases = {
+        ("tables", tmp_path / "gone"): "no run.json",
+        ("tables", "--out", "t.html"): "--out: t.html: give a name that ends in .md, .csv or .json",
+        ("tables", "--labels", tmp_path / "labels.csv"): "--labels: applies to runs; name a run as well",
+        ("tables", run, "--judge-model", "nobody"): "not judged by nobody",
+        ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",
+        ("actions", "--trajectories", tmp_path): "--trajectories: applies to runs; name a run as well",
+        ("actions", "--figure", "f.pdf"): "--figure: f.pdf: give a name that ends in .png or .svg",
+        ("structure", run): "--dataset: ",
+        ("structure", "--dataset", "x"): "--dataset: applies to runs; name a run as well",
+        ("structure", "--solved-by", "luck"): "--solved-by: 'luck' is unknown; one of: unit tests, judge, people",
+    }
+    for arguments, problem in cases.items():
+        done = in_process("analyse", *arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), arguments
+        assert problem in done.stderr
+    done = in_process("analyse", "tables", run, "--labels", tmp_path / "labels.csv")
+    assert done.returncode == 1
+    assert "1 row of labels could not be read: left out." in done.stdout
