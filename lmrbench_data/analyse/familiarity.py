@@ -7,11 +7,10 @@ this benchmark, so this measures how familiar the code of a method is, not wheth
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.reports.scores import ModelScore, score_runs
+from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.reports.tally import Tally
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level
@@ -19,7 +18,6 @@ from lmrbench_evaluate.verdict.levels import Level
 from ..base.errors import ArgumentError, InfraError, InputError
 from ..base.progress import Progress
 from ..base.text import one_line
-from ..base.text_table import Table
 from ..chat.endpoint import Endpoint
 from ..chat.server import address_and_key, server_name
 from ..dataset.rows import DatasetRow, only_functions
@@ -34,53 +32,8 @@ _MONTH = re.compile(r"(19|20)\d\d-(0[1-9]|1[0-2])")
 # --- probabilities ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Probabilities(Analysis):
-    """The mean token probability of each goal file under a model."""
-
-    model: str
-    server: str
-    by_instance: Mapping[str, tuple[float, int]]
-    """Instance → mean probability and number of tokens."""
-    title: str = "Familiarity: token probabilities of the goal files"
-
-    @property
-    def mean(self) -> tuple[float, tuple[float, float] | None]:
-        """The mean over instances, with its 95 % bootstrap interval."""
-        values = [value for value, _ in self.by_instance.values()]
-        return sum(values) / len(values), mean_interval(values)
-
-    def tables(self) -> list[tuple[str, Table]]:
-        """One line per instance, and the mean."""
-        mean, interval = self.mean
-        rows = [[name, str(tokens), f"{value:.3f}", ""] for name, (value, tokens) in self.by_instance.items()]
-        last = ["mean", "", f"{mean:.3f}", f"{interval[0]:.3f} - {interval[1]:.3f}" if interval else "-"]
-        return [(f"Goal files under {self.model}", (["instance", "tokens", "mean probability", "95 %"], [*rows, last]))]
-
-    def notes(self) -> list[str]:
-        """The meaning of the numbers."""
-        return [
-            "The mean is over instances, with the 95 % bootstrap interval. We wrote the goal files, so this measures "
-            "how familiar the code of the methods is, not whether our files were in the training data."
-        ]
-
-    def records(self) -> list[dict[str, Any]]:
-        """One row per instance."""
-        return [
-            {"model": self.model, "instance_id": name, "mean_probability": value, "tokens": tokens}
-            for name, (value, tokens) in self.by_instance.items()
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers."""
-        mean, interval = self.mean
-        return {"model": self.model, "server": self.server, "mean": mean, "ci95": interval, "rows": self.records()}
-
-
-def measure_probabilities(
-    endpoint: Endpoint, rows: Sequence[DatasetRow], progress: Progress | None = None
-) -> Probabilities:
-    """Measure the token probabilities of the goal files with the reference in place.
+def measure_probabilities(endpoint: Endpoint, rows: Sequence[DatasetRow], progress: Progress | None = None) -> Analysis:
+    """Measure the mean token probability of each goal file with the reference in place.
 
     Raises:
         InputError: the server rejects the request or gives no log-probabilities of a prompt, or a row is a method.
@@ -110,7 +63,30 @@ def measure_probabilities(
                 raise InfraError(f"no answer from {server}: {one_line(str(error))[:300]}") from error
             values[row["instance_id"]] = _mean_probability(reply, text, server)
             progress.step(row["instance_id"])
-    return Probabilities(endpoint.model, server, values)
+    return _probabilities(endpoint.model, server, values)
+
+
+def _probabilities(model: str, server: str, values: Mapping[str, tuple[float, int]]) -> Analysis:
+    """Return the analysis of instance → mean probability and number of tokens."""
+    import pandas as pd
+
+    names = "model", "instance_id", "mean_probability", "tokens"
+    records = [dict(zip(names, (model, name, *both), strict=True)) for name, both in values.items()]
+    means = [value for value, _ in values.values()]
+    mean, interval = sum(means) / len(means), mean_interval(means)
+    rows = [[name, str(tokens), f"{value:.3f}", ""] for name, (value, tokens) in values.items()]
+    rows.append(["mean", "", f"{mean:.3f}", f"{interval[0]:.3f} - {interval[1]:.3f}" if interval else "-"])
+    note = (
+        "The mean is over instances, with the 95 % bootstrap interval. We wrote the goal files, so this measures "
+        "how familiar the code of the methods is, not whether our files were in the training data."
+    )
+    return Analysis(
+        "Familiarity: token probabilities of the goal files",
+        [(f"Goal files under {model}", (["instance", "tokens", "mean probability", "95 %"], rows))],
+        [note],
+        pd.DataFrame(records),
+        {"model": model, "server": server, "mean": mean, "ci95": interval, "rows": records},
+    )
 
 
 def _mean_probability(reply: Any, text: str, server: str) -> tuple[float, int]:
@@ -140,57 +116,7 @@ def _mean_probability(reply: Any, text: str, server: str) -> tuple[float, int]:
 # --- the cut-off ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class CutoffScores(Analysis):
-    """Scores on papers before and after the knowledge cut-off of each model."""
-
-    parts: Sequence[tuple[ModelScore, str, str, Tally]]
-    """Score, cut-off, side of the cut-off, and the counts of the instances there."""
-    published: Mapping[str, str]
-    """Instance → publication of its paper."""
-    title: str = "Before and after the cut-off"
-
-    def tables(self) -> list[tuple[str, Table]]:
-        """One line for each model and side of its cut-off."""
-        rows = []
-        for score, cutoff, side, tally in self.parts:
-            shares = [text for share in map(tally.share, Level) for text in (share.fraction, share.bounds)]
-            rows.append([score.name, score.track, cutoff, side, str(tally.instances), *shares])
-        header = ["model", "track", "cut-off", "paper came out", "instances", "reproduced", "95 %", "robust", "95 %"]
-        return [(self.title, (header, rows))]
-
-    def notes(self) -> list[str]:
-        """Reasons for caution."""
-        return [
-            "A paper from the month of the cut-off counts as published before it. The parts are small: mind the "
-            "intervals.",
-            "Our code is newer than any cut-off; a model may know the paper and the original's repository.",
-        ]
-
-    def records(self) -> list[dict[str, Any]]:
-        """One row for each model, side and level."""
-        return [
-            {
-                "run": score.run,
-                "model_name_or_path": score.model,
-                "setting": score.setting,
-                "track": score.track,
-                "cutoff": cutoff,
-                "side": side,
-                "instances": tally.instances,
-                "level": str(level),
-                **{name: getattr(tally.share(level), name) for name in ("part", "whole")},
-            }
-            for score, cutoff, side, tally in self.parts
-            for level in Level
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers, and the dates."""
-        return {"published": dict(self.published), "scores": self.records()}
-
-
-def split_by_cutoff(runs: Sequence[Path], cutoffs: Sequence[str], dataset: str | None = None) -> CutoffScores:
+def split_by_cutoff(runs: Sequence[Path], cutoffs: Sequence[str], dataset: str | None = None) -> Analysis:
     """Score runs on papers before and after the cut-off of each model.
 
     Args:
@@ -199,18 +125,37 @@ def split_by_cutoff(runs: Sequence[Path], cutoffs: Sequence[str], dataset: str |
     Raises:
         InputError: no run folder, another dataset, or malformed cut-offs.
     """
+    import pandas as pd
+
     scores, dates = score_runs(runs), dict[str, str]()
     for run in map(RunFolder, runs):
         scope = run.facts["scope"]
         dates |= {name: published(row) for name, row in run.dataset_rows(dataset).items() if name in scope}
     months = read_cutoffs(cutoffs, [score.model for score in scores])
-    parts = []
+    rows, records = [], []
     for score in scores:
+        cutoff = months[score.model]
         sides = {name: Tally() for name in (BEFORE, AFTER, UNKNOWN)}
         for instance, tally in score.instances.items():
-            sides[cutoff_side(dates[instance], months[score.model])].add(tally)
-        parts += [(score, months[score.model], side, tally) for side, tally in sides.items() if tally.total]
-    return CutoffScores(parts, dates)
+            sides[cutoff_side(dates[instance], cutoff)].add(tally)
+        for side, tally in sides.items():
+            if not tally.total:
+                continue
+            shares = {level: tally.share(level) for level in Level}
+            texts = [text for share in shares.values() for text in (share.fraction, share.bounds)]
+            rows.append([score.name, score.track, cutoff, side, str(tally.instances), *texts])
+            names = dict(zip(("model_name_or_path", "setting", "track"), score.key, strict=True))
+            part = {"run": score.run, **names, "cutoff": cutoff, "side": side, "instances": tally.instances}
+            counts = [(level, {"part": share.part, "whole": share.whole}) for level, share in shares.items()]
+            records += [{**part, "level": str(level), **numbers} for level, numbers in counts]
+    header = ["model", "track", "cut-off", "paper came out", "instances", "reproduced", "95 %", "robust", "95 %"]
+    title = "Before and after the cut-off"
+    notes = [
+        "A paper from the month of the cut-off counts as published before it. The parts are small: mind the intervals.",
+        "Our code is newer than any cut-off; a model may know the paper and the original's repository.",
+    ]
+    numbers = {"published": dates, "scores": records}
+    return Analysis(title, [(title, (header, rows))], notes, pd.DataFrame(records), numbers)
 
 
 def published(row: DatasetRow) -> str:

@@ -4,8 +4,7 @@ Depth and branch factor are defined so that they give the numbers of structure.c
 definitions of imbalance and goal length are our own.
 """
 
-import io
-import tokenize
+import ast
 from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
@@ -46,24 +45,11 @@ def measure_tree(paths: Iterable[str]) -> dict[str, float]:
 
 
 def goal_length(source: str, function: str) -> int:
-    """Lines of a function (decorators included) that hold code: no blank ones, comments or docstrings."""
-    target = find_function(source, function)
-    first, last = target.first_line, target.node.end_lineno or target.node.lineno
-    return len(_code_lines(source) & set(range(first, last + 1)))
-
-
-def _code_lines(source: str) -> set[int]:
-    passing = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
-    lines: set[int] = set()
-    statement: list[tokenize.TokenInfo] = []
-    for token in tokenize.generate_tokens(io.StringIO(source.removeprefix("\ufeff")).readline):
-        if token.type == tokenize.NEWLINE:
-            if any(part.type != tokenize.STRING for part in statement):
-                lines.update(line for part in statement for line in range(part.start[0], part.end[0] + 1))
-            statement = []
-        elif token.type not in passing:
-            statement.append(token)
-    return lines
+    """Lines of a function as Python prints its syntax tree: no blank lines, comments or docstring."""
+    node = find_function(source, function).node
+    if ast.get_docstring(node, clean=False) is not None:
+        node.body.pop(0)
+    return len(ast.unparse(node).splitlines())
 
 
 def original_measures() -> tuple[dict[str, dict[str, float]], list[str]]:

@@ -3,21 +3,21 @@
 import io
 import json
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, InputError
+from ..base.errors import ArgumentError
 from ..base.extras import need
 from ..base.files import write_atomically
 from ..base.text_table import Table, csv_cell, escape, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-#: Forms of a saved analysis and of its figure, by the ending of the name.
+#: Forms of a saved analysis, by the ending of the name, and those of its figure.
 FORMS = (".md", ".csv", ".json")
 FIGURES = (".png", ".svg")
 #: Colours that stay different with most kinds of colour vision, and in grey (Okabe and Ito).
@@ -35,101 +35,84 @@ _STYLE: Any = {
 _NAME = 40
 
 
-class Analysis(ABC):
+@dataclass(frozen=True)
+class Analysis:
     """The result of an analysis."""
 
-    #: Heading of its Markdown.
     title: str
-
-    @abstractmethod
-    def tables(self) -> list[tuple[str, Table]]:
-        """Titles and tables of text."""
-
-    @abstractmethod
-    def notes(self) -> list[str]:
-        """Explanations that a reader of the tables needs."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers, fit for JSON."""
-
-    @abstractmethod
-    def records(self) -> list[dict[str, Any]]:
-        """One flat row for each number; all rows have the same keys."""
-
-    def draw(self, path: Path) -> None:
-        """Draw the figure of the analysis, .png or .svg.
-
-        Raises:
-            ArgumentError: it has none.
-            InputError: the extra `report` is not installed, or the file cannot be written.
-        """
-        raise ArgumentError("figure", f"{self.title}: has no figure")
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """The records as a DataFrame."""
-        import pandas as pd
-
-        return pd.DataFrame.from_records(self.records())
+    """Heading of its Markdown."""
+    tables: Sequence[tuple[str, Table]]
+    """Titles and tables of text."""
+    notes: Sequence[str]
+    """Explanations that a reader of the tables needs."""
+    records: "pd.DataFrame"
+    """One flat row for each number."""
+    numbers: Mapping[str, Any]
+    """All numbers, fit for JSON."""
+    figure: "Callable[[Figure], None] | None" = None
+    """Draws on an empty figure."""
 
     def to_markdown(self) -> str:
         """Tables and notes as Markdown."""
         lines = [f"# {self.title}"]
-        for title, table in self.tables():
+        for title, table in self.tables:
             lines += ["", f"## {title}", "", *markdown_table(*table)]
-        for note in self.notes():
+        for note in self.notes:
             lines += ["", escape(note)]
         return "\n".join(lines) + "\n"
 
     _repr_markdown_ = to_markdown  # for notebooks
 
-    def to_csv(self) -> str:
-        """The records, for a spreadsheet."""
-        frame = self.to_pandas().map(lambda value: csv_cell(value) if isinstance(value, str) else value)
-        return str(frame.to_csv(index=False, lineterminator="\n"))
-
     def save(self, path: str | Path) -> Path:
-        """Write the analysis; the ending of the name selects .md, .csv or .json.
+        """Write the analysis (.md, .csv, .json) or its figure (.png, .svg), as the ending of the name says.
 
         Raises:
-            ArgumentError: another ending.
+            ArgumentError: another ending, or a figure of an analysis that has none.
+            InputError: the extra `report`, which figures need, is not installed.
+            OSError: the file cannot be written.
         """
         path = Path(path)
-        check_name("out", path, FORMS)
-        if path.suffix == ".json":
-            text = json.dumps(self.to_dict(), indent=2) + "\n"
+        check_name(path, (*FORMS, *(FIGURES if self.figure else ())))
+        if path.suffix == ".md":
+            content: str | bytes = self.to_markdown()
+        elif path.suffix == ".json":
+            content = json.dumps(self.numbers, indent=2) + "\n"
+        elif path.suffix == ".csv":
+            frame = self.records.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
+            content = frame.to_csv(index=False, lineterminator="\n")
         else:
-            text = self.to_markdown() if path.suffix == ".md" else self.to_csv()
-        write_atomically(path, text)
+            assert self.figure is not None
+            content = _draw(self.figure, path.suffix.removeprefix("."))
+        write_atomically(path, content)
         return path
 
 
-def check_name(argument: str, path: Path, endings: Sequence[str]) -> None:
-    """Check an ending before the work begins."""
+def check_name(path: Path, endings: Sequence[str]) -> None:
+    """Check an ending before the work begins.
+
+    Raises:
+        ArgumentError: it is not one of these.
+    """
     if path.suffix not in endings:
-        raise ArgumentError(argument, f"{path}: give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}")
+        raise ArgumentError("out", f"{path}: give a name that ends in {', '.join(endings[:-1])} or {endings[-1]}")
 
 
-@contextmanager
-def figure_file(path: Path, height: float) -> Iterator[Any]:
-    """Write a figure to `path` at the end; equal data give equal files."""
+def _draw(figure: "Callable[[Figure], None]", form: str) -> bytes:
+    """Return a figure one page wide; equal data give equal bytes."""
     need("report", "a figure")
     import matplotlib
     from matplotlib.figure import Figure
 
     content = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if path.suffix == ".svg" else {"Software": None}
+    metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the font lacks letters of some names
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
-        figure = Figure(figsize=(8, height), layout="constrained")
-        yield figure
-        figure.savefig(content, format=path.suffix.removeprefix("."), dpi=150, metadata=metadata)
-    try:
-        write_atomically(path, content.getvalue())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+        page = Figure(figsize=(8, 3.3), layout="constrained")
+        figure(page)
+        page.savefig(content, format=form, dpi=150, metadata=metadata)
+    return content.getvalue()
 
 
 def label_text(name: str) -> str:

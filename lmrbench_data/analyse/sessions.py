@@ -1,18 +1,18 @@
 """Agents' sessions as counts of their actions, with their outcome: the original's, or those of runs."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_evaluate.predictions.prediction import UNSTATED, PredictionKey
 from lmrbench_evaluate.predictions.sources import raw_rows
-from lmrbench_evaluate.runs.folder import RunFolder
+from lmrbench_evaluate.runs.folder import FACTS, RunFolder
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
-from ..base.errors import ArgumentError, InputError
+from ..base.errors import InputError
 from ..base.text import counted
 from ..generation.agents.agent_runs import PREDICTIONS, TRAJECTORIES
 from ..original import facts
@@ -52,14 +52,17 @@ def original_sessions() -> Sessions:
     return Sessions(source, "unit tests", frame[["model", "session", "passed", *KINDS, EXCLUDED]], [note])
 
 
-def run_sessions(
-    paths: Sequence[str | Path], trajectories: Sequence[str | Path] = (), level: Level = Level.REPRODUCED
-) -> Sessions:
+def has_sessions(folder: Path) -> bool:
+    """Whether a folder was written by `lmrbench agent run`."""
+    return (folder / TRAJECTORIES).is_dir()
+
+
+def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -> Sessions:
     """The sessions of agents that some folders hold or were evaluated from.
 
     Args:
-        paths: run folders of `lmrbench evaluate`, or folders of `lmrbench agent run` (then without outcomes).
-        trajectories: where the sessions of run folders are, if the agents' folders have moved.
+        paths: run folders of `lmrbench evaluate`, which have the outcomes, and folders of `lmrbench agent run`, which
+            have the trajectories. One finds the other, unless it was moved: then name both.
         level: the level that a session must reach to pass.
 
     Raises:
@@ -67,55 +70,61 @@ def run_sessions(
     """
     import pandas as pd
 
+    named = [Path(path).resolve() for path in paths]
+    agents = [path for path in named if has_sessions(path)]
+    runs = [RunFolder(path) for path in named if path not in agents or RunFolder(path).exists]
+    runs += [run for path in agents for run in _runs_beside(path)]
+    outcomes = {key: passed for run in runs for key, passed in _outcomes(run, level)}
+    folders = dict.fromkeys([*agents, *(place for run in runs if has_sessions(place := _source(run)))])
+    trajectories = {key: folder for folder in folders for key in _keys(folder) if folder in agents or key in outcomes}
     rows: list[dict[str, Any]] = []
     skipped: Counter[str] = Counter()
-    for path in map(Path, paths):
-        run = RunFolder(path)
-        answers: Iterable[tuple[PredictionKey, bool | None, Sequence[Path]]]
-        if not run.exists and (path / TRAJECTORIES).is_dir():
-            answers = [(key, None, [path]) for key in _keys(path)]
+    for key in dict.fromkeys([*trajectories, *outcomes]):
+        instance, model, setting, _, sample = key
+        record = _place(key, trajectories.get(key))
+        actions = count_actions(record) if record else None
+        if actions is None:
+            skipped["its trajectory is in no known format" if record else "no trajectory"] += 1
+        elif not actions.total() - actions[EXCLUDED]:
+            skipped["its trajectory has no action"] += 1
         else:
-            answers = _answers(run, [Path(place) for place in trajectories], level)
-        for key, passed, folders in answers:
-            place = _place(key, folders)
-            actions = count_actions(place) if place else None
-            if actions is None:
-                skipped["its trajectory is in no known format" if place else "no trajectory"] += 1
-            elif not actions.total() - actions[EXCLUDED]:
-                skipped["its trajectory has no action"] += 1
-            else:
-                instance, model, setting, _, sample = key
-                name = f"{model}, {setting.removeprefix(AGENT)}"
-                counts = {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}
-                rows.append({"model": name, "session": f"{instance}-{sample}", "passed": passed, **counts})
+            names = {"model": f"{model}, {setting.removeprefix(AGENT)}", "session": f"{instance}-{sample}"}
+            counts = {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}
+            rows.append({**names, "passed": outcomes.get(key), **counts})
     where = ", ".join(map(str, paths))
     if not rows:
         why = "; ".join(f"{counted(number, 'answer')}: {reason}" for reason, number in skipped.items())
         raise InputError(
             f"{where}: no session of an agent found ({why or 'no answer has a setting that begins with `agent:`'}); "
-            "see `lmrbench agent run`"
+            "name the folder of `lmrbench agent run` as well"
         )
     notes = [f"Left out: {counted(number, 'answer')} ({reason})." for reason, number in sorted(skipped.items())]
     return Sessions(where, str(level), pd.DataFrame(rows), notes)
 
 
-def _answers(
-    run: RunFolder, trajectories: Sequence[Path], level: Level
-) -> Iterator[tuple[PredictionKey, bool | None, list[Path]]]:
-    """Yield the agents' answers of a run: key, outcome, and the agents' folders that have it."""
-    if missing := [folder for folder in trajectories if not (folder / TRAJECTORIES).is_dir()]:
-        raise ArgumentError(
-            "trajectories", f"{missing[0]}: has no folder {TRAJECTORIES!r}; name one of an agent's runs"
-        )
-    source = run.facts.get("predictions")
-    folders = [*trajectories, *([Path(source).parent] if isinstance(source, str) else []), run.path]
-    keys = {folder: set(_keys(folder)) for folder in folders if (folder / TRAJECTORIES).is_dir()}
+def _source(run: RunFolder) -> Path:
+    """Return the folder of the predictions that a run has evaluated."""
+    return Path(str(run.facts.get("predictions"))).resolve().parent
+
+
+def _runs_beside(folder: Path) -> Iterator[RunFolder]:
+    """Yield the runs in the folder above that have evaluated these sessions."""
+    for path in sorted(folder.parent.glob(f"*/{FACTS}")):
+        run = RunFolder(path.parent)
+        try:
+            if _source(run) == folder:
+                yield run
+        except InputError:  # a damaged run that nobody has named
+            continue
+
+
+def _outcomes(run: RunFolder, level: Level) -> Iterator[tuple[PredictionKey, bool | None]]:
+    """Yield the agents' answers of a run and whether they reach a level; None if they could not be graded."""
     for row in run.rows():
         if row["setting"].startswith(AGENT):
             key = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"], row["sample"]
             reached = reaches(outcome(row["status"], row["core_status"]), level)
-            passed = None if row["status"] == Status.INFRA_ERROR else reached
-            yield key, passed, [folder for folder in keys if key in keys[folder]]
+            yield key, None if row["status"] == Status.INFRA_ERROR else reached
 
 
 def _keys(folder: Path) -> Iterator[PredictionKey]:
@@ -130,9 +139,10 @@ def _keys(folder: Path) -> Iterator[PredictionKey]:
             yield *names, str(row.get("track") or UNSTATED), sample if isinstance(sample, int) else 0
 
 
-def _place(key: PredictionKey, folders: Sequence[Path]) -> Path | None:
+def _place(key: PredictionKey, folder: Path | None) -> Path | None:
     """Return the folder of a session; a stranger's run may contain any name of an instance."""
     name = f"{key[0]}-{key[-1]}"
-    if "/" in name or name.startswith("."):
+    if folder is None or "/" in name or name.startswith("."):
         return None
-    return next((place for folder in folders if (place := folder / TRAJECTORIES / name).is_dir()), None)
+    place = folder / TRAJECTORIES / name
+    return place if place.is_dir() else None

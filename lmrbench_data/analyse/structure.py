@@ -7,9 +7,7 @@ deviation more.
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.errors import ArgumentError, InputError
@@ -19,10 +17,11 @@ from ..base.text_table import Table
 from ..dataset.rows import DatasetRow
 from .answers import JUDGE, NOTHING, PEOPLE, Answers
 from .repositories import DEPTH, MEASURES, original_measures, task_measures
-from .result import COLOURS, Analysis, figure_file, label_text
+from .result import COLOURS, Analysis, label_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 #: Raters who decide whether an answer is solved, besides the measures of the tests: solved is then CC.
 RATERS = {JUDGE: "the judge says CC", PEOPLE: "people say CC"}
@@ -46,129 +45,7 @@ class Fit(NamedTuple):
     """The reason for a missing estimate."""
 
 
-@dataclass(frozen=True)
-class Structure(Analysis):
-    """The regression of success on structure."""
-
-    answers: Answers
-    solved_by: str
-    frame: "pd.DataFrame"
-    """The regressed answers: group, paper, solved (0 or 1) and measures."""
-    measures: Mapping[str, tuple[float, float]]
-    """Name → mean and standard deviation over the answers."""
-    fit: Fit
-    remarks: Sequence[str]
-    """Missing data, and answers that are left out."""
-    title: str = "Repository structure and success"
-
-    @property
-    def size(self) -> dict[str, int]:
-        """Numbers of answers, of those solved, and of papers."""
-        frame = self.frame
-        return {"answers": len(frame), "solved": int(frame["solved"].sum()), "papers": frame["paper"].nunique()}
-
-    @property
-    def reference(self) -> str:
-        """The model that the dummies compare with."""
-        return str(self.frame["group"].iloc[0])
-
-    def tables(self) -> list[tuple[str, Table]]:
-        """Return the coefficients, and the means and standard deviations of the measures."""
-        header = ["term", "coefficient", "std. error", "odds ratio", "95 %", "p"]
-        rows = [
-            [
-                term["name"],
-                f"{term['coefficient']:+.3f}",
-                f"{term['error']:.3f}",
-                f"{term['odds_ratio']:.2f}",
-                f"{term['odds_ratio_low']:.2f} - {term['odds_ratio_high']:.2f}",
-                f"{term['p']:.3f}",
-            ]
-            for term in self.fit.terms
-        ]
-        sizes = [[name, f"{mean:.2f}", f"{deviation:.2f}"] for name, (mean, deviation) in self.measures.items()]
-        return [
-            *([("Logistic regression of solved or not", (header, rows))] if rows else []),
-            ("Measures over the answers", (["measure", "mean", "one standard deviation"], sizes)),
-        ]
-
-    def notes(self) -> list[str]:
-        """The estimation of the model, and reasons not to trust it."""
-        size, fit = self.size, self.fit
-        quality = f", McFadden's pseudo R2 {fit.pseudo_r2:.3f}" if fit.pseudo_r2 is not None else ""
-        lines = [
-            f"Counted from {self.answers.source}: {counted(size['answers'], 'answer')} to "
-            f"{counted(size['papers'], 'paper')}, {size['solved']} solved "
-            f"({RATERS.get(self.solved_by, self.solved_by)}){quality}."
-        ]
-        if fit.problem:
-            lines.append(f"No estimate: {fit.problem}.")
-        else:
-            lines.append(
-                "Odds ratios of measures are for an increase of one standard deviation; those of models are relative "
-                f"to {self.reference}. Errors are clustered by paper; p is two-sided, by the normal."
-            )
-        rarer, number = min(size["solved"], size["answers"] - size["solved"]), len(fit.terms) - 1
-        if number > 0 and rarer < EVENTS_A_TERM * number:
-            lines.append(
-                f"Few answers: {rarer} of the rarer outcome for {counted(number, 'term')}, "
-                f"{rarer / number:.1f} per term; with fewer than {EVENTS_A_TERM} the estimates are unstable."
-            )
-        if fit.terms and size["papers"] < FEW_CLUSTERS:
-            lines.append(
-                f"Few papers: errors are clustered over {size['papers']}; with fewer than {FEW_CLUSTERS} they come out "
-                "too small, and so do the p values."
-            )
-        return [*lines, *self.remarks, *self.answers.notes]
-
-    def records(self) -> list[dict[str, Any]]:
-        """One row for each term."""
-        return list(self.fit.terms)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers."""
-        return {
-            "source": self.answers.source,
-            "solved_by": self.solved_by,
-            **self.size,
-            "pseudo_r2": self.fit.pseudo_r2,
-            "problem": self.fit.problem,
-            "reference": self.reference,
-            "measures": {name: {"mean": mean, "sd": sd} for name, (mean, sd) in self.measures.items()},
-            "terms": self.records(),
-            "notes": self.notes(),
-        }
-
-    def draw(self, path: Path) -> None:
-        """Draw the odds ratios and their intervals on a logarithmic axis, one line for each term."""
-        if not self.fit.terms:
-            raise InputError(f"{path}: not drawn, because there is no estimate ({self.fit.problem})")
-        terms, size = self.fit.terms[1:], self.size
-        names, ratios, low, high = (
-            [term[column] for term in terms] for column in ("name", "odds_ratio", "odds_ratio_low", "odds_ratio_high")
-        )
-        places = range(len(terms))
-        label = f"odds ratio of being solved, 95 % interval ({size['answers']} answers, {size['papers']} papers)"
-        with figure_file(path, 1.2 + 0.42 * len(terms)) as figure:
-            from matplotlib.ticker import LogLocator
-
-            axes = figure.subplots()
-            axes.hlines(places, low, high, color=COLOURS[0], linewidth=2)
-            axes.plot(ratios, places, "o", color=COLOURS[0], markersize=7)
-            for place, ratio in zip(places, ratios, strict=True):
-                text = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
-                axes.annotate(f"{ratio:.2f}", (ratio, place), (0, 7), **text)
-            axes.axvline(1, color="black", linewidth=1, linestyle="--")
-            axes.set(xscale="log", xlabel=label, ylim=(len(terms) - 0.5, -0.7))
-            axes.set_xlim(max(axes.get_xlim()[0], 1e-3), min(axes.get_xlim()[1], 1e3))
-            axes.set_yticks(places, list(map(label_text, names)))
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(high) < 100 * min(low) else (1,)))
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.minorticks_off()
-            axes.xaxis.grid(color="#d0d7de")
-
-
-def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_by: str = "") -> Structure:
+def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_by: str = "") -> Analysis:
     """Regress success on structure.
 
     Args:
@@ -185,6 +62,47 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         names = ", ".join((*answers.measures, *RATERS))
         raise ArgumentError("solved_by", f"{solved_by!r} is unknown; one of: {names}")
     need("report", "a regression")
+    import pandas as pd
+
+    frame, remarks = _measured(answers, rows, solved_by)
+    rates = frame.groupby("group", sort=False)["solved"].mean()
+    if rates.between(0, 1, inclusive="neither").any():  # a dummy would explain a group with one outcome by itself
+        for group, rate in rates[(rates == 0) | (rates == 1)].items():
+            remarks.append(f"Left out: {group}, with {'all' if rate else 'none'} of its answers solved.")
+        frame = frame[frame["group"].map(rates).between(0, 1, inclusive="neither")]
+    used = frame[list(MEASURES)].dropna(axis="columns")
+    mean, spread = used.mean(), used.std(ddof=0)
+    remarks += [f"{name} is left out: it is the same for all answers." for name in used if not spread[name]]
+    if lacking := [name for name in MEASURES if name not in used]:
+        remarks.append(f"The data lacks: {', '.join(lacking)}.")
+    frame = frame.assign(**((used - mean) / spread.replace(0, 1)))
+    fit = fit_logit(frame, [name for name in used if spread[name]])
+    size = {"answers": len(frame), "solved": int(frame["solved"].sum()), "papers": frame["paper"].nunique()}
+    reference = str(frame["group"].iloc[0])
+    notes = [*_notes(answers, fit, size, reference, solved_by), *remarks, *answers.notes]
+    measures = {name: {"mean": float(mean[name]), "sd": float(spread[name])} for name in used}
+    sizes = [[name, f"{row['mean']:.2f}", f"{row['sd']:.2f}"] for name, row in measures.items()]
+    tables: list[tuple[str, Table]] = [
+        *([("Logistic regression of solved or not", _table(fit))] if fit.terms else []),
+        ("Measures over the answers", (["measure", "mean", "one standard deviation"], sizes)),
+    ]
+    numbers = {
+        "source": answers.source,
+        "solved_by": solved_by,
+        **size,
+        "pseudo_r2": fit.pseudo_r2,
+        "problem": fit.problem,
+        "reference": reference,
+        "measures": measures,
+        "terms": list(fit.terms),
+        "notes": notes,
+    }
+    title, records = "Repository structure and success", pd.DataFrame(fit.terms)
+    return Analysis(title, tables, notes, records, numbers, lambda figure: _draw(fit, size, figure))
+
+
+def _measured(answers: Answers, rows: Sequence[DatasetRow], solved_by: str) -> tuple["pd.DataFrame", list[str]]:
+    """Return the answers with group, paper, solved (0 or 1) and measures; and remarks on those left out."""
     import pandas as pd
 
     measured, empty = original_measures() if answers.is_original else (task_measures(rows), [])
@@ -204,20 +122,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         missing = empty or sorted(set(rated["instance_id"]) - set(frame["instance_id"]))
         where = "structure.csv has" if answers.is_original else "There are"
         remarks.append(f"{where} no measures of {', '.join(missing)}: {counted(unmeasured, 'answer')} left out.")
-    rates = frame.groupby("group", sort=False)["solved"].mean()
-    if rates.between(0, 1, inclusive="neither").any():  # a dummy would explain a group with one outcome by itself
-        for group, rate in rates[(rates == 0) | (rates == 1)].items():
-            remarks.append(f"Left out: {group}, with {'all' if rate else 'none'} of its answers solved.")
-        frame = frame[frame["group"].map(rates).between(0, 1, inclusive="neither")]
-    used = frame[list(MEASURES)].dropna(axis="columns")
-    spread = used.std(ddof=0)
-    remarks += [f"{name} is left out: it is the same for all answers." for name in used if not spread[name]]
-    if lacking := [name for name in MEASURES if name not in used]:
-        remarks.append(f"The data lacks: {', '.join(lacking)}.")
-    sizes = {name: (float(used[name].mean()), float(spread[name])) for name in used}
-    frame = frame.assign(**((used - used.mean()) / spread.replace(0, 1)))
-    fit = fit_logit(frame, [name for name in used if spread[name]])
-    return Structure(answers, solved_by, frame, sizes, fit, remarks)
+    return frame, remarks
 
 
 def fit_logit(frame: "pd.DataFrame", measures: Sequence[str]) -> Fit:
@@ -264,3 +169,77 @@ def fit_logit(frame: "pd.DataFrame", measures: Sequence[str]) -> Fit:
     table["odds_ratio_high"] = table["high"].clip(upper=700).map(math.exp)
     terms = [{"name": str(name), **row} for name, row in table.to_dict("index").items()]
     return Fit(terms, float(result.prsquared))
+
+
+def _table(fit: Fit) -> Table:
+    rows = [
+        [
+            term["name"],
+            f"{term['coefficient']:+.3f}",
+            f"{term['error']:.3f}",
+            f"{term['odds_ratio']:.2f}",
+            f"{term['odds_ratio_low']:.2f} - {term['odds_ratio_high']:.2f}",
+            f"{term['p']:.3f}",
+        ]
+        for term in fit.terms
+    ]
+    return ["term", "coefficient", "std. error", "odds ratio", "95 %", "p"], rows
+
+
+def _notes(answers: Answers, fit: Fit, size: dict[str, int], reference: str, solved_by: str) -> list[str]:
+    """The estimation of the model, and reasons not to trust it."""
+    quality = f", McFadden's pseudo R2 {fit.pseudo_r2:.3f}" if fit.pseudo_r2 is not None else ""
+    lines = [
+        f"Counted from {answers.source}: {counted(size['answers'], 'answer')} to {counted(size['papers'], 'paper')}, "
+        f"{size['solved']} solved ({RATERS.get(solved_by, solved_by)}){quality}."
+    ]
+    if fit.problem:
+        return [*lines, f"No estimate: {fit.problem}."]
+    lines.append(
+        "Odds ratios of measures are for an increase of one standard deviation; those of models are relative "
+        f"to {reference}. Errors are clustered by paper; p is two-sided, by the normal."
+    )
+    rarer, number = min(size["solved"], size["answers"] - size["solved"]), len(fit.terms) - 1
+    if number and rarer < EVENTS_A_TERM * number:
+        lines.append(
+            f"Few answers: {rarer} of the rarer outcome for {counted(number, 'term')}, "
+            f"{rarer / number:.1f} per term; with fewer than {EVENTS_A_TERM} the estimates are unstable."
+        )
+    if size["papers"] < FEW_CLUSTERS:
+        lines.append(
+            f"Few papers: errors are clustered over {size['papers']}; with fewer than {FEW_CLUSTERS} they come out "
+            "too small, and so do the p values."
+        )
+    return lines
+
+
+def _draw(fit: Fit, size: dict[str, int], figure: "Figure") -> None:
+    """Draw the odds ratios and their intervals on a logarithmic axis, one line for each term.
+
+    Raises:
+        InputError: there is no estimate.
+    """
+    from matplotlib.ticker import LogLocator
+
+    if not fit.terms:
+        raise InputError(f"no figure, because there is no estimate ({fit.problem})")
+    terms = fit.terms[1:]
+    names, ratios, low, high = (
+        [term[column] for term in terms] for column in ("name", "odds_ratio", "odds_ratio_low", "odds_ratio_high")
+    )
+    places = range(len(terms))
+    figure.set_figheight(1.2 + 0.42 * len(terms))
+    axes = figure.subplots()
+    axes.hlines(places, low, high, color=COLOURS[0], linewidth=2)
+    axes.plot(ratios, places, "o", color=COLOURS[0], markersize=7)
+    for place, ratio in zip(places, ratios, strict=True):
+        axes.annotate(f"{ratio:.2f}", (ratio, place), (0, 7), textcoords="offset points", ha="center", fontsize=9)
+    axes.axvline(1, color="black", linewidth=1, linestyle="--")
+    label = f"odds ratio of being solved, 95 % interval ({size['answers']} answers, {size['papers']} papers)"
+    axes.set(xscale="log", xlabel=label, ylim=(len(terms) - 0.5, -0.7))
+    axes.set_xlim(max(axes.get_xlim()[0], 1e-3), min(axes.get_xlim()[1], 1e3))
+    axes.set_yticks(places, list(map(label_text, names)))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(high) < 100 * min(low) else (1,)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+    axes.xaxis.grid(color="#d0d7de")

@@ -8,9 +8,8 @@ was asked for binary verdicts, which are not published.
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from lmrbench_evaluate.judge.category import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import PairAgreement
@@ -26,187 +25,124 @@ if TYPE_CHECKING:
 
 ALL = "all"
 BOTH = "judge and people"
+#: Group, rater (a measure of the tests, `judge`, `people` or both) and label (`passed`, a category, `agreement` or
+#: `conflict`) → share of the group's answers.
+Cells = dict[tuple[str, str, str], Share]
 
 
-class Cell(NamedTuple):
-    """The share of a group's answers to which a rater gave a label."""
-
-    group: str
-    rater: str
-    """A measure of the tests, `judge`, `people`, or `judge and people`."""
-    label: str
-    """`passed`, a category, `agreement` or `conflict`."""
-    share: Share
-
-
-@dataclass(frozen=True)
-class Tables(Analysis):
-    """The tables and their numbers."""
-
-    answers: Answers
-    cells: Sequence[Cell]
-    """Table 2, agreement and conflicts."""
-    pairs: Sequence[tuple[str, PairAgreement]]
-    """Each two raters on the answers of a group; the last group is of all answers."""
-    title: str = "Accuracy, categories and agreement"
-
-    @property
-    def categories(self) -> list[tuple[str, PairAgreement]]:
-        """Judge and people, three categories."""
-        return [(group, pair) for group, pair in self.pairs if pair.first == JUDGE]
-
-    @property
-    def binary(self) -> list[tuple[str, PairAgreement]]:
-        """Each two raters after the collapse: passed, or CC, against the rest."""
-        return [(group, pair.binary) for group, pair in self.pairs]
-
-    @property
-    def confusion(self) -> Counter[tuple[str, str]]:
-        """(people, judge) → answers."""
-        return Counter((people, judge) for _, pair in self.categories[-1:] for _, judge, people in pair.labels)
-
-    def cell(self, group: str, rater: str, label: str) -> Share | None:
-        """A cell by its names; None if there is nothing to count."""
-        return next((cell.share for cell in self.cells if cell[:3] == (group, rater, label)), None)
-
-    def tables(self) -> list[tuple[str, Table]]:
-        """The tables that are not empty."""
-        measures = self.answers.measures
-        tables = [
-            *((f"Table 2: accuracy ({measure})", self._shares(measure, ["passed"])) for measure in measures),
-            ("Table 2: the judge's categories", self._shares(JUDGE, BEST_FIRST)),
-            ("Table 2: people's categories", self._shares(PEOPLE, BEST_FIRST)),
-            ("CC against the rest", self._collapsed()),
-            ("Agreement between the judge and people", self._agreement()),
-            ("People against the judge", self._confusion()),
-            ("Tests against judge and people", self._tests()),
-        ]
-        return [(title, table) for title, table in tables if table[1]]
-
-    def notes(self) -> list[str]:
-        """Explanations of the tables' terms, and of missing data."""
-        lines = [
-            f"Counted from {self.answers.source}. Intervals are 95 %: Wilson's of shares, with the number of instances "
-            "as n; the bootstrap over instances of Cohen's kappa."
-        ]
-        if self.answers.is_original:
-            lines += missing_in(self.answers)
-        else:
-            lines.append(
-                "Reproduced: every core case passed; robust: every case. Shares are of all instances; one without an "
-                "answer passed nothing. The judge's are as in `lmrbench report`, people's of what they labelled."
-            )
-        if self.confusion:
-            lines.append("Agreement: the same category of three. Conflict: one says CC and the other LI.")
-        return [*lines, *self.answers.notes]
-
-    def records(self) -> list[dict[str, Any]]:
-        """One row for each cell."""
-        return [{"group": c.group, "rater": c.rater, "label": c.label, **_numbers(c.share)} for c in self.cells]
-
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers."""
-        return {
-            "source": self.answers.source,
-            "answers": len(self.answers.frame),
-            "cells": self.records(),
-            "categories": [_pair_dict(*pair) for pair in self.categories],
-            "binary": [_pair_dict(*pair) for pair in self.binary],
-            "confusion": [{"people": a, "judge": b, "answers": n} for (a, b), n in sorted(self.confusion.items())],
-            "notes": self.notes(),
-        }
-
-    def _shares(self, rater: str, labels: Sequence[str]) -> Table:
-        header = ["model", *(text for label in labels for text in (label, "95 %"))]
-        rows = []
-        for group in self.answers.frame["group"].unique():
-            shares = [self.cell(group, rater, label) for label in labels]
-            if any(shares):
-                rows.append([group, *(text for share in shares for text in _texts(share))])
-        return header, rows
-
-    def _collapsed(self) -> Table:
-        rows = []
-        for group, pair in self.binary:
-            if pair.first == JUDGE:
-                shares = [_texts(self.cell(group, rater, "CC"))[0] for rater in (JUDGE, PEOPLE)]
-                rows.append([group, *shares, *_texts(pair.agreement), *_kappa_texts(pair)])
-        return ["model", "judge: CC", "people: CC", "agreement", "95 %", "kappa", "95 %"], rows
-
-    def _agreement(self) -> Table:
-        rows = [
-            [group, *_texts(pair.agreement), *_kappa_texts(pair), *_texts(pair.conflicts)]
-            for group, pair in self.categories
-        ]
-        return ["model", "agreement", "95 %", "kappa", "95 %", "conflicts", "95 %"], rows
-
-    def _confusion(self) -> Table:
-        rows = [[f"people: {a}", *(str(self.confusion[a, b]) for b in BEST_FIRST)] for a in BEST_FIRST]
-        return ["", *(f"judge: {name}" for name in BEST_FIRST)], rows if self.confusion else []
-
-    def _tests(self) -> Table:
-        rows = [
-            [group, f"{pair.first} - {pair.second}", *_texts(pair.agreement), *_kappa_texts(pair)]
-            for group, pair in self.binary
-            if pair.first != JUDGE
-        ]
-        return ["model", "raters", "agreement", "95 %", "kappa", "95 %"], rows
-
-
-def make_tables(answers: Answers) -> Tables:
+def make_tables(answers: Answers) -> Analysis:
     """Count the tables."""
-    frame = answers.frame
-    groups = dict(iter(frame.groupby("group", sort=False)))
-    cells: list[Cell] = []
+    import pandas as pd
+
+    groups = {str(name): rows for name, rows in answers.frame.groupby("group", sort=False)}
+    if len(groups) > 1:
+        groups[ALL] = answers.frame
+    cells = Cells()
     pairs: list[tuple[str, PairAgreement]] = []
-    for group, rows in {**groups, **({ALL: frame} if len(groups) > 1 else {})}.items():
+    for group, rows in groups.items():
         for rater in (*answers.measures, JUDGE, PEOPLE):
-            cells += _cells(str(group), rater, rows)
+            cells |= {(group, rater, label): share for label, share in _shares(rater, rows)}
         for first, second in [(JUDGE, PEOPLE), *itertools.product(answers.measures, (JUDGE, PEOPLE))]:
             rated = rows[["instance_id", first, second]].replace(NOTHING, None).dropna()
-            if rated.empty:
-                continue
-            pair = PairAgreement(first, second, list(rated.itertuples(index=False, name=None)))
-            pairs.append((str(group), pair))
-            if first == JUDGE:
-                shares = {"agreement": pair.agreement, "conflict": pair.conflicts}
-                cells += [Cell(str(group), BOTH, label, share) for label, share in shares.items()]
-    return Tables(answers, cells, pairs)
+            if len(rated):
+                pairs.append((group, PairAgreement(first, second, list(rated.itertuples(index=False, name=None)))))
+    categories = [(group, pair) for group, pair in pairs if pair.first == JUDGE]
+    for group, pair in categories:
+        cells |= {(group, BOTH, "agreement"): pair.agreement, (group, BOTH, "conflict"): pair.conflicts}
+    confusion = Counter((people, judge) for _, pair in categories[-1:] for _, judge, people in pair.labels)
+    binary = [(group, pair.binary) for group, pair in pairs]
+    names = "group", "rater", "label"
+    records = [{**dict(zip(names, cell, strict=True)), **_numbers(share)} for cell, share in cells.items()]
+    notes = _notes(answers, confusion)
+    tables = [
+        *((f"Table 2: accuracy ({name})", _share_table(cells, name, ["passed"])) for name in answers.measures),
+        ("Table 2: the judge's categories", _share_table(cells, JUDGE, BEST_FIRST)),
+        ("Table 2: people's categories", _share_table(cells, PEOPLE, BEST_FIRST)),
+        ("Agreement between the judge and people", _category_table(categories)),
+        ("People against the judge", _confusion_table(confusion)),
+        ("Agreement on right (CC, or passed) and wrong", _binary_table(binary)),
+    ]
+    numbers = {
+        "source": answers.source,
+        "answers": len(answers.frame),
+        "cells": records,
+        "categories": [_pair_dict(*pair) for pair in categories],
+        "binary": [_pair_dict(*pair) for pair in binary],
+        "confusion": [{"people": a, "judge": b, "answers": n} for (a, b), n in sorted(confusion.items())],
+        "notes": notes,
+    }
+    shown = [(title, table) for title, table in tables if table[1]]
+    return Analysis("Accuracy, categories and agreement", shown, notes, pd.DataFrame(records), numbers)
 
 
-def missing_in(answers: Answers) -> list[str]:
+def _shares(rater: str, rows: "pd.DataFrame") -> Iterator[tuple[str, Share]]:
+    """Yield the labels of a rater and their shares; none if there was nothing to rate."""
+    rated = rows.dropna(subset=rater)
+    if (rated[rater] == NOTHING).all():  # a judge who was never asked says nothing
+        return
+    for label in BEST_FIRST if rater in (JUDGE, PEOPLE) else ("passed",):
+        hits = zip(rated["instance_id"], (rated[rater] == label).tolist(), strict=True)
+        yield str(label), Share.clustered(hits)
+
+
+def _share_table(cells: Cells, rater: str, labels: Sequence[str]) -> Table:
+    header = ["model", *(text for label in labels for text in (label, "95 %"))]
+    groups = dict.fromkeys(group for group, name, _ in cells if name == rater)
+    shares = [[cells[group, rater, str(label)] for label in labels] for group in groups]
+    rows = [[text for share in own for text in (share.fraction, share.bounds)] for own in shares]
+    return header, [[group, *texts] for group, texts in zip(groups, rows, strict=True)]
+
+
+def _category_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:
+    rows = [[group, *_agreement(pair), pair.conflicts.fraction, pair.conflicts.bounds] for group, pair in pairs]
+    return ["model", "agreement", "95 %", "kappa", "95 %", "conflicts", "95 %"], rows
+
+
+def _confusion_table(confusion: Mapping[tuple[str, str], int]) -> Table:
+    rows = [[f"people: {a}", *(str(confusion.get((a, b), 0)) for b in BEST_FIRST)] for a in BEST_FIRST]
+    return ["", *(f"judge: {name}" for name in BEST_FIRST)], rows if confusion else []
+
+
+def _binary_table(pairs: Sequence[tuple[str, PairAgreement]]) -> Table:
+    rows = [[group, f"{pair.first} - {pair.second}", *_agreement(pair)] for group, pair in pairs]
+    return ["model", "raters", "agreement", "95 %", "kappa", "95 %"], rows
+
+
+def _agreement(pair: PairAgreement) -> list[str]:
+    """Return the cells of an agreement: share, interval, kappa, its interval."""
+    interval, kappa = kappa_interval(pair), "-" if pair.kappa is None else f"{pair.kappa:.2f}"
+    bounds = f"{interval[0]:.2f} - {interval[1]:.2f}" if interval else "-"
+    return [pair.agreement.fraction, pair.agreement.bounds, kappa, bounds]
+
+
+def _notes(answers: Answers, confusion: Mapping[tuple[str, str], int]) -> list[str]:
+    """Explanations of the tables' terms, and of missing data."""
+    lines = [
+        f"Counted from {answers.source}. Intervals are 95 %: Wilson's of shares, with the number of instances "
+        "as n; the bootstrap over instances of Cohen's kappa."
+    ]
+    if answers.is_original:
+        lines += _unpublished(answers)
+    else:
+        lines.append(
+            "Reproduced: every core case passed; robust: every case. Shares are of all instances; one without an "
+            "answer passed nothing. The judge's are as in `lmrbench report`, people's of what they labelled."
+        )
+    if confusion:
+        lines.append("Agreement: the same category of three. Conflict: one says CC and the other LI.")
+    return [*lines, *answers.notes]
+
+
+def _unpublished(answers: Answers) -> list[str]:
     """The cells that the original's data does not contain."""
     tested = answers.frame.groupby("group", sort=False)[UNIT_TESTS].any()
-    lines = [
-        f"No unit-test result is published for {' or '.join(tested.index[~tested])}, so their accuracy is unknown."
-    ]
     return [
-        *(lines if not tested.all() else []),
+        f"No unit-test result is published for {' or '.join(tested.index[~tested])}, so their accuracy is unknown.",
         "Claude 3.7 with OpenHands is left out: only its unit tests are published, and labels.csv does not list it.",
         "Each answer was labelled by one person, so the experts' agreement (Appendix B) cannot be computed.",
         "Tables 3, 5 and 6 and Figure 7 cannot be computed either: their data is not published. Table 6 uses binary "
         "verdicts of the judge, which are not the collapsed categories.",
     ]
-
-
-def _cells(group: str, rater: str, rows: "pd.DataFrame") -> Iterator[Cell]:
-    """The shares of a rater's labels; none if there was nothing to rate."""
-    rated = rows.dropna(subset=rater)
-    if (rated[rater] == NOTHING).all():  # a judge who was never asked says nothing
-        return
-    for name in BEST_FIRST if rater in (JUDGE, PEOPLE) else ("passed",):
-        hits = zip(rated["instance_id"], (rated[rater] == name).tolist(), strict=True)
-        yield Cell(group, rater, str(name), Share.clustered(hits))
-
-
-def _texts(share: Share | None) -> tuple[str, str]:
-    return (share.fraction, share.bounds) if share else ("-", "-")
-
-
-def _kappa_texts(pair: PairAgreement) -> tuple[str, str]:
-    interval = kappa_interval(pair)
-    value = "-" if pair.kappa is None else f"{pair.kappa:.2f}"
-    return value, f"{interval[0]:.2f} - {interval[1]:.2f}" if interval else "-"
 
 
 def _numbers(share: Share) -> dict[str, Any]:

@@ -34,11 +34,11 @@ def emit(result: Any, as_json: bool, *parts: "str | tuple[str, Table]") -> None:
     """Print the result of a command: as JSON, or as text.
 
     Args:
-        result: JSON, or an object with `to_dict()`, `tables()` and `notes()`.
+        result: JSON, or an analysis.
         parts: the text of a result that is JSON: lines, and tables with their titles.
     """
-    if hasattr(result, "to_dict"):
-        result, parts = result.to_dict(), (*result.tables(), *result.notes(), *parts)
+    if hasattr(result, "numbers"):
+        result, parts = result.numbers, (*result.tables, *result.notes, *parts)
     if as_json:
         _write(json.dumps(result, indent=2, default=str) + "\n")
         return

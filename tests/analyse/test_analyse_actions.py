@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import lmrbench_data as lmr
 from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
 from lmrbench_data.analyse.sessions import Sessions, original_sessions, run_sessions
-from lmrbench_data.analyse.shell import kind_of
-from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions
-from lmrbench_data.base.errors import ArgumentError, InputError
+from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions, kind_of
+from lmrbench_data.base.errors import InputError
 from lmrbench_data.original import facts
 from lmrbench_evaluate.verdict.levels import Level
 from support.agents import DONE, EDIT, READ, TRY, bash, calls
+from support.command_line import in_process
 from support.toy import TOY_ANSWER
 
 LABELS = Path(facts.__file__).with_name("labels.csv")
@@ -41,13 +41,14 @@ def test_shares_of_the_original_equal_a_second_count() -> None:
     frame["outcome"] = frame["passed"].map({True: PASSED, False: NOT_PASSED})
     groups |= dict(iter(frame.groupby(["model", "outcome"])))
     groups |= {(ALL, outcome): rows for outcome, rows in frame.groupby("outcome")}
-    assert {(row["model"], row["outcome"]) for row in made.shares} == set(groups)
+    counted = made.records.set_index(["model", "outcome", "kind"])[["sessions", "actions", "total"]]
+    assert len(counted) == len(groups) * len(KINDS)
     for (model, outcome), rows in groups.items():
         sums = rows[list(KINDS)].sum()
-        for kind, item in made.of(model, outcome).items():
-            assert (item["sessions"], item["actions"], item["total"]) == (len(rows), sums[kind], sums.sum())
+        for kind in KINDS:
+            assert tuple(counted.loc[(model, outcome, kind)]) == (len(rows), sums[kind], sums.sum())
     assert frame[["browse", "browse_interactive"]].sum().sum() == 7
-    assert any("7 other actions" in note for note in made.notes())
+    assert any("7 other actions" in note for note in made.notes)
 
 
 # --- shares -----------------------------------------------------------------------------------------------------------
@@ -72,14 +73,14 @@ some = st.lists(
 def test_shares_sum_to_one_without_excluded_actions(frame: pd.DataFrame) -> None:
     made = analyse_actions(Sessions("here", "reproduced", frame))
     for model, own in frame.groupby("model"):
-        rows = made.of(str(model), ALL)
-        assert sum(row["share"] for row in rows.values()) == pytest.approx(1)
-        assert {kind: row["actions"] for kind, row in rows.items()} == {kind: own[kind].sum() for kind in KINDS}
-        assert all((row["low"] is None) == (len(own) < 5) for row in rows.values())
+        rows = made.records[made.records["model"] == model].query("outcome == 'all'").set_index("kind")
+        assert rows["share"].sum() == pytest.approx(1)
+        assert rows["actions"].to_dict() == own[list(KINDS)].sum().to_dict()
+        assert (rows["low"].isna() == (len(own) < 5)).all()
     bare = frame.assign(**{EXCLUDED: 0})
-    assert analyse_actions(Sessions("here", "reproduced", bare)).shares == made.shares
-    assert bool(made.differences) == ({True, False} <= set(frame["passed"]))
-    json.dumps(made.to_dict(), allow_nan=False)
+    assert analyse_actions(Sessions("here", "reproduced", bare)).numbers["shares"] == made.numbers["shares"]
+    assert bool(made.numbers["differences"]) == ({True, False} <= set(frame["passed"]))
+    json.dumps(made.numbers, allow_nan=False)
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -222,17 +223,20 @@ def test_sessions_of_a_run_have_the_outcomes_of_their_answers(
         "Left out: 1 answer (its trajectory is in no known format).",
         "Left out: 1 answer (no trajectory).",
     ]
-    assert set(run_sessions([agent_folder]).frame["passed"]) == {None}
+    # The agent's folder finds the runs beside it; a moved one is named as well.
+    assert run_sessions([agent_folder]).frame["passed"].tolist() == [True, False]
     moved = agent_folder.rename(agent_folder.with_name("moved"))
     with pytest.raises(InputError, match="no session of an agent found"):
         run_sessions([run.path])
-    assert run_sessions([run.path], [moved], Level.ROBUST).frame.equals(sessions.frame)
-    with pytest.raises(ArgumentError, match="has no folder 'trajectories'"):
-        run_sessions([run.path], [run.path])
-    made = analyse_actions(sessions)
-    assert [row[:3] for row in dict(made.tables())["By outcome"][1]] == [
-        ["m, mini-swe-agent", PASSED, "1"],
-        ["m, mini-swe-agent", NOT_PASSED, "1"],
+    assert set(run_sessions([moved]).frame["passed"]) == {None}
+    assert run_sessions([run.path, moved], Level.ROBUST).frame.equals(sessions.frame)
+    (moved / "notes.md").touch()
+    done = in_process("analyse", "actions", moved / "notes.md", run.path, moved)
+    assert (done.returncode, done.stderr) == (0, f"skipped: {moved / 'notes.md'} is not a run folder\n")
+    assert [line.split()[2:6] for line in done.stdout.splitlines() if "mini-swe-agent " in line] == [
+        ["all", "2", "2.5", "20.0"],
+        ["passed", "1", "3.0", "33.3"],
+        ["not", "passed", "1", "2.0"],
     ]
 
 
@@ -263,7 +267,7 @@ def test_any_name_can_be_drawn(tmp_path: Path) -> None:
     names = ["_hidden", "$\\frac{", "模型", "x" * 200, "a<b&c"]
     counts = dict.fromkeys((*KINDS, EXCLUDED), 1)
     frame = pd.DataFrame([{"model": name, "session": "x-0", "passed": None, **counts} for name in names])
-    analyse_actions(Sessions("here", "reproduced", frame)).draw(tmp_path / "f.svg")
+    analyse_actions(Sessions("here", "reproduced", frame)).save(tmp_path / "f.svg")
     drawn = (tmp_path / "f.svg").read_text(encoding="utf-8")
     for shown in ("_hidden (1 session)", "$\\frac{ (1", "模型 (1", f"{'x' * 39}… (1", "a&lt;b&amp;c (1"):
         assert shown in drawn

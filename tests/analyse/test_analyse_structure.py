@@ -107,7 +107,7 @@ class A:
 def other():
     return 1
 '''
-    assert goal_length(source, "A.goal") == 8
+    assert goal_length(source, "A.goal") == 4
     assert goal_length(source, "other") == 2
 
 
@@ -119,11 +119,15 @@ def test_regression_of_the_original_is_pinned() -> None:
     labels = pd.read_csv(LABELS).dropna(subset="unit_test")
     structure = pd.read_csv(LABELS.with_name("structure.csv")).query("files > 0").set_index("paper")
     frame = labels.join(structure, on="paper", how="inner")
-    assert made.size == {"answers": 108, "solved": 39, "papers": 22}
+    assert {name: made.numbers[name] for name in ("answers", "solved", "papers")} == {
+        "answers": 108,
+        "solved": 39,
+        "papers": 22,
+    }
     assert (len(frame), (frame["unit_test"] == "pass").sum(), frame["paper"].nunique()) == (108, 39, 22)
-    assert made.reference == "gpt4.1, no_agent"
+    assert made.numbers["reference"] == "gpt4.1, no_agent"
     assert {
-        term["name"]: [round(term[key], 4) for key in ("coefficient", "error", "p")] for term in made.fit.terms
+        term["name"]: [round(term[key], 4) for key in ("coefficient", "error", "p")] for term in made.numbers["terms"]
     } == {
         INTERCEPT: [-0.2271, 0.4347, 0.6014],
         "average directory depth": [0.4057, 0.5527, 0.463],
@@ -138,8 +142,8 @@ def test_regression_of_the_original_is_pinned() -> None:
         "structure.csv has no measures of 10-",
         "directory imbalance, goal length.",
     ):
-        assert any(words in note for note in made.notes())
-    people = analyse_structure(original_answers(), solved_by="people").size
+        assert any(words in note for note in made.notes)
+    people = analyse_structure(original_answers(), solved_by="people").numbers
     assert (people["answers"], people["solved"]) == (162, 52)
 
 
@@ -222,20 +226,20 @@ def make_run(tmp_path: Path, rows: list[DatasetRow]) -> Any:
 def test_runs_are_regressed_on_all_measures(make_run: Any, rows: list[DatasetRow]) -> None:
     run = make_run()
     made = analyse_structure(run_answers([run]), rows_of_runs([run]))
-    assert [term["name"] for term in made.fit.terms] == [INTERCEPT, *MEASURES, "n"]
-    assert (made.size["answers"], made.size["papers"], made.reference) == (56, 23, "m")
+    assert [term["name"] for term in made.numbers["terms"]] == [INTERCEPT, *MEASURES, "n"]
+    assert (made.numbers["answers"], made.numbers["papers"], made.numbers["reference"]) == (56, 23, "m")
     lengths = [measures[LENGTH] for measures in task_measures(rows).values()]
-    assert made.measures["goal length"] == pytest.approx((np.mean(lengths), np.std(lengths)))
-    assert not any("The data lacks" in note for note in made.notes())
+    assert made.numbers["measures"]["goal length"] == pytest.approx({"mean": np.mean(lengths), "sd": np.std(lengths)})
+    assert not any("The data lacks" in note for note in made.notes)
     with pytest.raises(ArgumentError, match="'tests' is unknown; one of: reproduced, robust, judge, people"):
         analyse_structure(run_answers([run]), rows, "tests")
     with pytest.raises(InputError, match="no answer has a result by people"):
         analyse_structure(run_answers([run]), rows, "people")
     nobody = analyse_structure(run_answers([run]), rows, "robust")
-    assert nobody.fit.problem == "none of 56 answers solved: there is nothing to explain"
-    assert "No estimate: none of 56 answers solved: there is nothing to explain." in nobody.notes()
-    with pytest.raises(InputError, match="not drawn, because there is no estimate"):
-        nobody.draw(run / "f.png")
+    assert nobody.numbers["problem"] == "none of 56 answers solved: there is nothing to explain"
+    assert "No estimate: none of 56 answers solved: there is nothing to explain." in nobody.notes
+    with pytest.raises(InputError, match="no figure, because there is no estimate"):
+        nobody.save(run / "f.png")
 
 
 def test_models_that_solve_nothing_and_missing_answers_are_left_out(make_run: Any, rows: list[DatasetRow]) -> None:
@@ -246,6 +250,6 @@ def test_models_that_solve_nothing_and_missing_answers_are_left_out(make_run: An
     failed = [line.replace('"core_status": "passed"', '"core_status": "failed"') for line in weak]
     (run / "results.jsonl").write_text("\n".join([*lines, *failed, ""]))
     after = analyse_structure(run_answers([run]), rows)
-    assert after.fit == before.fit
-    assert "Left out: weak, with none of its answers solved." in after.notes()
-    assert "Left out: 19 answers missing from the runs." in after.notes()
+    assert after.numbers["terms"] == before.numbers["terms"]
+    assert "Left out: weak, with none of its answers solved." in after.notes
+    assert "Left out: 19 answers missing from the runs." in after.notes

@@ -17,7 +17,8 @@ from lmrbench_data.analyse.answers import (
     original_answers,
     run_answers,
 )
-from lmrbench_data.analyse.tables import ALL, BOTH, Tables, make_tables
+from lmrbench_data.analyse.result import Analysis
+from lmrbench_data.analyse.tables import ALL, BOTH, make_tables
 from lmrbench_data.base.shares import wilson
 from lmrbench_data.original import facts
 from lmrbench_evaluate.judge.category import BEST_FIRST
@@ -27,6 +28,16 @@ from support.kappa import cohen
 from support.runs import result, two_levels, write_run
 
 LABELS = Path(facts.__file__).with_name("labels.csv")
+
+
+def cells(made: Analysis) -> dict[tuple[str, str, str], tuple[int, int]]:
+    """Return group, rater and label → part and whole."""
+    return {(row["group"], row["rater"], row["label"]): (row["part"], row["whole"]) for row in made.numbers["cells"]}
+
+
+def confusion(made: Analysis) -> dict[tuple[str, str], int]:
+    """Return the categories of people and judge → answers."""
+    return {(row["people"], row["judge"]): row["answers"] for row in made.numbers["confusion"]}
 
 
 def judgement(instance: str, category: str | None, *, sha: str = "x", track: str = "unstated") -> dict[str, Any]:
@@ -42,11 +53,11 @@ def judgement(instance: str, category: str | None, *, sha: str = "x", track: str
 
 
 @pytest.fixture(scope="module")
-def original() -> Tables:
+def original() -> Analysis:
     return make_tables(original_answers())
 
 
-def test_cells_of_the_original_equal_a_second_count(original: Tables) -> None:
+def test_cells_of_the_original_equal_a_second_count(original: Analysis) -> None:
     frame = pd.read_csv(LABELS)
     frame["group"] = frame["model"] + ", " + frame["setting"]
     tested = frame.dropna(subset="unit_test")
@@ -59,30 +70,24 @@ def test_cells_of_the_original_equal_a_second_count(original: Tables) -> None:
         conflict = ((part["judge"] + part["human"]) == "CCLI") | ((part["judge"] + part["human"]) == "LICC")
         wanted |= {(group, BOTH, name): rows.agg(["sum", "size"])
                    for name, rows in {"agreement": same, "conflict": conflict}.items()}  # fmt: skip
-    counted = {(cell.group, cell.rater, cell.label): (cell.share.part, cell.share.whole) for cell in original.cells}
-    assert counted == {key: tuple(value) for key, value in wanted.items()}
-    assert dict(original.confusion) == frame.groupby(["human", "judge"]).size().to_dict()
-    for group, pair in original.binary:
-        rows = frame[frame["group"] == group] if group != ALL else frame
-        rows = rows.dropna(subset="unit_test") if UNIT_TESTS in (pair.first, pair.second) else rows
+    assert cells(original) == {key: tuple(value) for key, value in wanted.items()}
+    assert confusion(original) == frame.groupby(["human", "judge"]).size().to_dict()
+    for pair in original.numbers["binary"]:
+        rows = frame[frame["group"] == pair["group"]] if pair["group"] != ALL else frame
+        rows = rows.dropna(subset="unit_test") if UNIT_TESTS in (pair["first"], pair["second"]) else rows
         columns = {
             "judge": rows["judge"] == "CC",
             "people": rows["human"] == "CC",
             UNIT_TESTS: rows["unit_test"] == "pass",
         }
-        pairs = list(zip(columns[pair.first], columns[pair.second], strict=True))
-        assert (pair.agreement.part, pair.agreement.whole) == (sum(a == b for a, b in pairs), len(pairs))
-        assert pair.kappa == pytest.approx(cohen(pairs))
+        pairs = list(zip(columns[pair["first"]], columns[pair["second"]], strict=True))
+        assert (pair["part"], pair["whole"]) == (sum(a == b for a, b in pairs), len(pairs))
+        assert pair["kappa"] == pytest.approx(cohen(pairs))
 
 
-def test_agreement_and_conflicts_of_the_paper_are_reproduced(original: Tables) -> None:
-    printed = {"agreement": 62.5, "conflict": 9.5}
-    for label, percent in printed.items():
-        found = original.cell(ALL, BOTH, label)
-        assert found is not None
-        assert round(100 * (found.value or 0), 1) == percent
-    counts = pd.read_csv(LABELS).groupby(["human", "judge"]).size()
-    assert not {round(100 * counts[pair] / 168, 1) for pair in (("CC", "LI"), ("LI", "CC"))} & {9.5}
+def test_agreement_and_conflicts_of_the_paper_are_reproduced(original: Analysis) -> None:
+    counted = cells(original)
+    assert (counted[ALL, BOTH, "agreement"], counted[ALL, BOTH, "conflict"]) == ((105, 168), (16, 168))
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
@@ -105,26 +110,22 @@ rated = st.lists(
 def test_cells_add_up_and_lie_in_their_intervals(rows: list[dict[str, Any]]) -> None:
     columns = ["group", "instance_id", "judge", "people", UNIT_TESTS]
     made = make_tables(Answers("here", (UNIT_TESTS,), pd.DataFrame(rows, columns=columns, dtype=object)))
+    counted = cells(made)
     for group in {row["group"] for row in rows}:
         for rater in ("judge", "people"):
-            cells = [made.cell(group, rater, label) for label in BEST_FIRST]
             labels = [row[rater] for row in rows if row["group"] == group]
+            own = [counted.get((group, rater, label)) for label in BEST_FIRST]
             if not set(labels) & set(BEST_FIRST):
-                assert cells == [None, None, None]
+                assert own == [None, None, None]
                 continue
             base = sum(label is not None for label in labels)
-            assert {cell.whole for cell in cells if cell} == {base}
-            assert sum(cell.part for cell in cells if cell) == base - labels.count(NOTHING)
-    for cell in made.cells:
-        share, (low, high) = cell.share.value, cell.share.interval
-        assert share is not None
-        assert low - 1e-9 <= share <= high + 1e-9
-        if cell.share.units == cell.share.whole:
-            assert (low, high) == wilson(cell.share.part, cell.share.whole)
+            assert {cell[1] for cell in own if cell} == {base}
+            assert sum(cell[0] for cell in own if cell) == base - labels.count(NOTHING)
+    for cell in made.numbers["cells"]:
+        assert cell["low"] - 1e-9 <= cell["share"] <= cell["high"] + 1e-9
     both = [(row["people"], row["judge"]) for row in rows if row["people"] and row["judge"] in BEST_FIRST]
-    assert made.confusion == Counter(both)
-    json.dumps(made.to_dict(), allow_nan=False)
-    assert made.to_pandas().shape[0] == len(made.cells)
+    assert confusion(made) == Counter(both)
+    json.dumps(made.numbers, allow_nan=False)
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
@@ -161,23 +162,19 @@ def test_tables_of_a_run_equal_the_report_and_majorities(judged_run: Path) -> No
     made = make_tables(run_answers([judged_run], annotations=people))
     scores = {score.name: score.overall for score in score_runs([judged_run])}
 
-    def count(group: str, rater: str, label: str) -> tuple[int, int]:
-        found = made.cell(group, rater, label)
-        assert found is not None
-        return found.part, found.whole
-
-    assert count("m", "reproduced", "passed") == (scores["m"].reproduced, scores["m"].total) == (2, 3)
-    assert count("m", "robust", "passed") == (scores["m"].robust, 3) == (1, 3)
+    counted = cells(made)
+    assert counted["m", "reproduced", "passed"] == (scores["m"].reproduced, scores["m"].total) == (2, 3)
+    assert counted["m", "robust", "passed"] == (scores["m"].robust, 3) == (1, 3)
     # An answer that the machinery could not grade says nothing of the model, unlike in the report's share of all.
-    assert count("n", "reproduced", "passed") == (0, scores["n"].graded) == (0, 2)
+    assert counted["n", "reproduced", "passed"] == (0, scores["n"].graded) == (0, 2)
     for name, tally in scores.items():
         for label in BEST_FIRST:
-            assert count(name, "judge", label) == (tally.judged[label], tally.judge_base)
-    assert count("m", "people", "CC") == (1, 1)  # split evenly on a-two
-    assert count(ALL, BOTH, "agreement") == (1, 2)
-    assert count(ALL, BOTH, "conflict") == (1, 2)
-    assert dict(made.confusion) == {("CC", "CC"): 1, ("CC", "LI"): 1}
-    notes = "\n".join(made.notes())
+            assert counted[name, "judge", label] == (tally.judged[label], tally.judge_base)
+    assert counted["m", "people", "CC"] == (1, 1)  # split evenly on a-two
+    assert counted[ALL, BOTH, "agreement"] == (1, 2)
+    assert counted[ALL, BOTH, "conflict"] == (1, 2)
+    assert confusion(made) == {("CC", "CC"): 1, ("CC", "LI"): 1}
+    notes = "\n".join(made.notes)
     for words in ("1 answer could not be graded", "split evenly on 1 answer", "1 label of answers that these runs"):
         assert words in notes
 
@@ -185,8 +182,7 @@ def test_tables_of_a_run_equal_the_report_and_majorities(judged_run: Path) -> No
 def test_samples_of_one_instance_do_not_narrow_an_interval(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [result("a-one", "passed", sample=sample) for sample in range(40)])
     made = make_tables(run_answers([run]))
-    found = made.cell("m", "reproduced", "passed")
-    assert found is not None
-    assert (found.part, found.whole) == (40, 120)  # the two instances without an answer weigh the same
-    assert found.interval == wilson(1, 3)
-    assert made.cell("m", "judge", "CC") is None
+    [cell] = [cell for cell in made.numbers["cells"] if (cell["rater"], cell["label"]) == ("reproduced", "passed")]
+    assert (cell["part"], cell["whole"]) == (40, 120)  # the two instances without an answer weigh the same
+    assert (cell["low"], cell["high"]) == wilson(1, 3)
+    assert ("m", "judge", "CC") not in cells(made)

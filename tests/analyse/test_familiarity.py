@@ -76,12 +76,13 @@ def test_scores_are_split_at_the_cutoff(rows: list[DatasetRow], tmp_path: Path) 
     run = lmr.evaluate(answers, tmp_path / "run", sandbox="local").path
     scores = split_by_cutoff([run], ["2024-03"])
     every = {row["instance_id"]: published(row) for row in load_rows("embedded")}
-    assert scores.published == {name: every[name] for name in scores.published}
-    counts = {side: tally.instances for _, _, side, tally in scores.parts}
+    dates = scores.numbers["published"]
+    assert dates == {name: every[name] for name in dates}
+    counts = scores.records.groupby("side")["instances"].first().to_dict()
     assert counts[BEFORE] == sum(date <= "2024-03" for date in every.values())
     assert counts[AFTER] == sum(date > "2024-03" for date in every.values())
     done = in_process("analyse", "familiarity", "cutoff", str(run), "--cutoff", "2024-03", "--json")
-    assert json.loads(done.stdout) == json.loads(json.dumps(scores.to_dict()))
+    assert json.loads(done.stdout) == json.loads(json.dumps(scores.numbers))
     done = in_process("analyse", "familiarity", "cutoff", str(run), "--cutoff", "June")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
@@ -89,15 +90,15 @@ def test_scores_are_split_at_the_cutoff(rows: list[DatasetRow], tmp_path: Path) 
 def test_probability_is_the_mean_over_the_tokens_of_the_goal_file(rows: list[DatasetRow]) -> None:
     with EchoServer() as server:
         result = measure_probabilities(Endpoint(model="m", base_url=server.base_url), rows)
+    values = result.records.set_index("instance_id")[["mean_probability", "tokens"]]
     for row in rows:
         words = row["golden_file"].split()[1:]
-        value, tokens = result.by_instance[row["instance_id"]]
+        value, tokens = values.loc[row["instance_id"]]
         assert tokens == len(words)
         assert value == pytest.approx(sum(1.0 if word == "def" else 0.25 for word in words) / len(words))
-    mean, interval = result.mean
-    assert interval
-    assert interval[0] <= mean <= interval[1]
-    assert result.tables()[0][1][1][-1][0] == "mean"
+    low, high = result.numbers["ci95"]
+    assert low <= result.numbers["mean"] <= high
+    assert result.tables[0][1][1][-1][0] == "mean"
 
 
 @pytest.mark.parametrize(

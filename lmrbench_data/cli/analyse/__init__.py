@@ -11,9 +11,11 @@ from ..output import Json, emit, print_err, progress_bar
 from .errors import errors
 
 if TYPE_CHECKING:
-    from lmrbench_evaluate.predictions.sources import BadRow
-    from lmrbench_evaluate.reports.annotations import Annotation
+    from collections.abc import Callable
 
+    from lmrbench_evaluate.predictions.sources import BadRow
+
+    from ...analyse.answers import Answers
     from ...analyse.result import Analysis
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's analyses on its data or on your runs.")
@@ -24,41 +26,53 @@ Runs = Annotated[
     typer.Argument(help="Run folders (default: the original's published data).", metavar="RUN"),
 ]
 Out = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Also write a file; the extension selects the format: .md, .csv or .json."),
-]
-Figure = Annotated[
-    Path | None, typer.Option("--figure", help="Also draw a figure, .png or .svg; needs the extra `report`.")
+    list[Path] | None,
+    typer.Option("--out", "-o", help="Also write a file: .md, .csv, .json, or a figure as .png or .svg (repeatable)."),
 ]
 
 
-def _check(runs: list[Path] | None, out: Path | None, figure: Path | None = None, **of_runs: object) -> None:
+def _check(runs: list[Path] | None, out: list[Path] | None, *, has_figure: bool = False, **of_runs: object) -> None:
     """Check the names of the output files, and that options of runs come with runs, before the work."""
     from ...analyse.result import FIGURES, FORMS, check_name
     from ...base.errors import ArgumentError
 
-    if out:
-        check_name("out", out, FORMS)
-    if figure:
-        check_name("figure", figure, FIGURES)
-    if given := [name for name, value in of_runs.items() if value and not runs]:
-        raise ArgumentError(given[0], "applies to runs; name a run as well")
+    for path in out or ():
+        check_name(path, (*FORMS, *(FIGURES if has_figure else ())))
+    if unused := [name for name, value in of_runs.items() if value and not runs]:
+        raise ArgumentError(unused[0], "applies to runs; name a run as well")
 
 
-def _annotations(labels: Path | None) -> "tuple[list[Annotation], list[BadRow]]":
+def _only_runs(paths: list[Path], is_one: "Callable[[Path], bool] | None" = None) -> list[Path]:
+    """Leave out paths that are no run, with a line on each; all stay if none is, so that the error says why."""
+    from lmrbench_evaluate.runs.folder import RunFolder
+
+    runs = [path for path in paths if RunFolder(path).exists or (is_one and is_one(path))]
+    for path in paths if runs else ():
+        if path not in runs:
+            print_err(f"skipped: {path} is not a run folder")
+    return runs or paths
+
+
+def _answers(
+    runs: list[Path] | None, judge_model: str | None, labels: Path | None
+) -> "tuple[Answers, list[BadRow], list[Path]]":
+    """Return the answers of runs, or of the original; labels that cannot be read; and the runs."""
     from lmrbench_evaluate.reports.annotations import read_annotations
 
-    return read_annotations(labels) if labels else ([], [])
+    from ...analyse.answers import original_answers, run_answers
+
+    if not runs:
+        return original_answers(), [], []
+    annotations, bad = read_annotations(labels) if labels else ([], [])
+    runs = _only_runs(runs)
+    return run_answers(runs, judge_model, annotations, bad), bad, runs
 
 
-def _present(analysis: "Analysis", as_json: bool, out: Path | None, figure: Path | None = None) -> None:
+def _present(analysis: "Analysis", as_json: bool, out: list[Path] | None) -> None:
     """Print tables and notes, or JSON; write the files that are named."""
     emit(analysis, as_json)
-    if out:
-        print_err(f"written: {analysis.save(out)}")
-    if figure:
-        analysis.draw(figure)
-        print_err(f"written: {figure}")
+    for path in out or ():
+        print_err(f"written: {analysis.save(path)}")
 
 
 @app.command()
@@ -77,12 +91,10 @@ def tables(
 
     Example: lmrbench analyse tables runs/mine --labels labels.csv
     """
-    from ...analyse.answers import original_answers, run_answers
     from ...analyse.tables import make_tables
 
     _check(runs, out, labels=labels)
-    annotations, bad = _annotations(labels)
-    answers = run_answers(runs, judge_model, annotations, bad) if runs else original_answers()
+    answers, bad, _ = _answers(runs, judge_model, labels)
     _present(make_tables(answers), as_json, out)
     if bad:
         raise typer.Exit(1)
@@ -91,34 +103,29 @@ def tables(
 @app.command()
 def actions(
     runs: Runs = None,
-    trajectories: Annotated[
-        list[Path] | None,
-        typer.Option("--trajectories", help="New location of an `agent run` folder, if it has moved (repeatable)."),
-    ] = None,
     robust: Annotated[
         bool, typer.Option("--robust", help="Count a session as passed only if its answer is robust.")
     ] = False,
-    figure: Figure = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Count the actions of agents by kind.
 
     The kinds are edit, finish, message, read and run. Shows shares by model and by outcome, as in Figures 5 and 6 of
-    the LMR-BENCH paper, for its own sessions or for your runs. Pass run folders of `lmrbench evaluate` for an agent's
-    predictions, or folders of `agent run`, which have no outcomes. Reads sessions of mini-swe-agent and OpenHands.
+    the LMR-BENCH paper, for its own sessions or for your runs: folders of `agent run`, and of `evaluate` on them, which
+    have the outcomes. Reads sessions of mini-swe-agent and OpenHands.
 
-    Example: lmrbench analyse actions runs/mini --figure actions.png
+    Example: lmrbench analyse actions runs/mini --out actions.png
     """
     from lmrbench_evaluate.verdict.levels import Level
 
     from ...analyse.actions import analyse_actions
-    from ...analyse.sessions import original_sessions, run_sessions
+    from ...analyse.sessions import has_sessions, original_sessions, run_sessions
 
-    _check(runs, out, figure, trajectories=trajectories)
+    _check(runs, out, has_figure=True)
     level = Level.ROBUST if robust else Level.REPRODUCED
-    sessions = run_sessions(runs, trajectories or (), level) if runs else original_sessions()
-    _present(analyse_actions(sessions), as_json, out, figure)
+    sessions = run_sessions(_only_runs(runs, has_sessions), level) if runs else original_sessions()
+    _present(analyse_actions(sessions), as_json, out)
 
 
 @app.command()
@@ -134,7 +141,6 @@ def structure(
     labels: Labels = None,
     judge_model: JudgeModel = None,
     dataset: MovedDataset = None,
-    figure: Figure = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
@@ -144,16 +150,15 @@ def structure(
     function, and the model (Appendix G of the LMR-BENCH paper), with errors clustered by paper. Needs the extra
     `report`.
 
-    Example: lmrbench analyse structure runs/a runs/b --figure odds.png
+    Example: lmrbench analyse structure runs/a runs/b --out odds.png
     """
-    from ...analyse.answers import original_answers, rows_of_runs, run_answers
+    from ...analyse.answers import rows_of_runs
     from ...analyse.structure import analyse_structure
 
-    _check(runs, out, figure, labels=labels, dataset=dataset)
-    annotations, bad = _annotations(labels)
-    answers = run_answers(runs, judge_model, annotations, bad) if runs else original_answers()
+    _check(runs, out, has_figure=True, labels=labels, dataset=dataset)
+    answers, bad, runs = _answers(runs, judge_model, labels)
     result = analyse_structure(answers, rows_of_runs(runs, dataset) if runs else (), solved_by)
-    _present(result, as_json, out, figure)
+    _present(result, as_json, out)
     if bad:
         raise typer.Exit(1)
 
@@ -181,7 +186,7 @@ def cutoff(
     from ...analyse.familiarity import split_by_cutoff
 
     _check(runs, out)
-    _present(split_by_cutoff(runs, cutoffs, dataset), as_json, out)
+    _present(split_by_cutoff(_only_runs(runs), cutoffs, dataset), as_json, out)
 
 
 @familiarity.command()

@@ -62,11 +62,11 @@ def errors(
     elif not annotations and not ((run / FILE).is_file() and (run / FILE).stat().st_size):
         raise InputError(f"{run}: no diagnoses yet; give a model to ask (--model) or human labels (--labels)")
     result = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
-    parts: list[Part] = [*result.tables(), *result.notes()]
+    parts: list[Part] = [*result.tables, *result.notes]
     if summary:
         counts = f"{summary.asked} asked now, {summary.cached} from the cache, {summary.kept} answered before"
         parts += [tokens_line(summary), f"questions: {counts}", f"diagnoses: {run / FILE}"]
-    emit({**result.to_dict(), **(_asking(summary) if summary else {})}, as_json, *parts)
+    emit({**result.numbers, **(_asking(summary) if summary else {})}, as_json, *parts)
     status = _status(summary) if summary else 0
     if status or bad:
         raise typer.Exit(status or 1)
