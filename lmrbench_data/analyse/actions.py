@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.shares import Interval, percent
-from ..base.text import counted
+from ..base.text import counted, cut
 from ..base.text_table import Table
 from .bootstrap import MIN_CLUSTERS, draw, interval
-from .result import COLOURS, Analysis, label_text
+from .result import Analysis
 from .sessions import Sessions
 from .trajectories import EXCLUDED, KINDS
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 ALL = "all"
 PASSED, NOT_PASSED = "passed", "not passed"
 OUTCOMES = {PASSED: True, NOT_PASSED: False}
+#: Colours that stay different with most kinds of colour vision, and in grey (Okabe and Ito).
+_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6e7781")
+#: Characters of a name in a figure.
+_NAME = 40
 
 
 def analyse_actions(sessions: Sessions) -> Analysis:
@@ -133,15 +137,16 @@ def _draw(shares: "pd.DataFrame", figure: "Figure") -> None:
     outcomes = shares[(shares["model"] == whole) & (shares["outcome"] != ALL)]
     if len(outcomes):
         panels["By outcome, all models"] = ("outcome", outcomes)
-    colours = itertools.cycle(COLOURS)  # each panel has colours of its own: they mean something else
+    colours = itertools.cycle(_COLOURS)  # each panel has colours of its own: they mean something else
     figure.set_figheight(3.3 * len(panels))
     plots = figure.subplots(len(panels), squeeze=False)[:, 0]
     for axes, (title, (column, own)) in zip(plots, panels.items(), strict=True):
-        groups = [(name, rows) for name, rows in own.groupby(column, sort=False) if name != ALL]
+        groups = [(str(name), rows) for name, rows in own.groupby(column, sort=False) if name != ALL]
         width = 0.8 / len(groups)
         for number, (name, rows) in enumerate(groups):
             places = [place + (number - (len(groups) - 1) / 2) * width for place in range(len(KINDS))]
-            label = f"{label_text(str(name))} ({counted(int(rows['sessions'].iloc[0]), 'session')})"
+            shown = cut(" " * name.startswith("_") + name, _NAME)  # matplotlib hides a label that starts with _
+            label = f"{shown} ({counted(int(rows['sessions'].iloc[0]), 'session')})"
             axes.bar(places, 100 * rows["share"], 0.92 * width, color=next(colours), label=label)
             bounds = 100 * rows[["low", "high"]].astype(float)
             axes.plot([places, places], [bounds["low"], bounds["high"]], color="black", linewidth=1.2)

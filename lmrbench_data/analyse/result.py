@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 #: Forms of a saved analysis, by the ending of the name, and those of its figure.
 FORMS = (".md", ".csv", ".json")
 FIGURES = (".png", ".svg")
-#: Colours that stay different with most kinds of colour vision, and in grey (Okabe and Ito).
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6e7781")
 _STYLE: Any = {
     "font.size": 10,
     "legend.frameon": False,
@@ -31,8 +29,6 @@ _STYLE: Any = {
     "axes.axisbelow": True,
     **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
 }
-#: Characters of a name in a figure.
-_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -113,8 +109,3 @@ def _draw(figure: "Callable[[Figure], None]", form: str) -> bytes:
         figure(page)
         page.savefig(content, format=form, dpi=150, metadata=metadata)
     return content.getvalue()
-
-
-def label_text(name: str) -> str:
-    """Return a name that fits; matplotlib hides a label that starts with an underscore."""
-    return " " * name.startswith("_") + (name if len(name) <= _NAME else f"{name[: _NAME - 1]}…")

@@ -17,11 +17,10 @@ from ..base.text_table import Table
 from ..dataset.rows import DatasetRow
 from .answers import JUDGE, NOTHING, PEOPLE, Answers
 from .repositories import DEPTH, MEASURES, original_measures, task_measures
-from .result import COLOURS, Analysis, label_text
+from .result import Analysis
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 #: Raters who decide whether an answer is solved, besides the measures of the tests: solved is then CC.
 RATERS = {JUDGE: "the judge says CC", PEOPLE: "people say CC"}
@@ -97,8 +96,7 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         "terms": list(fit.terms),
         "notes": notes,
     }
-    title, records = "Repository structure and success", pd.DataFrame(fit.terms)
-    return Analysis(title, tables, notes, records, numbers, lambda figure: _draw(fit, size, figure))
+    return Analysis("Repository structure and success", tables, notes, pd.DataFrame(fit.terms), numbers)
 
 
 def _measured(answers: Answers, rows: Sequence[DatasetRow], solved_by: str) -> tuple["pd.DataFrame", list[str]]:
@@ -211,35 +209,3 @@ def _notes(answers: Answers, fit: Fit, size: dict[str, int], reference: str, sol
             "too small, and so do the p values."
         )
     return lines
-
-
-def _draw(fit: Fit, size: dict[str, int], figure: "Figure") -> None:
-    """Draw the odds ratios and their intervals on a logarithmic axis, one line for each term.
-
-    Raises:
-        InputError: there is no estimate.
-    """
-    from matplotlib.ticker import LogLocator
-
-    if not fit.terms:
-        raise InputError(f"no figure, because there is no estimate ({fit.problem})")
-    terms = fit.terms[1:]
-    names, ratios, low, high = (
-        [term[column] for term in terms] for column in ("name", "odds_ratio", "odds_ratio_low", "odds_ratio_high")
-    )
-    places = range(len(terms))
-    figure.set_figheight(1.2 + 0.42 * len(terms))
-    axes = figure.subplots()
-    axes.hlines(places, low, high, color=COLOURS[0], linewidth=2)
-    axes.plot(ratios, places, "o", color=COLOURS[0], markersize=7)
-    for place, ratio in zip(places, ratios, strict=True):
-        axes.annotate(f"{ratio:.2f}", (ratio, place), (0, 7), textcoords="offset points", ha="center", fontsize=9)
-    axes.axvline(1, color="black", linewidth=1, linestyle="--")
-    label = f"odds ratio of being solved, 95 % interval ({size['answers']} answers, {size['papers']} papers)"
-    axes.set(xscale="log", xlabel=label, ylim=(len(terms) - 0.5, -0.7))
-    axes.set_xlim(max(axes.get_xlim()[0], 1e-3), min(axes.get_xlim()[1], 1e3))
-    axes.set_yticks(places, list(map(label_text, names)))
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if max(high) < 100 * min(low) else (1,)))
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.minorticks_off()
-    axes.xaxis.grid(color="#d0d7de")

@@ -269,5 +269,5 @@ def test_any_name_can_be_drawn(tmp_path: Path) -> None:
     frame = pd.DataFrame([{"model": name, "session": "x-0", "passed": None, **counts} for name in names])
     analyse_actions(Sessions("here", "reproduced", frame)).save(tmp_path / "f.svg")
     drawn = (tmp_path / "f.svg").read_text(encoding="utf-8")
-    for shown in ("_hidden (1 session)", "$\\frac{ (1", "模型 (1", f"{'x' * 39}… (1", "a&lt;b&amp;c (1"):
+    for shown in ("_hidden (1 session)", "$\\frac{ (1", "模型 (1", f"{'x' * 36} ... (1", "a&lt;b&amp;c (1"):
         assert shown in drawn

@@ -150,12 +150,12 @@ def structure(
     function, and the model (Appendix G of the LMR-BENCH paper), with errors clustered by paper. Needs the extra
     `report`.
 
-    Example: lmrbench analyse structure runs/a runs/b --out odds.png
+    Example: lmrbench analyse structure runs/a runs/b --out odds.csv
     """
     from ...analyse.answers import rows_of_runs
     from ...analyse.structure import analyse_structure
 
-    _check(runs, out, has_figure=True, labels=labels, dataset=dataset)
+    _check(runs, out, labels=labels, dataset=dataset)
     answers, bad, runs = _answers(runs, judge_model, labels)
     result = analyse_structure(answers, rows_of_runs(runs, dataset) if runs else (), solved_by)
     _present(result, as_json, out)
