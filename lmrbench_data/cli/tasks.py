@@ -42,8 +42,6 @@ def page(
 ) -> None:
     """Write README.md, the page about all tasks.
 
-    Also draws the figure on that page.
-
     Example: lmrbench tasks page --check
     """
     from ..tasks.overview import check_page, write_page
@@ -52,7 +50,7 @@ def page(
     if check:
         check_page(tasks)
     else:
-        print_out(f"written: {', '.join(map(str, write_page(tasks)))}")
+        print_out(f"written: {write_page(tasks)}")
 
 
 @app.command()

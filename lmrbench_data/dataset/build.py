@@ -210,23 +210,19 @@ def refuse_foreign(folder: Path) -> None:
 def _write_table(config: str, rows: Sequence[DatasetRow], path: Path) -> Table:
     """Write the rows of a configuration as Parquet."""
     import pyarrow as pa
-    from datasets import Dataset, Features, are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    import pyarrow.parquet
+    from datasets import Features
 
     path.parent.mkdir(parents=True)
-    dataset = Dataset(pa.Table.from_pylist(list(rows), schema=schema(config)))
-    shown = not are_progress_bars_disabled()
-    disable_progress_bars()
-    try:
-        dataset.to_parquet(str(path))
-    finally:
-        if shown:
-            enable_progress_bars()
+    features = Features.from_arrow_schema(schema(config))
+    table = pa.Table.from_pylist(list(rows), schema=features.arrow_schema)
+    pa.parquet.write_table(table, path)
     return Table(
         rows=rows,
         sha256=dataset_sha256(rows),
         recordings=recordings_sha256(rows),
-        features=Features.from_arrow_schema(schema(config)),
+        features=features,
         path=data_file(config),
-        num_bytes=dataset.data.nbytes,
+        num_bytes=table.nbytes,
         download_bytes=path.stat().st_size,
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import InputError
 from ..base.hub_client import check_rights, commit, hub_errors, tags
-from ..loader import CONFIGS, DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256, read_archive
+from ..loader import CONFIGS, DATA_FILE, FUNCTION, LoadError, NoConfigError, data_file, dataset_sha256
 from ..tasks.manifest import Benchmark
 from .build import FILES, write_dataset
 from .load import load_rows
@@ -35,7 +35,7 @@ class Change:
 
     instance_id: str
     column: str
-    """Empty for an added or removed row; `column/file` for a file of an archive."""
+    """Empty for an added or removed row."""
     summary: str
 
 
@@ -149,24 +149,10 @@ def diff_rows(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
             left, right = before[name].get(column), after[name].get(column)
             if left == right or column in _DERIVED:
                 continue
-            if column in ("repo_archive", "tests_archive") and left and right:
-                for file, summary in _archive_changes(left, right):
-                    yield Change(name, f"{column}/{file}" if file else column, summary)
-            elif isinstance(left, int | str) and "\n" not in f"{left}{right}":
+            if isinstance(left, int | str) and "\n" not in f"{left}{right}":
                 yield Change(name, column, f"{left!r} -> {right!r}")
             else:
                 yield Change(name, column, "changed")
-
-
-def _archive_changes(old: bytes, new: bytes) -> Iterator[tuple[str, str]]:
-    left, right = read_archive(old), read_archive(new)
-    if left == right:
-        yield "", "packed differently; the files are the same"
-    for name in sorted(left.keys() | right.keys()):
-        if name not in left or name not in right:
-            yield name, "file added" if name in right else "file removed"
-        elif left[name] != right[name]:
-            yield name, "file changed"
 
 
 def _remote_rows(repo_id: str, revision: str | None) -> list[DatasetRow]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..base.archive import read_tree
 from ..base.errors import InputError
 from ..base.paths import benchmark_folder
-from ..base.strict_yaml import read_yaml
+from ..base.strict_yaml import check, read_yaml
 from ..loader import tar_bytes
 
 #: Registry to pull images from and push them to, for example `ghcr.io/org`; without it tags have no prefix.
@@ -90,7 +90,6 @@ def load_environments(benchmark: Path | None = None) -> dict[str, Environment]:
                 raise InputError(f"{folder / name}: missing; add it to the environment")
         path = folder / "environment.yaml"
         facts = read_yaml(path)
-        if not isinstance(facts.get("description"), str) or type(facts.get("disk_mb")) is not int or len(facts) != 2:
-            raise InputError(f"{path}: needs description (text) and disk_mb (a whole number), and nothing else")
+        check(facts, "environment.schema.json", path)
         found[folder.name] = Environment(folder, facts["description"], facts["disk_mb"])
     return found

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
-from ..base.extras import need
 from ..base.paths import benchmark_option
 from ..base.text import counted
 from ..loader import CONFIGS, METHOD
@@ -19,8 +18,7 @@ from .recordings import last_recording
 from .task import Implementation, Instance, Task
 from .task_folders import load_tasks
 
-PAGE, PICTURE = "README.md", "categories.svg"
-_INK, _BAR = "#24292f", "#1f5fa8"
+PAGE = "README.md"
 
 
 def task_facts(tasks: Sequence[Task]) -> list[dict[str, Any]]:
@@ -107,7 +105,6 @@ def render_page(tasks: Sequence[Task]) -> str:
     attempts = itertools.groupby(choice_attempts(tasks), lambda attempt: attempt.instance.config)
     return environment.get_template("page.md.j2").render(
         benchmark=load_benchmark(folder),
-        picture=PICTURE,
         facts=facts,
         papers=len({fact["paper_url"] for fact in facts}),
         categories=sorted(Counter(fact["category"] for fact in facts).items(), key=lambda item: (-item[1], item[0])),
@@ -123,12 +120,11 @@ def render_page(tasks: Sequence[Task]) -> str:
     )
 
 
-def write_page(tasks: Sequence[Task]) -> tuple[Path, Path]:
-    """Write the page and its figure; return their paths."""
-    page, figure = (tasks[0].folder.parent / name for name in (PAGE, PICTURE))
-    page.write_text(render_page(tasks), encoding="utf-8")
-    draw_picture(tasks, figure)
-    return page, figure
+def write_page(tasks: Sequence[Task]) -> Path:
+    """Write the page; return its path."""
+    path = tasks[0].folder.parent / PAGE
+    path.write_text(render_page(tasks), encoding="utf-8")
+    return path
 
 
 def check_page(tasks: Sequence[Task]) -> None:
@@ -141,27 +137,3 @@ def check_page(tasks: Sequence[Task]) -> None:
     path = folder / PAGE
     if not path.is_file() or path.read_text(encoding="utf-8") != render_page(tasks):
         raise InputError(f"{path}: is not up to date; run `lmrbench tasks page{benchmark_option(folder)}`")
-
-
-def draw_picture(tasks: Sequence[Task], path: Path) -> None:
-    """Draw the number of instances by category as SVG, text kept as text."""
-    need("report", "the picture of the categories")
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-
-    counts = Counter(fact["category"] for fact in task_facts(tasks))
-    names = sorted(counts, key=lambda name: (counts[name], name))
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "lmr-bench", "font.size": 11}):
-        figure = Figure(figsize=(8, 0.8 + 0.4 * len(names)), facecolor="white")
-        FigureCanvasSVG(figure)
-        axes = figure.add_subplot()
-        bars = axes.barh(names, [counts[name] for name in names], height=0.62, color=_BAR)
-        axes.bar_label(bars, padding=4, color=_INK)
-        axes.set_xlabel("instances", color=_INK)
-        axes.tick_params(colors=_INK, length=0)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        for side in axes.spines.values():
-            side.set_visible(False)
-        figure.savefig(path, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})

@@ -3,23 +3,15 @@
 `readers.yaml` and `choice_readers.yaml` of a benchmark are written by hand; no other module adds their numbers up.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..base.errors import InputError
-from ..base.strict_yaml import read_yaml
+from ..base.strict_yaml import check, read_yaml
 from ..loader import COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
 from .guessing import SettledChoice, by_truth, chance, corrected, reciting
 from .task import Altered, Instance, Task, Underspecified
-
-#: Facts of an instance: numbers of attempts, of those that reproduced the method, of those that were robust; whether a
-#: reader without the paper reproduced it; later changes and remarks.
-_FACTS = {"attempts": int, "reproduced": int, "robust": int, "without_paper": bool, "note": str}
-#: An attempt at an altered paper; `choices` maps each altered or open choice to the option that the answer implements,
-#: empty for none.
-_ATTEMPT = {"shell": bool, "reproduced": bool, "choices": dict}
 
 
 class ChoiceAttempt(NamedTuple):
@@ -107,12 +99,7 @@ def choice_attempts(tasks: Sequence[Task]) -> Iterator[ChoiceAttempt]:
     Raises:
         InputError: the file of readers is malformed.
     """
-
-    def is_list(attempts: Any) -> bool:
-        return isinstance(attempts, list) and all(_has(facts, _ATTEMPT) for facts in attempts)
-
-    path = tasks[0].folder.parent / "choice_readers.yaml"
-    attempts = _read(path, is_list, f"a list of {', '.join(_ATTEMPT)}")
+    attempts = _read(tasks[0].folder.parent / "choice_readers.yaml")
     for config in (COUNTERFACTUAL, UNDERSPECIFIED):
         for task in tasks:
             for item in task.instances_of(config):
@@ -146,16 +133,10 @@ def read_readers(benchmark: Path) -> dict[str, dict[str, Any]]:
     Raises:
         InputError: the file is malformed.
     """
-    return _read(benchmark / "readers.yaml", lambda facts: _has(facts, _FACTS), ", ".join(_FACTS))
+    return _read(benchmark / "readers.yaml")
 
 
-def _read(path: Path, is_right: Callable[[Any], bool], needed: str) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = read_yaml(path) if path.is_file() else {}
-    for instance, facts in content.items():
-        if not is_right(facts):
-            raise InputError(f"{path}: {instance}: needs {needed}, and nothing else")
+    check(content, f"{path.stem}.schema.json", path)
     return content
-
-
-def _has(facts: Any, types: Mapping[str, type]) -> bool:
-    return isinstance(facts, dict) and {name: type(value) for name, value in facts.items()} == types

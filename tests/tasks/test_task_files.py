@@ -205,11 +205,13 @@ def test_names_select_tasks_and_single_instances(toy_benchmark: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"name: x\ntitle: y\nversion: 1.0.0\n", "needs name, title, version, canary"),
-        (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\nmore: 1\n", "needs name, title, version, canary"),
-        (b"name: x\ntitle: y\nversion: 1.0\ncanary: z\ndate: d\n", "each text"),
-        (b"name: x\ntitle: y\nversion: one\ncanary: z\ndate: '2026-01-31'\n", "version 'one' is not of the form 1.2.3"),
-        (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\ndate: today\n", "date 'today' is not of the form"),
+        (b"name: x\ntitle: y\nversion: 1.0.0\n", "missing key canary, date"),
+        (b"name: x\ntitle: y\nversion: 1.0\ncanary: z\ndate: '2026-01-31'\n", "version: 1.0 is not text"),
+        (
+            b"name: x\ntitle: y\nversion: one\ncanary: z\ndate: '2026-01-31'\n",
+            "version: 'one' is not of the form 1.2.3",
+        ),
+        (b"name: x\ntitle: y\nversion: 1.0.0\ncanary: z\ndate: today\n", "date: 'today' is not of the form"),
         (b"\xff", "not YAML"),
         (b"[", "not YAML"),
         (b"- name", "a mapping is needed"),
