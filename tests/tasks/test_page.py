@@ -41,5 +41,5 @@ def test_choices_and_the_attempts_of_readers_are_listed(toy_benchmark: Path) -> 
 def test_a_malformed_file_of_readers_is_one_error(toy_benchmark: Path) -> None:
     add_toy_choices(toy_benchmark)
     (toy_benchmark / "choice_readers.yaml").write_text("toy-counterfactual-1:\n- {shell: 1}\n")
-    with pytest.raises(InputError, match=r"toy-counterfactual-1\[0\]: missing key reproduced, choices"):
+    with pytest.raises(InputError, match=r"toy-counterfactual-1\[0\].shell: 1 is not of type"):
         render_page(load_tasks(benchmark=toy_benchmark))
