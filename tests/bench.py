@@ -1,8 +1,8 @@
 """Measure the performance that the project promises, both sides of every ratio in one run: `make bench`.
 
 Parts, each of which can be named as an argument: docker (golden predictions against bare `docker run` under xargs),
-start (--help, loading), memory (100 against 10,000 predictions), scorer and
-scorer-memory (`bench_scorer.py`), ray (`bench_ray.py`). Exit status 1 if a promise is not kept.
+start (--help, loading), memory (100 against 10,000 predictions), scorer and scorer-memory (`bench_scorer.py`). Exit
+status 1 if a promise is not kept.
 """
 
 import json
@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench_ray import ray_ratio
 from bench_scorer import scorer_memory, scorer_ratio
 
 from lmrbench_data.dataset.load import load_rows
@@ -38,7 +37,6 @@ def main() -> None:
         "memory": memory_ratio,
         "scorer": scorer_ratio,
         "scorer-memory": scorer_memory,
-        "ray": ray_ratio,
     }
     kept = True
     with tempfile.TemporaryDirectory() as name:

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,15 +21,10 @@ from lmrbench_data.base.errors import ArgumentError, InfraError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_evaluate.runs import ray_cluster, ray_engine
-from lmrbench_evaluate.runs.evaluation import RunSummary, evaluate
+from lmrbench_evaluate.runs import ray_engine
 from lmrbench_evaluate.runs.ray_engine import RayEngine
-from lmrbench_evaluate.runs.settings import RunSettings
-from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.sandbox.docker import PROCESS_LABEL, RUN_LABEL
-from lmrbench_evaluate.sandbox.docker_client import connect
+from lmrbench_evaluate.sandbox.local import LocalSandbox
 from support.command_line import PROGRAM
-from support.ray_places import ODD
 from support.toy import IN_CI
 
 #: On a busy machine, the start of a node takes several tries.
@@ -40,8 +34,19 @@ ROOT = Path(__file__).resolve().parents[2]
 ANSWER = (
     "import time\n\ndef scale(values, factor):\n    time.sleep({})\n    return [value * factor for value in values]\n"
 )
+#: Variable of the environment of a node with another image.
+ODD = "LMRBENCH_TEST_ODD_NODE"
 #: Small: nodes of the tests share one machine.
 STORE = {"object_store_memory": 80_000_000}
+
+
+class OtherImage(LocalSandbox):
+    """A sandbox whose image differs on the odd node."""
+
+    name = "other_image"
+
+    def prepare(self, tag: str) -> str:
+        return "sha256:odd" if ODD in os.environ else "sha256:even"
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,7 @@ def cluster() -> Iterator[Any]:
     folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # socket paths must be short
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_raylet_start_wait_time_s", "200")  # on a busy machine
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (ROOT, ROOT / "evaluate", ROOT / "tests"))))
         from ray.cluster_utils import Cluster
 
@@ -91,14 +97,6 @@ def add_node(cluster: Any) -> Iterator[Callable[..., Any]]:
     yield add
     for node in added:
         cluster.remove_node(node, allow_graceful=False)
-
-
-@pytest.fixture
-def connected(cluster: Any) -> Iterator[None]:
-    """This process is a driver; engines use its connection."""
-    disconnect = ray_cluster.connect(cluster.address)
-    yield
-    disconnect()
 
 
 def raylet(node: Any) -> int:
@@ -149,7 +147,8 @@ def until(condition: Callable[[], bool], seconds: float = 120) -> bool:
     return True
 
 
-def test_a_killed_driver_and_a_lost_node_cost_no_answer(driver: Driver, add_node: Callable[..., Any]) -> None:
+@pytest.mark.nightly
+def test_killed_driver_and_lost_node_cost_no_answer(driver: Driver, add_node: Callable[..., Any]) -> None:
     """Finished rows stay as they were, the rest is evaluated once, on the node that is left; stdout is a report."""
     lost = add_node("lost")
     driver.write(24)
@@ -177,7 +176,7 @@ def test_a_killed_driver_and_a_lost_node_cost_no_answer(driver: Driver, add_node
     assert json.loads(stdout)["scores"][0]["overall"]["robust"]["count"] == 24
 
 
-def test_an_interrupted_run_leaves_no_process_and_resumes_on_threads(driver: Driver) -> None:
+def test_interrupted_run_leaves_no_process_and_resumes_on_threads(driver: Driver) -> None:
     driver.write(12)
     process = driver.start(*driver.on_ray)
     driver.wait_for_rows(2)
@@ -210,89 +209,21 @@ def parent_name(process: Path) -> str:
     return Path(f"/proc/{parent}/cmdline").read_text().split("\0")[0]
 
 
-@pytest.mark.usefixtures("connected")
-def test_a_node_that_differs_or_fails_costs_no_answer_and_a_cluster_without_nodes_no_hang(
-    add_node: Callable[..., Any], tmp_path: Path, toy_row: DatasetRow, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.nightly
+def test_a_node_with_another_image_or_version_is_named(
+    cluster: Any, add_node: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A node that differs is named in one line; answers leave a node that fails, and fail if there is no other."""
-    odd = add_node("odd", **{ODD: str(tmp_path), "DOCKER_HOST": f"unix://{tmp_path}/none"})
-    with pytest.raises(InfraError, match=r"^node odd \(.*\): .*Docker"):
-        RayEngine(None, "auto", None)
-    with RayEngine(None, "support.ray_places:OtherImage", None) as engine:
-        with pytest.raises(InputError, match=r"^node .*: images .*'sha256:.*; give all nodes the same") as found:
+    add_node("odd", **{ODD: "1"})
+    with RayEngine(cluster.address, "runs.test_ray:OtherImage", None) as engine:
+        with pytest.raises(InputError, match=r"^node .*: images .*'sha256:.*; give all nodes the same") as raised:
             engine.prepare(["lmrbench/toy:1"])
-        assert "\n" not in str(found.value)
-    with monkeypatch.context() as patch:
-        patch.setattr(ray_cluster, "__version__", "9.9")
-        with pytest.raises(InputError, match=r"^node .*: it has lmrbench-data .*; install 9\.9 there$"):
-            RayEngine(None, "support.ray_places:OtherImage", None)
-
-    monkeypatch.setattr(ray_engine, "WATCH_S", 0.2)
-    monkeypatch.setattr(ray_engine, "PATIENCE_S", 2.0)
-
-    def run(sandbox: str, count: int) -> RunSummary:
-        answers = [{**names(number), "function": f"{ANSWER.format(0)}# {number}\n"} for number in range(count)]
-        engine = RayEngine(None, f"support.ray_places:{sandbox}", None)
-        return evaluate(answers, RunSettings(out=tmp_path / sandbox), [toy_row], engine)
-
-    assert run("FailsOnOdd", 6).infra_errors == 0
-    assert (tmp_path / "failed").exists()
-
-    def lose_the_node() -> None:
-        until((tmp_path / "hangs").exists)
-        os.kill(raylet(odd), signal.SIGKILL)
-
-    killer = threading.Thread(target=lose_the_node)
-    killer.start()
-    summary = run("HangsOnOdd", 1)
-    killer.join()
-    assert summary.infra_errors == 1
-    [row] = lmr.open_run(tmp_path / "HangsOnOdd").results()
-    # The last word is the node's or the driver's, whichever is heard first.
-    assert row["detail"] in ("no node of the Ray cluster is left for it", "the engine is gone")
+        assert "\n" not in str(raised.value)
+    monkeypatch.setattr(ray_engine, "__version__", "9.9")
+    with pytest.raises(InputError, match=r"^node .*: it has lmrbench-data .*; install 9\.9 there$"):
+        RayEngine(cluster.address, "runs.test_ray:OtherImage", None)
 
 
-@pytest.mark.docker
-@pytest.mark.usefixtures("connected")
-def test_a_killed_node_leaves_no_container(
-    add_node: Callable[..., Any], tmp_path: Path, toy_row: DatasetRow, docker_sandbox: Sandbox
-) -> None:
-    docker_sandbox.prepare(toy_row["docker_image"])
-    node, api, seen = add_node("lost"), connect(), list[str]()
-
-    def lose_the_node() -> None:
-        """Kill a node as a power failure would, once it has a container."""
-
-        def workers() -> list[tuple[int, str]]:
-            containers = api.containers(filters={"label": RUN_LABEL})
-            labels = [(int(item["Labels"][PROCESS_LABEL]), item["Labels"][RUN_LABEL]) for item in containers]
-            return [(process, run) for process, run in labels if is_below(process, raylet(node))]
-
-        until(lambda: bool(workers()))
-        [(worker, run), *_] = workers()
-        seen.append(run)
-        for process in (raylet(node), worker):
-            os.kill(process, signal.SIGKILL)
-
-    killer = threading.Thread(target=lose_the_node)
-    killer.start()
-    answers = [{**names(number), "function": f"{ANSWER.format(1)}# {number}\n"} for number in range(4)]
-    with RayEngine(None, "auto", None) as engine:
-        summary = evaluate(answers, RunSettings(out=tmp_path / "run"), [toy_row], engine)
-    killer.join()
-    assert (summary.jobs, summary.infra_errors) == (4, 0)
-    assert {row["status"] for row in lmr.open_run(tmp_path / "run").results()} == {"passed"}
-    [run] = seen
-    assert until(lambda: not api.containers(all=True, filters={"label": f"{RUN_LABEL}={run}"})), "a container is left"
-
-
-def is_below(process: int, parent: int) -> bool:
-    with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1]) == parent
-    return False
-
-
-def test_an_address_without_a_cluster_is_one_line() -> None:
+def test_address_without_a_cluster_is_one_line() -> None:
     with pytest.raises(InfraError, match=r"^no Ray cluster at 127\.0\.0\.1:1 \(.*Connection refused\)$"):
         lmr.evaluate("gold", engine="ray", ray_address="127.0.0.1:1")
     with pytest.raises(ArgumentError, match="needs the engine ray"):

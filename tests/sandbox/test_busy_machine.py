@@ -67,7 +67,6 @@ def test_an_answer_that_waits_for_the_machine_passes(starved: None, try_in_docke
     assert verdict.status is Status.PASSED, verdict.reason()
     assert verdict.cpu_s is not None
     assert 0.8 <= verdict.cpu_s < 3 < verdict.duration_s
-    assert verdict.slowed
 
 
 @pytest.mark.docker
@@ -250,17 +249,13 @@ def test_a_run_on_an_overloaded_machine_is_retried_alone(toy_row: DatasetRow, tm
     assert summary.infra_errors == 0
 
 
-def test_overloaded_machine_stops_the_run_and_is_recorded(toy_row: DatasetRow, tmp_path: Path) -> None:
+def test_a_run_stops_after_answers_without_time(toy_row: DatasetRow, tmp_path: Path) -> None:
     summary, rows, facts = _run(tmp_path / "run", toy_row, Overloaded(tries=99), samples=GIVE_UP_AFTER + 1)
     assert {row["status"] for row in rows} == {"infra_error"}
     assert "overloaded" in summary.stopped  # the next answer would fare no better
     assert facts["complete"] is False
-    assert facts["machine"]["overloaded"] is True
-    assert facts["machine"]["slowed_answers"] == len(rows) >= GIVE_UP_AFTER
 
 
 def test_rows_keep_both_times(toy_row: DatasetRow, tmp_path: Path) -> None:
-    _, rows, facts = _run(tmp_path / "run", toy_row, LocalSandbox())
+    _, rows, _ = _run(tmp_path / "run", toy_row, LocalSandbox())
     assert all(0 < row["cpu_s"] < row["duration_s"] + 1 for row in rows)
-    assert facts["machine"]["slowed_answers"] == 0
-    assert facts["machine"]["cores"] >= 1

@@ -1,52 +1,201 @@
-"""The checks of the doctor, in the order in which they are made: the engine first, because others need it."""
+"""Check engine, images, sandbox, disk, memory, token and model server; each finding comes with its fix."""
 
-import functools
+import asyncio
+import contextlib
+import logging
+import os
+import platform
+import shutil
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
+from lmrbench_data.base.errors import InfraError, InputError, LMRBenchError
+from lmrbench_data.base.hub_client import hub_errors, open_hub
+from lmrbench_data.base.text import counted, error_line, one_line
+from lmrbench_data.base.version import __version__
+from lmrbench_data.chat.client import ChatClient
 from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.tasks.environments import known_environments, registry_tag
+from lmrbench_data.tasks.manifest import load_benchmark
 
-from .engine import ENGINE_S, Engine
-from .examine import Check
-from .finding import Status
-from .machine import look_at_cores, look_at_disks, look_at_memory, look_at_runs, look_for_bubblewrap
-from .packages import look_at_extras, look_at_local_packages, look_at_sandbox, look_at_versions
-from .services import CHECK_NETWORK, ENDPOINT_S, look_at_caches, look_at_endpoint, look_at_hub
-from .settings import DoctorSettings
+from ..runs.default_run_folder import RUNS
+from ..sandbox import open_sandbox
+from ..sandbox.docker_client import connect, engine_errors
+from ..sandbox.images import image_id
+from . import DoctorSettings, Finding, Severity
 
-#: Seconds for containers to start: a busy machine takes long, which is not the engine's fault.
-CONTAINER_S = 60
-_RESTART = "restart the engine, and see its log"
-
-
-def checks(settings: DoctorSettings) -> Iterator[Check]:
-    """Yield the checks one by one; each may depend on the findings of earlier ones."""
-    engine = Engine(settings.benchmark)
-    yield Check("version", functools.partial(look_at_versions, settings.benchmark))
-    yield Check("engine", engine.look, ("docker",), limit_s=ENGINE_S, fix=_RESTART)
-    if engine.answers:
-        yield Check("image", engine.look_for_images, limit_s=ENGINE_S, fix=_RESTART)
-    if engine.images:
-        yield Check("container", engine.try_containers, limit_s=CONTAINER_S, fix=_RESTART)
-    yield Check("bubblewrap", functools.partial(look_for_bubblewrap, engine), if_late=Status.NOTE)
-    yield Check("packages", functools.partial(look_at_local_packages, engine))
-    # bubblewrap imports every package once.
-    yield Check("sandbox", functools.partial(look_at_sandbox, engine), limit_s=CONTAINER_S, fix=_RESTART)
-    yield Check("disk", functools.partial(look_at_disks, engine), fix="check that network disks respond: df")
-    yield Check("runs", look_at_runs, fix="check that network disks respond: df")
-    yield Check("memory", functools.partial(look_at_memory, engine, settings.workers))
-    yield Check("cores", functools.partial(look_at_cores, engine, settings.workers))
-    yield Check("extras", look_at_extras)
-    yield Check("cache", look_at_caches, ("huggingface_hub",), if_late=Status.NOTE)
-    yield Check("hub", look_at_hub, ("huggingface_hub.hf_api",), if_late=Status.NOTE, fix=CHECK_NETWORK)
-    yield from _endpoints(settings)
+#: Seconds for one request to the engine; the first to Podman takes several on a busy machine.
+_ENGINE_S = 8
+#: Seconds for a model's reply.
+_REPLY_S = 20.0
+#: The memory limit of every published instance.
+MEMORY_MB = 2048
+#: Space for a run folder of thousands of answers; with less than the second, nothing more can be written.
+_RUN_BYTES, _FULL_BYTES = 10**9, 50 * 10**6
 
 
-def _endpoints(settings: DoctorSettings) -> Iterator[Check]:
-    named = {
-        "model": (settings.model, settings.base_url, "--base-url"),
-        "judge": (settings.judge, settings.judge_base_url, "--judge-base-url"),
-    }
-    for check, (model, url, flag) in named.items():
-        if model:
-            look = functools.partial(look_at_endpoint, check, Endpoint(model=model, base_url=url), flag)
-            yield Check(check, look, ("openai", "httpx2"), limit_s=ENDPOINT_S)
+def examine(settings: DoctorSettings) -> Iterator[Finding]:
+    """Make all checks; one that fails is a finding, too."""
+    engine: list[Finding] = []
+    yield from _guarded("version", _versions(settings))
+    for finding in _guarded("engine", _engine(settings)):
+        engine.append(finding)
+        yield finding
+    if "timed out" not in engine[0].text:  # the sandbox would wait for it much longer
+        yield from _guarded("sandbox", _sandbox(settings))
+    yield from _guarded("disk", _disk())
+    yield from _guarded("memory", _memory(settings.workers))
+    yield from _guarded("token", _token())
+    if settings.model:
+        yield from _guarded("model", _model(Endpoint(model=settings.model, base_url=settings.base_url)))
+
+
+def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+    try:
+        yield from findings
+    except (LMRBenchError, OSError) as error:
+        text, _, fix = error_line(error).partition("; ")
+        yield Finding(check, Severity.PROBLEM, one_line(text), fix)
+
+
+def _versions(settings: DoctorSettings) -> Iterator[Finding]:
+    manifest = load_benchmark(settings.benchmark)
+    system = f"Python {platform.python_version()}, {platform.system()}"
+    text = f"lmrbench {__version__}, {manifest.name} {manifest.version}, {system}"
+    yield Finding("version", Severity.OK, text)
+
+
+def _engine(settings: DoctorSettings) -> Iterator[Finding]:
+    """Connect to the engine that DOCKER_HOST names, and look for the image of each environment."""
+    try:
+        api = connect(_ENGINE_S)
+        with engine_errors("the engine fails"):
+            version, facts = api.version(), api.info()
+    except InfraError as error:
+        reason = str(error).rpartition(": ")[2]
+        fix = "start Docker or Podman, or name its socket in DOCKER_HOST"
+        if "timed out" in str(error):
+            yield Finding("engine", Severity.PROBLEM, "the engine does not answer (timed out)", "restart the engine")
+            return
+        if "ermission denied" in reason:
+            fix = "sudo usermod -aG docker $USER, then log in again"
+        yield Finding("engine", Severity.NOTE, f"no Docker or Podman answers ({reason})", fix)
+        return
+    components = str(version.get("Components"))
+    name = "Podman" if "odman" in components else "Docker"
+    yield Finding("engine", Severity.OK, f"{name} {version.get('Version', '?')}, storage {facts.get('Driver')}")
+    for environment in known_environments(settings.benchmark):
+        if identity := image_id(api, environment.tag):
+            yield Finding("image", Severity.OK, f"{environment.tag} is here ({identity[:19]})")
+            continue
+        size, pulled = f"{environment.disk_mb / 1000:.1f} GB", registry_tag(environment.tag)
+        if pulled != environment.tag:
+            text, fix = f"the first evaluation pulls it ({size})", f"docker pull {pulled}"
+        else:
+            own = settings.benchmark and environment.folder.is_relative_to(settings.benchmark)
+            fix = f"lmrbench images build {environment.name}" + (f" --benchmark {settings.benchmark}" if own else "")
+            text = f"the first evaluation builds it ({size})"
+        yield Finding("image", Severity.NOTE, f"{environment.tag} is missing; {text}", fix)
+
+
+def _sandbox(settings: DoctorSettings) -> Iterator[Finding]:
+    """Find out which sandbox `auto` chooses, and whether it can run tasks."""
+    with _quiet_log(), open_sandbox("auto", settings.benchmark) as sandbox:
+        if sandbox.official:  # its image may still be missing
+            yield Finding(
+                "sandbox", Severity.OK, f"evaluations use `{sandbox.name}`; results count for the leaderboard"
+            )
+            return
+        for environment in known_environments(settings.benchmark):
+            sandbox.prepare(environment.tag)
+    text = f"evaluations use `{sandbox.name}`; results do not count for the leaderboard"
+    yield Finding("sandbox", Severity.NOTE, text, "start Docker or Podman")
+
+
+@contextlib.contextmanager
+def _quiet_log() -> Iterator[None]:
+    """Hide the warnings of the sandboxes, which the findings repeat."""
+    logger = logging.getLogger("lmrbench_evaluate.sandbox")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _disk() -> Iterator[Finding]:
+    """Check that runs and temporary files can be written, and have space."""
+    for name, folder in {"runs": Path(RUNS).absolute(), "temporary files": Path(tempfile.gettempdir())}.items():
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        free = shutil.disk_usage(existing).free
+        text = f"{free / 1e9:.1f} GB free for {name} ({folder})"
+        fix = f"free at least {_RUN_BYTES / 1e9:.0f} GB; `docker system df` shows what images and containers take"
+        if not os.access(existing, os.W_OK | os.X_OK):
+            fix = "change to a folder of your own, or use --out DIR"
+            yield Finding("disk", Severity.PROBLEM, f"{existing} is not writable", fix)
+        elif free < _RUN_BYTES:
+            yield Finding("disk", Severity.PROBLEM if free < _FULL_BYTES else Severity.NOTE, text, fix)
+        else:
+            yield Finding("disk", Severity.OK, text)
+
+
+def _memory(workers: int) -> Iterator[Finding]:
+    """Compare the available memory with the limits of all workers together."""
+    available, each = available_memory(), MEMORY_MB * 2**20
+    if available is None:
+        yield Finding("memory", Severity.NOTE, "unknown on this system")
+        return
+    text = f"{available / 1e9:.1f} GB available; {counted(workers, 'worker')} may use {workers * each / 1e9:.1f} GB"
+    if available >= workers * each:
+        yield Finding("memory", Severity.OK, text)
+    else:
+        yield Finding("memory", Severity.NOTE, text, f"use --workers {max(1, available // each)}")
+
+
+def available_memory() -> int | None:
+    """Return the bytes of memory that new processes may take, within the limits of a batch system; None if unknown."""
+    sizes = []
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        sizes.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
+    with contextlib.suppress(OSError):
+        root, own = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::/")[2]
+        for folder in ((root / own.strip()), *(root / own.strip()).parents):
+            with contextlib.suppress(OSError, ValueError):  # the root has no limit, and `max` is not a number
+                limit, used = (int((folder / f"memory.{name}").read_text("ascii")) for name in ("max", "current"))
+                facts = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())
+                sizes.append(max(0, limit - used + int(facts["inactive_file"])))  # given up on demand
+    return min(sizes, default=None)
+
+
+def _token() -> Iterator[Finding]:
+    """Ask the Hub who the token belongs to."""
+    from huggingface_hub import constants, get_token
+
+    if constants.HF_HUB_OFFLINE:
+        yield Finding("token", Severity.NOTE, "HF_HUB_OFFLINE is set; only cached datasets can be read")
+    elif not get_token():
+        text = "no token; public datasets can be read, nothing can be submitted"
+        yield Finding("token", Severity.NOTE, text, "hf auth login")
+    else:
+        try:
+            with hub_errors(constants.ENDPOINT):
+                user = open_hub().whoami()["name"]
+            yield Finding("token", Severity.OK, f"{user} at {constants.ENDPOINT}")
+        except (InputError, InfraError) as error:
+            yield Finding("token", Severity.NOTE, one_line(error), "hf auth login, or check the network")
+
+
+def _model(endpoint: Endpoint) -> Iterator[Finding]:
+    """Ask a model for one token, which proves address, key and name."""
+
+    limits = {"retries": 0, "max_tokens": 1, "timeout_s": _REPLY_S}
+
+    async def ask() -> None:
+        async with ChatClient(endpoint.model_copy(update=limits)) as client:
+            await client.complete([{"role": "user", "content": "Say ok."}])
+
+    asyncio.run(ask())
+    yield Finding("model", Severity.OK, f"{endpoint.model} answers")

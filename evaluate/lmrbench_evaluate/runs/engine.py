@@ -7,9 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from lmrbench_data.base.machine import cores
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..predictions.prediction import Prediction
@@ -17,16 +16,6 @@ from ..sandbox.base import Sandbox
 from ..verdict.decode import Frame
 from ..verdict.verdict import Verdict
 from .job import Conditions, expected_outputs, fresh_outputs, job_verdict
-
-
-class Load(NamedTuple):
-    """The load of a machine on which answers are evaluated."""
-
-    average: float
-    """Load average of the last minute; 0 if unknown."""
-    cores: int
-    workers: int
-    """Number of parallel sandboxes there: that much load is our own."""
 
 
 class Engine(ABC):
@@ -59,12 +48,8 @@ class Engine(ABC):
         """Evaluate an answer soon. The future raises only the user's mistakes and machines that do not fit."""
 
     @abstractmethod
-    def room(self) -> int:
+    def slots(self) -> int:
         """Return the number of answers to have submitted at a time, a few more than run."""
-
-    @abstractmethod
-    def load(self) -> Load:
-        """Return the load of the busiest machine."""
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
@@ -115,17 +100,13 @@ class Threads(Engine):
         self._locks.setdefault(row["instance_id"], threading.Lock())
         return self._pool.submit(self._evaluate, row, prediction)
 
-    def room(self) -> int:
+    def slots(self) -> int:
         """One more than the threads, which need not wait while the caller uses a result."""
         return self._workers + 1
 
-    def load(self) -> Load:
-        """Return the load of this machine."""
-        return machine_load(self._workers)
-
     def facts(self) -> dict[str, Any]:
         """One node: this machine."""
-        return {"name": self.name, "nodes": 1, "cores": cores()}
+        return {"name": self.name, "nodes": 1, "cores": os.cpu_count()}
 
     def stop(self) -> None:
         """Empty the sandbox and wait for the threads."""
@@ -150,9 +131,3 @@ class Threads(Engine):
                 fresh = fresh_outputs(row, self._place, self._conditions)
                 self._expected[name] = expected_outputs(row, fresh)
             return self._expected[name]
-
-
-def machine_load(workers: int) -> Load:
-    """Return the load of this machine, on which this number of sandboxes run at a time."""
-    average = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return Load(average, cores(), workers)

@@ -31,7 +31,6 @@ from ..verdict.verdict import Cause, Status, Verdict
 from .default_run_folder import default_run_folder
 from .engine import Engine, Threads
 from .job import Conditions
-from .machine_load import MachineLoad
 from .provenance import BENCHMARK, benchmark_of
 from .settings import WORKERS, RunSettings
 from .writer import RunWriter
@@ -112,11 +111,11 @@ def evaluate(
         seeds = writer.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
         writer.update(images={**writer.facts.get("images", {}), **images}, fresh_seeds=seeds, engine=engine.facts())
         conditions = Conditions(images, seeds, settings.timeout_scale)
-        summary.stopped, load = _run(jobs, scope, writer, engine, conditions, progress or Progress())
+        summary.stopped = _run(jobs, scope, writer, engine, conditions, progress or Progress())
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(entries))
         complete = not summary.stopped and not summary.infra_errors
         bad_rows = [str(bad) for bad in summary.bad_rows]
-        writer.update(**load.facts(), engine=engine.facts(), complete=complete, bad_rows=bad_rows, finished_at=now())
+        writer.update(engine=engine.facts(), complete=complete, bad_rows=bad_rows, finished_at=now())
     return summary
 
 
@@ -179,25 +178,24 @@ def _run(
     engine: Engine,
     conditions: Conditions,
     progress: Progress,
-) -> tuple[str, MachineLoad]:
-    """Run the jobs and write their results; return why the run ended early, empty if it did not, and the load."""
+) -> str:
+    """Run the jobs and write their results; return why the run ended early, empty if it did not."""
     progress.start(len(jobs))
-    failures, load = Failures(), MachineLoad(writer.facts, engine.load)
+    failures = Failures()
     engine.begin(conditions)
 
     def submit(job: Entry) -> Future[Verdict]:
         return engine.submit(scope[job.instance_id], writer.prediction(job))
 
-    done = follow_jobs(jobs, submit, room=engine.room, stop=engine.stop)
+    done = follow_jobs(jobs, submit, room=engine.slots, stop=engine.stop)
     with contextlib.closing(done):
         for job, future in done:
             verdict = future.result()
             writer.write_log(job, verdict.log)
-            load.note(verdict)
             row = scope[job.instance_id]
             for entry in jobs[job]:
                 writer.append(entry, verdict, row, conditions.images[row["docker_image"]])
             progress.step(str(outcome(verdict.status, verdict.core_status)))
             if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
-                return verdict.detail, load
-    return "", load
+                return verdict.detail
+    return ""

@@ -14,7 +14,6 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.text import counted
 
 from .folder import LOGS, RunFolder
-from .machine_load import merged_load
 from .provenance import BENCHMARK
 from .writer import IDENTITY, RunWriter
 
@@ -102,7 +101,6 @@ def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) ->
     return {
         **{name: _first(facts, name) for name in kept},
         "images": {tag: image for part in facts for tag, image in part.get("images", {}).items()},
-        **merged_load(facts),
         "complete": not open_parts,
         "bad_rows": list(bad_rows),
         "started_at": min(part["started_at"] for part in facts),

@@ -1,54 +1,41 @@
-"""Evaluate answers on the nodes of a Ray cluster: one task for each answer, which Ray places and repeats.
+"""Evaluate answers on the nodes of a Ray cluster: one task per answer, which Ray places and retries.
 
-Only the driver, this process, writes the run folder. A row of the dataset and the outputs on fresh seeds are objects of
-Ray's store, which travel once to each node. An answer whose node dies runs again on another; so does an answer whose
-sandbox fails, once, if there is another node.
+Only the driver, this process, writes the run folder. An answer whose node dies runs again on another. A row of the
+dataset and the outputs on fresh seeds are objects of Ray's store, which travel once to each node.
 """
 
-import contextlib
+import atexit
+import functools
 import logging
+import os
+import signal
+import socket
 import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any
 
-from lmrbench_data.base.errors import InfraError
+from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.extras import need
+from lmrbench_data.base.text import one_line
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow
 
 from ..predictions.prediction import Prediction
-from ..verdict.verdict import Cause, Verdict
-from . import ray_node
-from .engine import Engine, Load
-from .job import Conditions, failure
-from .ray_cluster import alive_nodes, ask_all, cause_of, check_port, connect
+from ..sandbox import open_sandbox
+from ..sandbox.base import Sandbox
+from ..verdict.decode import Frame
+from ..verdict.verdict import Verdict
+from .engine import Engine
+from .job import Conditions, expected_outputs, failure, fresh_outputs, job_verdict
 
 #: Retries of an answer whose worker or node died; then it is an infra error, which a resumed run tries again.
 RETRIES = 3
-#: Seconds for a node to start a Python process and open a sandbox.
-START_S = 300.0
-#: Seconds between two checks of the cluster.
-WATCH_S = 2.0
-#: Seconds after which an answer is given up if no node could run it.
-PATIENCE_S = 120.0
+#: Seconds for the head of a cluster to accept a connection; Ray itself tries for many minutes.
+CONNECT_S = 10.0
 #: Seconds for answers to end after a stop, before their workers are killed.
 STOP_S = 20.0
-_log = logging.getLogger(__name__)
-
-
-@dataclass
-class _Job:
-    """An answer that was submitted."""
-
-    row: DatasetRow
-    prediction: Prediction
-    task: Any
-    """Its `ObjectRef`."""
-    avoid: str = ""
-    """Id of the node where its sandbox failed."""
+_SAME = "give all nodes the same: pull it from LMRBENCH_REGISTRY, or copy it (`docker save`, `docker load`)"
 
 
 class RayEngine(Engine):
@@ -62,7 +49,7 @@ class RayEngine(Engine):
         Args:
             address: of the cluster; None for `RAY_ADDRESS`, or the cluster on this machine.
             sandbox: kind of the sandbox; `auto` is Docker, because no node may differ from the others.
-            workers: number of answers under way at a time; None for as many as the cluster has CPUs.
+            workers: number of answers under way at a time; None for twice the CPUs, so that none waits.
 
         Raises:
             InputError: Ray is not installed, or a node has another version of the harness.
@@ -70,169 +57,197 @@ class RayEngine(Engine):
         """
         need("ray", "the engine ray")
         self._kind = "docker" if sandbox == "auto" else sandbox
-        self._workers = workers
-        self._disconnect = connect(address)
-        self._lock = threading.RLock()
-        self._jobs: dict[Future[Verdict], _Job] = {}
-        self._objects: dict[tuple[str, str], Any] = {}
-        self._loads: dict[str, Load] = {}
-        self._closed = threading.Event()
+        self._close = _connect(address)
+        self._tasks: set[Any] = set()
+        self._rows: dict[str, Any] = {}
+        self._fresh: dict[str, Any] = {}
         try:
-            self._nodes = alive_nodes()
-            self._seen = dict(self._nodes)
-            facts = ask_all(self._nodes.values(), ray_node.describe, self._kind, [], timeout_s=START_S)
+            import ray
+
+            cores = int(ray.cluster_resources().get("CPU", 0))
+            self._workers = workers or 2 * cores
+            self._facts = {"name": self.name, "version": ray.__version__, "nodes": len(_nodes()), "cores": cores}
+            self.sandbox, self.official, _ = _ask_nodes(self._kind, ())
         except BaseException:
             self.close()
             raise
-        self.sandbox, self.official = facts["sandbox"], facts["official"]
-        self._watcher = threading.Thread(target=self._watch, name="lmrbench-ray-watch", daemon=True)
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
         """Prepare the images on all nodes, which must be the same everywhere."""
-        images: dict[str, str] = {}
-        if tags:
-            images = ask_all(self._nodes.values(), ray_node.describe, self._kind, tags)["images"]
-        return images
+        return _ask_nodes(self._kind, tags)[2] if tags else {}
 
     def begin(self, conditions: Conditions) -> None:
-        """Send the conditions to the cluster."""
+        """Make the tasks."""
         import ray
 
-        self._ticket = ray.put(ray_node.Ticket(self._kind, __version__, conditions))
-        self._has_seeds = bool(conditions.fresh_seeds)
-        # Not decorated in `ray_node`, which is imported where Ray may be missing.
-        self._evaluate = ray.remote(num_cpus=1, max_retries=RETRIES)(ray_node.evaluate)
-        self._record = ray.remote(num_cpus=1, max_retries=RETRIES)(ray_node.record)
-        self._watcher.start()
+        self._run = (self._kind, __version__, conditions)
+        # Not decorated below, because Ray may be missing where this module is imported.
+        self._evaluate = ray.remote(num_cpus=1, max_retries=RETRIES)(_evaluate)
+        self._record = ray.remote(num_cpus=1, max_retries=RETRIES)(_record)
 
     def submit(self, row: DatasetRow, prediction: Prediction) -> Future[Verdict]:
         """Hand an answer to Ray."""
+        import ray
+
+        name = row["instance_id"]
+        if name not in self._rows:
+            self._rows[name] = ray.put(row)
+        if name not in self._fresh:
+            self._fresh[name] = self._record.remote(*self._run, self._rows[name])
+        task = self._evaluate.remote(*self._run, self._rows[name], self._fresh[name], prediction)
+        self._tasks.add(task)
         future: Future[Verdict] = Future()
         future.set_running_or_notify_cancel()
-        self._start(future, row, prediction)
+
+        def finish(done: Future[Verdict]) -> None:
+            self._tasks.discard(task)
+            try:
+                if (error := done.exception()) is not None:
+                    # The outputs on fresh seeds may be what failed: the next answer has them recorded again.
+                    self._fresh.pop(name, None)
+                    future.set_result(failure(_cause(error)))
+                else:
+                    future.set_result(done.result())
+            except BaseException as error:
+                future.set_exception(error)
+
+        task.future().add_done_callback(finish)
         return future
 
-    def room(self) -> int:
-        """Twice the CPUs, so that none waits for the next answer."""
-        return self._workers or 2 * max(1, sum(node.cpus for node in self._nodes.values()))
-
-    def load(self) -> Load:
-        """Return the load of the busiest node, as its last answer reported it."""
-        loads = [load._replace(workers=self._seen[node].cpus) for node, load in self._loads.copy().items()]
-        return max(loads, key=lambda load: load.average / load.cores, default=Load(0.0, 1, 1))
+    def slots(self) -> int:
+        """Return the number of answers to have submitted at a time."""
+        return self._workers
 
     def facts(self) -> dict[str, Any]:
         """Return the size of the cluster."""
-        import ray
-
-        cores = sum(node.cpus for node in self._seen.values())
-        lost = len(self._seen) - len(self._nodes)
-        return {"name": self.name, "version": ray.__version__, "nodes": len(self._seen), "cores": cores, "lost": lost}
+        return self._facts
 
     def stop(self) -> None:
         """Cancel all answers and wait until their sandboxes are gone."""
         import ray
 
-        with self._lock:
-            jobs, self._jobs = self._jobs, {}
-        tasks = [job.task for job in jobs.values()]
+        tasks = list(self._tasks)
         for force in (False, True):
             for task in tasks:
-                with contextlib.suppress(ValueError, ray.exceptions.RayError):
-                    ray.cancel(task, force=force)
+                ray.cancel(task, force=force)
             tasks = ray.wait(tasks, num_returns=len(tasks), timeout=STOP_S)[1] if tasks else []
 
     def close(self) -> None:
         """Leave the cluster; Ray ends the worker processes of the run."""
-        if not self._closed.is_set():
-            self._closed.set()
-            self._disconnect()
+        self._close()
+        self._close = lambda: None
 
-    def _start(self, future: Future[Verdict], row: DatasetRow, prediction: Prediction, avoid: str = "") -> None:
-        options = {"label_selector": {"ray.io/node-id": f"!{avoid}"}} if avoid else {}
-        shared = self._object("row", row)
-        fresh = self._object("fresh", row) if self._has_seeds else []
-        task = self._evaluate.options(**options).remote(self._ticket, shared, fresh, prediction)
-        with self._lock:
-            self._jobs[future] = _Job(row, prediction, task, avoid)
-        task.future().add_done_callback(lambda done: self._finish(future, done))
 
-    def _object(self, kind: str, row: DatasetRow) -> Any:
-        """Return the reference of a row, or of the outputs on its fresh seeds, which one task records."""
-        import ray
+def _connect(address: str | None) -> Any:
+    """Connect this process to a cluster and return the function that disconnects it.
 
-        key = kind, row["instance_id"]
-        with self._lock:
-            if key not in self._objects:
-                self._objects[key] = (
-                    ray.put(row) if kind == "row" else self._record.remote(self._ticket, self._object("row", row))
-                )
-            return self._objects[key]
+    A process that is already connected keeps its connection.
+    """
+    # Ray prints what happens on nodes to stdout, where results belong.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).*")
+    # Nodes use their own environment: Ray must not send them the folder in which `uv run` started.
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    import ray
 
-    def _finish(self, future: Future[Verdict], done: "Future[ray_node.Answered]") -> None:
-        """Set the verdict on an answer, or send it to another node; runs on a thread of Ray's."""
-        with self._lock:
-            job = self._jobs.pop(future, None)
-        if job is None:  # stopped, or given up
-            return
+    if ray.is_initialized():
+        return lambda: None
+    where = address or os.environ.get("RAY_ADDRESS", "")
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        host, _, port = where.removeprefix("ray://").rpartition(":")
+        if host and port.isdecimal():
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
+        ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
+    except Exception as error:
+        place = f"at {where}" if where else "here; start one (`ray start --head`), or name one"
+        raise InfraError(f"no Ray cluster {place} ({one_line(error)[:300]})") from error
+    finally:
+        if is_main:  # Ray installs its own, which ends the process after three seconds
+            signal.signal(signal.SIGTERM, handler)
+    return ray.shutdown
+
+
+def _nodes() -> dict[str, str]:
+    """Return the names of the nodes that can run tasks, by id."""
+    import ray
+
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    return {node["NodeID"]: f"{node['NodeName']} ({node['NodeManagerHostname']})" for node in nodes}
+
+
+def _ask_nodes(kind: str, tags: Sequence[str]) -> tuple[str, bool, dict[str, str]]:
+    """Return name and official of the sandbox on all nodes, and the identities of the images, all equal everywhere."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    task = ray.remote(num_cpus=0, max_retries=0)(_describe)
+    answers = {}
+    for node, name in _nodes().items():
+        there = NodeAffinitySchedulingStrategy(node, soft=False)
+        answers[name] = task.options(scheduling_strategy=there).remote(kind, __version__, tags)
+    facts: list[tuple[str, bool, dict[str, str]]] = []
+    for name, answer in answers.items():
         try:
-            verdict, node = self._verdict(job, done)
-            elsewhere = self._nodes.keys() - {node}
-            if verdict.cause is Cause.ENGINE and node and elsewhere and not job.avoid:
-                self._start(future, job.row, job.prediction, avoid=node)
-            else:
-                future.set_result(verdict)
-        except BaseException as error:
-            future.set_exception(error)
+            facts.append(ray.get(answer))
+        except ray.exceptions.RayError as error:
+            cause = _cause(error)
+            kind_of_error = InputError if isinstance(cause, InputError) else InfraError
+            raise kind_of_error(f"node {name}: {one_line(cause)[:300]}") from error
+        if facts[-1] != facts[0]:
+            raise InputError(f"node {name}: images {facts[-1][2]}, but {facts[0][2]} on another node; {_SAME}")
+    if not facts:
+        raise InfraError("the Ray cluster has no CPUs; start a node with `ray start --address=HEAD`")
+    return facts[0]
 
-    def _verdict(self, job: _Job, done: "Future[ray_node.Answered]") -> tuple[Verdict, str]:
-        """Return the result of a task, and the node that reached it; empty if unknown."""
-        error = done.exception()
-        if error is None:
-            answered = done.result()
-            self._loads[answered.node] = answered.load
-            return answered.verdict, answered.node
-        # The outputs on fresh seeds may be what failed: the next answer has them recorded again.
-        self._objects.pop(("fresh", job.row["instance_id"]), None)
-        return failure(cause_of(error)), ""
 
-    def _watch(self) -> None:
-        """Track the nodes, and give up answers that no node could run for a long time."""
-        import ray
+def _cause(error: BaseException) -> Exception:
+    """Return the exception that a task raised on its node, or Ray's own as an `InfraError`."""
+    import ray
 
-        head = ray.get_runtime_context().gcs_address
-        all_well = time.monotonic()
-        while not self._closed.wait(WATCH_S):
-            try:
-                check_port(head)
-            except InfraError as error:
-                self._end(error)
-                return
-            nodes = alive_nodes()
-            for lost in self._nodes.keys() - nodes.keys():
-                _log.warning("node %s was lost; its answers run on another node", self._nodes[lost])
-            self._nodes = nodes
-            self._seen.update(nodes)
-            with self._lock:
-                stranded = {future: job for future, job in self._jobs.items() if not nodes.keys() - {job.avoid}}
-            if not stranded:
-                all_well = time.monotonic()
-            elif time.monotonic() - all_well > PATIENCE_S:
-                self._give_up(stranded)
+    while isinstance(error, ray.exceptions.RayTaskError) and isinstance(error.cause, Exception):
+        error = error.cause
+    if isinstance(error, ImportError | AttributeError):
+        return InputError(f"{one_line(error)}; install lmrbench-data {__version__} there")
+    if isinstance(error, ray.exceptions.RayError) or not isinstance(error, Exception):
+        return InfraError(f"Ray: {one_line(error)[:300]}")
+    return error
 
-    def _end(self, error: InfraError) -> None:
-        """End the run, because the head is lost: Ray will soon end this process."""
-        with self._lock:
-            jobs, self._jobs = self._jobs, {}
-        for future in jobs:
-            future.set_exception(error)
 
-    def _give_up(self, stranded: Mapping[Future[Verdict], _Job]) -> None:
-        import ray
+# --- on the nodes -----------------------------------------------------------------------------------------------------
 
-        for future, job in stranded.items():
-            with self._lock:
-                known = self._jobs.pop(future, None)
-            if known:
-                ray.cancel(job.task)
-                future.set_result(Verdict.without_cases(Cause.ENGINE, "no node of the Ray cluster is left for it"))
+
+@functools.cache
+def _sandbox(kind: str) -> Sandbox:
+    """Return the sandbox of this worker process."""
+    sandbox = open_sandbox(kind)
+    atexit.register(sandbox.close)
+    return sandbox
+
+
+def _describe(kind: str, version: str, tags: Sequence[str]) -> tuple[str, bool, dict[str, str]]:
+    """Return name and official of this node's sandbox, and the identities of images."""
+    if version != __version__:
+        raise InputError(f"it has lmrbench-data {__version__}; install {version} there")
+    sandbox = _sandbox(kind)
+    return sandbox.name, sandbox.official, {tag: sandbox.prepare(tag) for tag in tags}
+
+
+def _checked_sandbox(kind: str, version: str, conditions: Conditions, row: DatasetRow) -> Sandbox:
+    """Return this node's sandbox, even if the node joined the cluster after the run began."""
+    tag = row["docker_image"]
+    image = _describe(kind, version, [tag])[2][tag]
+    if image != conditions.images[tag]:
+        raise InputError(f"node {socket.gethostname()}: another image of {tag}; {_SAME}")
+    return _sandbox(kind)
+
+
+def _record(kind: str, version: str, conditions: Conditions, row: DatasetRow) -> list[Frame]:
+    return fresh_outputs(row, _checked_sandbox(kind, version, conditions, row), conditions)
+
+
+def _evaluate(
+    kind: str, version: str, conditions: Conditions, row: DatasetRow, fresh: Sequence[Frame], prediction: Prediction
+) -> Verdict:
+    sandbox = _checked_sandbox(kind, version, conditions, row)
+    return job_verdict(row, prediction, sandbox, conditions, lambda: expected_outputs(row, fresh))

@@ -63,8 +63,6 @@ class Outcome:
     """Wall-clock seconds from the runner's first line on."""
     cpu_s: float | None = None
     """CPU seconds in that time; None if unknown."""
-    slowed: bool = False
-    """True if a measurement showed the run getting less than half a processor."""
 
 
 def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:

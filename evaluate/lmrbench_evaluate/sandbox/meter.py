@@ -36,8 +36,6 @@ MOST_S, LEAST_S = 10.0, 1.0
 CHECKS, PROBE_PART, PROBE_LEAST_S = 4, 0.1, 0.25
 #: A run that gets this share of a processor does not sleep, and needs no probe.
 BUSY = 0.8
-#: A run that can get only a smaller share was slowed by the machine.
-SLOWED = 0.5
 
 
 def wall_limit(time_s: float) -> float:
@@ -65,7 +63,6 @@ class Meter:
         self._checked = False
         #: The share at the last check; unknown at first, when nothing counts as slept.
         self._share = 0.0
-        self.slowed = False
 
     def hear(self, stdout: bytearray) -> None:
         """Look for the runner's first line in the output so far."""
@@ -108,7 +105,6 @@ class Meter:
         counted = min(passed, 2 * self._every)
         self._slept += max(0.0, min(self._share, share) * counted - delta)
         self._waited += counted
-        self.slowed = self.slowed or share < SLOWED
         self._cpu, self._share, self._last, self._checked = used, share, now, True
         if max(used, self._slept) >= self._limits.time_s:
             return Ended.TIME_LIMIT

@@ -54,4 +54,4 @@ def make_outcome(stdout: bytearray, log: str, ended: Ended, duration_s: float, m
     """
     cpu = used_cpu(stdout) if ended is Ended.EXITED else None
     sent = runner_stream(stdout, ended, problem)
-    return Outcome(sent, log, ended, duration_s, meter.cpu if cpu is None else cpu, meter.slowed)
+    return Outcome(sent, log, ended, duration_s, meter.cpu if cpu is None else cpu)

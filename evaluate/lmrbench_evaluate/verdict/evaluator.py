@@ -119,7 +119,7 @@ def _evaluate_files(
 
 def _verdict(cases: Sequence[CaseResult], log: str, outcome: Outcome) -> Verdict:
     status = worst(case.status for case in cases)
-    return Verdict(status, cases, log, outcome.duration_s, cpu_s=outcome.cpu_s, slowed=outcome.slowed)
+    return Verdict(status, cases, log, outcome.duration_s, cpu_s=outcome.cpu_s)
 
 
 def evaluate_batch(

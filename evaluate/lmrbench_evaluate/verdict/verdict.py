@@ -127,8 +127,6 @@ class Verdict:
     """Seconds of CPU time in the sandbox; None if unknown."""
     choices: Sequence[ChoiceRow] = ()
     """The options that the answer implements, if the row has choices."""
-    slowed: bool = False
-    """Whether the machine gave the run less than half a processor."""
 
     @classmethod
     def without_cases(cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0) -> Self:
