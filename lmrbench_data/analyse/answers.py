@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmrbench_evaluate.judge.category import BEST_FIRST
-from lmrbench_evaluate.predictions.prediction import PredictionKey
+from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.reports.agreement import majorities, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
@@ -80,8 +80,8 @@ def run_answers(
 
     report = make_report([Path(run) for run in runs], judge_model=judge_model)
     scores = report.scores
-    keys: list[PredictionKey] = [
-        (instance, *score.key, answer.sample)
+    keys = [
+        AnswerKey(instance, *score.key, answer.sample)
         for score in scores
         for instance, answers in score.answers.items()
         for answer in answers
@@ -113,7 +113,7 @@ def rows_of_runs(runs: Sequence[str | Path], dataset: str | None = None) -> list
     return rows
 
 
-def _rows(score: ModelScore, group: str, people: Mapping[PredictionKey, str]) -> Iterator[dict[str, Any]]:
+def _rows(score: ModelScore, group: str, people: Mapping[AnswerKey, str]) -> Iterator[dict[str, Any]]:
     for instance in sorted(score.scope):
         row = {"group": group, "instance_id": instance, "paper": None, "is_there": True}
         answers = score.answers.get(instance, [])
@@ -124,6 +124,6 @@ def _rows(score: ModelScore, group: str, people: Mapping[PredictionKey, str]) ->
             judged = answer.judged or ""
             empty = judged.startswith(NOT_JUDGED) or (answer.status == Status.MALFORMED and not judged)
             row[JUDGE] = judged if judged in BEST_FIRST else NOTHING if empty else None
-            yield {**row, PEOPLE: people.get((instance, *score.key, answer.sample))}
+            yield {**row, PEOPLE: people.get(AnswerKey(instance, *score.key, answer.sample))}
         for _ in range(len(answers), score.samples):  # every instance weighs the same, as in the report
             yield {**row, **dict.fromkeys(map(str, Level), "failed"), JUDGE: NOTHING, PEOPLE: None, "is_there": False}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_evaluate.predictions.prediction import UNSTATED, PredictionKey
+from lmrbench_evaluate.predictions.prediction import UNSTATED, AnswerKey
 from lmrbench_evaluate.predictions.sources import raw_rows
 from lmrbench_evaluate.runs.folder import FACTS, RunFolder
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
@@ -80,7 +80,6 @@ def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -
     rows: list[dict[str, Any]] = []
     skipped: Counter[str] = Counter()
     for key in dict.fromkeys([*trajectories, *outcomes]):
-        instance, model, setting, _, sample = key
         record = _place(key, trajectories.get(key))
         actions = count_actions(record) if record else None
         if actions is None:
@@ -88,7 +87,10 @@ def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -
         elif not actions.total() - actions[EXCLUDED]:
             skipped["its trajectory has no action"] += 1
         else:
-            names = {"model": f"{model}, {setting.removeprefix(AGENT)}", "session": f"{instance}-{sample}"}
+            names = {
+                "model": f"{key.model}, {key.setting.removeprefix(AGENT)}",
+                "session": f"{key.instance_id}-{key.sample}",
+            }
             counts = {kind: actions[kind] for kind in (*KINDS, EXCLUDED)}
             rows.append({**names, "passed": outcomes.get(key), **counts})
     where = ", ".join(map(str, paths))
@@ -118,16 +120,16 @@ def _runs_beside(folder: Path) -> Iterator[RunFolder]:
             continue
 
 
-def _outcomes(run: RunFolder, level: Level) -> Iterator[tuple[PredictionKey, bool | None]]:
+def _outcomes(run: RunFolder, level: Level) -> Iterator[tuple[AnswerKey, bool | None]]:
     """Yield the agents' answers of a run and whether they reach a level; None if they could not be graded."""
     for row in run.rows():
         if row["setting"].startswith(AGENT):
-            key = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"], row["sample"]
+            key = AnswerKey.of(row).row
             reached = reaches(outcome(row["status"], row["core_status"]), level)
             yield key, None if row["status"] == Status.INFRA_ERROR else reached
 
 
-def _keys(folder: Path) -> Iterator[PredictionKey]:
+def _keys(folder: Path) -> Iterator[AnswerKey]:
     """The rows that an agent's folder holds."""
     path = folder / PREDICTIONS
     if not path.is_file():
@@ -136,12 +138,12 @@ def _keys(folder: Path) -> Iterator[PredictionKey]:
         if isinstance(row, Mapping) and isinstance(row.get("instance_id"), str):
             names = row["instance_id"], str(row.get("model_name_or_path", "")), str(row.get("setting", ""))
             sample = row.get("sample", 0)
-            yield *names, str(row.get("track") or UNSTATED), sample if isinstance(sample, int) else 0
+            yield AnswerKey(*names, str(row.get("track") or UNSTATED), sample if isinstance(sample, int) else 0)
 
 
-def _place(key: PredictionKey, folder: Path | None) -> Path | None:
+def _place(key: AnswerKey, folder: Path | None) -> Path | None:
     """Return the folder of a session; a stranger's run may contain any name of an instance."""
-    name = f"{key[0]}-{key[-1]}"
+    name = f"{key.instance_id}-{key.sample}"
     if folder is None or "/" in name or name.startswith("."):
         return None
     place = folder / TRAJECTORIES / name

@@ -1,11 +1,11 @@
 """The file of predictions that sampling and agents append to, and the summary of a call."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lmrbench_evaluate.predictions.prediction import UNSTATED, PredictionKey
+from lmrbench_evaluate.predictions.prediction import AnswerKey
 
 from ..base.errors import ArgumentError
 from ..base.jsonl import Ledger
@@ -58,7 +58,7 @@ class AnswerLog(Ledger):
 
     def __init__(self) -> None:
         super().__init__()
-        self.keys: set[PredictionKey] = set()
+        self.keys: set[AnswerKey] = set()
         """The rows of the file."""
         self.spent: defaultdict[str, Spent] = defaultdict(Spent)
         """The tokens and costs that rows record, by model."""
@@ -81,17 +81,11 @@ class AnswerLog(Ledger):
 
     def replace(self, rows: Sequence[dict[str, Any]]) -> None:
         """Replace rows with the same keys, all or none; the log is closed afterwards."""
-        keys = set(map(row_key, rows))
-        self.rewrite([*(row for row in self.read(self.path) if row_key(row) not in keys), *rows])
+        keys = {AnswerKey.of(row).row for row in rows}
+        self.rewrite([*(row for row in self.read(self.path) if AnswerKey.of(row).row not in keys), *rows])
 
     def count(self, row: dict[str, Any]) -> None:
         """Note the key and the costs of a row."""
-        self.keys.add(row_key(row))
+        self.keys.add(AnswerKey.of(row).row)
         metadata = row.get("metadata")
         self.spent[row["model_name_or_path"]].count(metadata if isinstance(metadata, dict) else {})
-
-
-def row_key(row: Mapping[str, Any]) -> PredictionKey:
-    """Identity of a row of a file."""
-    names = row["instance_id"], row["model_name_or_path"], row.get("setting") or "", row.get("track") or UNSTATED
-    return (*names, row.get("sample") or 0)

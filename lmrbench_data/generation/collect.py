@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.predictions.prediction import check_track
+from lmrbench_evaluate.predictions.prediction import AnswerKey, check_track
 
 from ..base.errors import ArgumentError, InputError
 from ..base.names import clean_name
 from ..dataset.rows import DatasetRow
 from ..loader import read_archive
-from .answer_log import AnswerLog, row_key
+from .answer_log import AnswerLog
 from .answer_patch import Answer, TooMuchError, answer_of, read_folder
 from .workspace import REPO, read_marker
 
@@ -74,12 +74,10 @@ def add_rows(path: Path, rows: Sequence[dict[str, Any]], *, replace: bool = Fals
         InputError: it is damaged.
     """
     with AnswerLog.open(path) as file:
-        there = [key for key in map(row_key, rows) if key in file.keys]
+        there = [key for row in rows if (key := AnswerKey.of(row).row) in file.keys]
         if there and not replace:
-            instance, model, *_, number = there[0]
-            raise ArgumentError(
-                "out", f"{path} has sample {number} of {model!r} for {instance}; replace it, or renumber this one"
-            )
+            sample = f"sample {there[0].sample} of {there[0].model!r} for {there[0].instance_id}"
+            raise ArgumentError("out", f"{path} has {sample}; replace it, or renumber this one")
         if there:
             file.replace(rows)
         else:

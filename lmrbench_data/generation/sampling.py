@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.rebuild.extract import extract_code
 from lmrbench_evaluate.rebuild.method_answer import defined_functions
 
@@ -91,7 +92,7 @@ class _Sampling(JobPass[_Job]):
         """Return the answers that are missing: first samples of all instances first."""
         names = self.name, self.settings.setting, self.settings.track
         jobs = [_Job(row, number) for number in range(self.settings.samples) for row in self.rows]
-        missing = [job for job in jobs if (job.row["instance_id"], *names, job.sample) not in self.log.keys]
+        missing = [job for job in jobs if AnswerKey(job.row["instance_id"], *names, job.sample) not in self.log.keys]
         self.summary.kept = len(jobs) - len(missing)
         return missing
 

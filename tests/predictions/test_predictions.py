@@ -92,7 +92,7 @@ def test_a_bad_line_is_told_with_its_place_and_the_rest_is_read(name: str, tmp_p
     first, *found = read(path)
     assert isinstance(first, Prediction)
     wrong = [item for item in found if isinstance(item, BadRow)]
-    assert [item.key for item in found if isinstance(item, Prediction)] == [
+    assert [item.key[:5] for item in found if isinstance(item, Prediction)] == [
         ("toy-scale", "org/model", "", "paper", 1),
         ("toy-shift", "org/model", "", "unstated", 0),
     ]
@@ -473,6 +473,6 @@ def test_whatever_a_row_holds_it_is_read_or_told(tmp_path_factory: pytest.TempPa
             assert "\n" not in str(item)
     good = [item for item in found if isinstance(item, Prediction)]
     stored = PredictionFile(folder / "predictions.jsonl")
-    for entry, item in zip(stored.write(good), good, strict=True):
-        assert json.dumps(stored.read(entry.position).as_row()) == json.dumps(item.as_row())
+    for position, item in zip(stored.write(good).values(), good, strict=True):
+        assert json.dumps(stored.read(position).as_row()) == json.dumps(item.as_row())
     assert [item.sha256 for item in stored] == [item.sha256 for item in good]

@@ -13,6 +13,7 @@ from lmrbench_data.base.names import PLAIN
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import TRACKS
 
+from ..predictions.prediction import AnswerKey
 from .record import Record
 
 if TYPE_CHECKING:
@@ -79,11 +80,6 @@ def read_records(api: "HfApi", repo_id: str, revision: str = "main") -> dict[str
     return records
 
 
-def row_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the key of a result row within its run; the sample number comes last."""
-    return row["instance_id"], row["model_name_or_path"], row["setting"] or "", row["track"], row["sample"]
-
-
 def row_name(row: Mapping[str, Any]) -> str:
     """Return the name of a result row in messages."""
     setting = f" ({shown(row['setting'])})" if row["setting"] else ""
@@ -105,9 +101,9 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             f"{len(trackless)} of {len(rows)} rows name no track ({row_name(trackless[0])}{more}); "
             f"set `track` to {' or '.join(TRACKS)} in these predictions and evaluate again"
         )
-    samples = Counter(row_key(row)[:-1] for row in rows)
+    samples = Counter(AnswerKey.of(row).row._replace(sample=0) for row in rows)
     if len(rows) > MAX_ROWS or max(samples.values(), default=0) > MAX_SAMPLES:
         faults.append(f"it has more than {MAX_ROWS} rows or {MAX_SAMPLES} samples of an instance; submit it in parts")
-    if len({key[1:] for key in samples}) > MAX_ENTRIES:
+    if len({key._replace(instance_id="") for key in samples}) > MAX_ENTRIES:
         faults.append(f"it has more than {MAX_ENTRIES} models, settings and tracks; submit it in parts")
     return faults

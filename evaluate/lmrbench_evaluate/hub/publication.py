@@ -23,6 +23,7 @@ from lmrbench_data.loader import File, tar_bytes
 
 from ..judge.judgement_log import read_judgements
 from ..judge.question_log import answer_id
+from ..predictions.prediction import AnswerKey
 from ..reports.scores import ModelScore, score_runs
 from ..reports.sections import first_reason
 from ..reports.spending import read_spending
@@ -32,7 +33,7 @@ from ..runs.provenance import benchmark_title
 from ..verdict.choices import STATED, counted_choices
 from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
-from .layout import MIB, PUBLISHED_FACTS, belongs, list_files, read_records, record_path, row_key, shown
+from .layout import MIB, PUBLISHED_FACTS, belongs, list_files, read_records, record_path, shown
 from .record import JUDGED, Entry, Record, Score, Task, TaskResult
 from .verify import Verification
 
@@ -194,7 +195,7 @@ def make_record(verified: Verification, verified_by: str, is_repo: Callable[[str
 def _entry(
     score: ModelScore,
     rows: list[ResultRow],
-    costs: Mapping[tuple[Any, ...], float | None],
+    costs: Mapping[AnswerKey, float | None],
     judges: Mapping[tuple[str, str, str], str],
 ) -> Entry:
     """Return the rates and results of one model, setting and track of a run."""
@@ -205,7 +206,7 @@ def _entry(
 
     def make_score(tally: Tally, names: Iterable[str]) -> Score:
         group = [row for name in names for row in by_task[name]]
-        stated = [cost for row in group if (cost := costs.get(row_key(row))) is not None]
+        stated = [cost for row in group if (cost := costs.get(AnswerKey.of(row).row)) is not None]
         choices = [choice for row in group for choice in counted_choices(row)]
         read = sum(choice["reading"] == STATED for choice in choices)
         return Score(
@@ -293,7 +294,7 @@ def _parquet(verified: Verification, record: Record) -> bytes:
         claims = {
             "claimed_judge_category": str(category) if category else None,
             "claimed_judge_model": shown(judgement.model) if judgement and category else None,
-            "claimed_cost_usd": spending.get(row_key(row), {}).get("cost_usd"),
+            "claimed_cost_usd": spending.get(AnswerKey.of(row).row, {}).get("cost_usd"),
         }
         rows.append({**row, "paper_title": paper["paper_title"], "paper_url": paper["paper_url"], **shared, **claims})
     sink = pa.BufferOutputStream()

@@ -18,13 +18,14 @@ from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 from lmrbench_data.loader import CONFIGS, NoConfigError, dataset_sha256
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
+from ..predictions.prediction import AnswerKey
 from ..runs.evaluation import RunSummary, evaluate
 from ..runs.folder import RESULTS, RunFolder
 from ..runs.result_log import ResultLog
 from ..runs.settings import RunSettings
 from ..sandbox import open_sandbox
 from .claim import Claim
-from .layout import row_key, row_name, shown, table_faults
+from .layout import row_name, shown, table_faults
 
 #: Number of secret seeds of a verification, drawn for it alone.
 FRESH_SEEDS = 2
@@ -105,9 +106,9 @@ def _differences(claim: Claim, rows: list[ResultRow]) -> Iterator[str]:
     if RESULTS not in claim.files:
         return
     lines = read_log(claim.files[RESULTS], ResultLog.parse, "the submitter has to submit the run again")
-    submitted = {row_key(line.row): (line.row["status"], line.row["core_status"]) for line in lines}
+    submitted = {AnswerKey.of(line.row).row: (line.row["status"], line.row["core_status"]) for line in lines}
     for row in rows:
-        theirs, own = submitted.get(row_key(row)), (row["status"], row["core_status"])
+        theirs, own = submitted.get(AnswerKey.of(row).row), (row["status"], row["core_status"])
         if theirs is None:
             yield f"{row_name(row)}: not among the submitted results"
         elif theirs != own:

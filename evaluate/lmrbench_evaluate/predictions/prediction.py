@@ -12,7 +12,8 @@ import reprlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.names import MAX_NAME, clean_name
@@ -40,10 +41,46 @@ EMPTY = {form: f"{form} is empty" for form in FORMS} | {"model_patch": "the patc
 #: End of the problem of a row that has none of the forms.
 NO_FORM = "found none"
 MAX_SAMPLE = 1_000_000
-#: Identity of a prediction row: instance, model, setting, track, sample.
-PredictionKey = tuple[str, str, str, str, int]
 #: Levels of `metadata`: deeper values can be read but not written again.
 MAX_DEPTH = 50
+
+
+class AnswerKey(NamedTuple):
+    """Identity of an answer; with fields left empty, of all answers that agree in the others."""
+
+    instance_id: str
+    model: str = ""
+    setting: str = ""
+    track: str = ""
+    sample: int = 0
+    sha256: str = ""
+    """Hash of the content."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Return what a row of predictions, results, judgements or diagnoses states."""
+        names = row["instance_id"], row.get("model_name_or_path") or "", row.get("setting") or ""
+        return cls(*names, row.get("track") or UNSTATED, row.get("sample") or 0, row.get("prediction_sha256") or "")
+
+    @property
+    def row(self) -> Self:
+        """Identity of a row of predictions, whatever its content."""
+        return self._replace(sha256="")
+
+    @property
+    def content(self) -> Self:
+        """Identity of what is evaluated once."""
+        return self._replace(model="", setting="", track="", sample=0)
+
+    @property
+    def question(self) -> Self:
+        """Identity of what a judge is asked once."""
+        return self._replace(model="", setting="", sample=0)
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the keys of a result row that distinguish the answers to one instance."""
+        names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
+        return {**names, "sample": self.sample, "prediction_sha256": self.sha256}
 
 
 @dataclass(frozen=True)
@@ -64,7 +101,7 @@ class Prediction:
     problem: str = ""
     """The reason why the answer cannot be used; then `content` is empty, and the verdict is malformed."""
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """Identity of the content: predictions that agree in it run once."""
         if self.problem:
@@ -72,9 +109,9 @@ class Prediction:
         return hashlib.sha256(f"{self.form}\n{self.content}".encode()).hexdigest()
 
     @property
-    def key(self) -> PredictionKey:
-        """Identity of the row: a second one with the same key is a duplicate."""
-        return self.instance_id, self.model, self.setting, self.track, self.sample
+    def key(self) -> AnswerKey:
+        """Its identity."""
+        return AnswerKey(self.instance_id, self.model, self.setting, self.track, self.sample, self.sha256)
 
     @property
     def answer(self) -> tuple[str, str, str]:
@@ -137,17 +174,17 @@ def read_predictions(
                 note(None, own)
             yield own
         return
-    seen: dict[PredictionKey, str] = {}
-    free: Counter[tuple[str, str, str, str]] = Counter()
+    seen: dict[AnswerKey, str] = {}
+    free: Counter[AnswerKey] = Counter()
     numbered = 0
     for place, raw in rename_columns(raw_rows(source), columns, source_name(source)):
         item = raw if isinstance(raw, BadRow) else prediction_of(place, raw, rows.keys())
         if isinstance(item, Prediction):
-            if item.key in seen and raw.get("sample") is None:
-                group = item.key[:-1]
-                free[group] = next(sample for sample in itertools.count(free[group]) if (*group, sample) not in seen)
-                item, numbered = replace(item, sample=free[group]), numbered + 1
-            first = seen.setdefault(item.key, place)
+            key = item.key.row
+            if key in seen and raw.get("sample") is None:
+                free[key] = next(n for n in itertools.count(free[key]) if key._replace(sample=n) not in seen)
+                item, numbered = replace(item, sample=free[key]), numbered + 1
+            first = seen.setdefault(item.key.row, place)
             if first != place:
                 item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
         if note:

@@ -4,39 +4,10 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from lmrbench_data.base.errors import InputError
 
-from .prediction import FORMS, UNSTATED, Prediction, object_text
-
-
-class Entry(NamedTuple):
-    """The index entry of a prediction."""
-
-    instance_id: str
-    model: str
-    setting: str
-    track: str
-    sample: int
-    sha256: str
-    position: int
-    """The byte at which its row starts."""
-
-    @property
-    def key(self) -> tuple[str, str, str, str, int, str]:
-        """Identity of its result: all fields except the position."""
-        return self[:-1]
-
-    @property
-    def answer(self) -> tuple[str, str]:
-        """Identity of the evaluated answer: instance and hash."""
-        return self.instance_id, self.sha256
-
-    def as_row(self) -> dict[str, Any]:
-        """The part of a result row that distinguishes the rows of one instance."""
-        names = {"model_name_or_path": self.model, "setting": self.setting, "track": self.track}
-        return {**names, "sample": self.sample, "prediction_sha256": self.sha256}
+from .prediction import FORMS, UNSTATED, AnswerKey, Prediction, object_text
 
 
 class PredictionFile:
@@ -45,15 +16,15 @@ class PredictionFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def write(self, predictions: Iterable[Prediction]) -> list[Entry]:
-        """Replace the file and return its index."""
-        temporary, entries, position = self.path.with_name(f".{self.path.name}"), [], 0
+    def write(self, predictions: Iterable[Prediction]) -> dict[AnswerKey, int]:
+        """Replace the file and return its index: the byte at which the row of each prediction starts."""
+        temporary, positions, position = self.path.with_name(f".{self.path.name}"), dict[AnswerKey, int](), 0
         with temporary.open("wb") as file:
             for item in predictions:
-                entries.append(Entry(*item.key, item.sha256, position))
+                positions[item.key] = position
                 position += file.write(json.dumps(item.as_row()).encode("ascii") + b"\n")
         os.replace(temporary, self.path)
-        return entries
+        return positions
 
     def read(self, position: int) -> Prediction:
         """Read the prediction that starts at this byte.

@@ -15,11 +15,11 @@ from lmrbench_data.base.extras import need
 from lmrbench_data.base.shares import Share, cross_table, kappa
 
 from ..judge.category import BEST_FIRST
-from ..predictions.prediction import PredictionKey
+from ..predictions.prediction import AnswerKey
 from .annotations import Annotation
 from .scores import ModelScore
 
-Labels = dict[PredictionKey, str]
+Labels = dict[AnswerKey, str]
 JUDGE, PEOPLE = "judge", "people (majority)"
 #: Labels of a right answer, by people and judge or by tests.
 RIGHT = "CC", "passed"
@@ -83,7 +83,7 @@ class Agreement:
     """(people's majority, judge) → answers."""
     without_majority: int = 0
     """Number of answers on which people are split evenly: left out of the comparison with the judge."""
-    unknown: list[PredictionKey] = field(default_factory=list)
+    unknown: list[AnswerKey] = field(default_factory=list)
     """Annotations for answers that no run has."""
     ambiguous: int = 0
     """Number of annotations without setting or track, for a model that answered in several."""
@@ -99,11 +99,11 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
         InputError: the extra `report` is not installed.
     """
     need("report", "agreement of people and judge")
-    judged: dict[PredictionKey, str | None] = {}
+    judged: dict[AnswerKey, str | None] = {}
     for score in scores:
         for instance, answers in score.answers.items():
             for answer in answers:
-                judged.setdefault((instance, *score.key, answer.sample), answer.judged)
+                judged.setdefault(AnswerKey(instance, *score.key, answer.sample), answer.judged)
     labels, unknown, ambiguous = match_labels(annotations, judged)
     annotators = sorted(labels)
     judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
@@ -133,16 +133,16 @@ class Matched(NamedTuple):
 
     labels: dict[str, Labels]
     """By annotator."""
-    unknown: list[PredictionKey]
+    unknown: list[AnswerKey]
     """Annotations for answers that do not exist."""
     ambiguous: int
     """Number of annotations that match several answers."""
 
 
-def match_labels(annotations: Sequence[Annotation], answers: Iterable[PredictionKey]) -> Matched:
+def match_labels(annotations: Sequence[Annotation], answers: Iterable[AnswerKey]) -> Matched:
     """Match annotations with answers (see `measure_agreement`)."""
     labels: dict[str, Labels] = {}
-    unknown: list[PredictionKey] = []
+    unknown: list[AnswerKey] = []
     ambiguous = 0
     for annotation, found in meant_answers(annotations, answers):
         if len(found) == 1:
@@ -154,30 +154,29 @@ def match_labels(annotations: Sequence[Annotation], answers: Iterable[Prediction
 
 
 def meant_answers(
-    annotations: Sequence[Annotation], answers: Iterable[PredictionKey]
-) -> Iterator[tuple[Annotation, list[PredictionKey]]]:
+    annotations: Sequence[Annotation], answers: Iterable[AnswerKey]
+) -> Iterator[tuple[Annotation, list[AnswerKey]]]:
     """Yield each annotation with the answers that it can mean, the most specific annotations first."""
-    candidates: dict[tuple[str, str, int], list[PredictionKey]] = {}
+    candidates: dict[AnswerKey, list[AnswerKey]] = {}
     for key in answers:
-        candidates.setdefault((key[0], key[1], key[-1]), []).append(key)
+        candidates.setdefault(key._replace(setting="", track=""), []).append(key)
     # The most specific counts where an annotator labelled one answer several times.
     for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
-        named = annotation.instance_id, annotation.model, annotation.sample
+        named = annotation.answer._replace(setting="", track="")
         yield annotation, _meant(annotation, candidates.get(named, []))
 
 
-def _meant(annotation: Annotation, candidates: Sequence[PredictionKey]) -> list[PredictionKey]:
+def _meant(annotation: Annotation, candidates: Sequence[AnswerKey]) -> list[AnswerKey]:
     """Return the answers with its instance, model and sample that an annotation can mean."""
-    _, _, setting, track, _ = annotation.answer
-    of_track = [answer for answer in candidates if track in ("", answer[3])]
+    of_track = [answer for answer in candidates if annotation.track in ("", answer.track)]
     # An empty setting is a setting as well.
-    exact = [answer for answer in of_track if answer[2] == setting]
-    return exact or ([] if setting else of_track)
+    exact = [answer for answer in of_track if answer.setting == annotation.setting]
+    return exact or ([] if annotation.setting else of_track)
 
 
 def majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
     """Return the majority label of each answer and, separately, the answers without a majority."""
-    votes: dict[PredictionKey, Counter[str]] = {}
+    votes: dict[AnswerKey, Counter[str]] = {}
     for given in labels.values():
         for answer, label in given.items():
             votes.setdefault(answer, Counter())[label] += 1

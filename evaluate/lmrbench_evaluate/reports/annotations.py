@@ -15,7 +15,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.rows import TRACKS
 
 from ..judge.category import Category, read_category
-from ..predictions.prediction import UNSTATED, PredictionKey
+from ..predictions.prediction import UNSTATED, AnswerKey
 from ..predictions.sources import BadRow, raw_rows
 
 #: Other names of columns.
@@ -50,9 +50,9 @@ class Annotation:
     comment: str
 
     @property
-    def answer(self) -> PredictionKey:
-        """The key of its answer: instance, model, setting, track, sample."""
-        return self.instance_id, self.model, self.setting, self.track, self.sample
+    def answer(self) -> AnswerKey:
+        """The key of its answer."""
+        return AnswerKey(self.instance_id, self.model, self.setting, self.track, self.sample)
 
 
 def _category(text: str) -> Category | None:

@@ -11,7 +11,7 @@ from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DatasetRow, PartRow, 
 
 from ..judge.judgement_log import Judgement, read_judgements
 from ..judge.question_log import AnswerId, answer_id
-from ..predictions.prediction import Prediction, PredictionKey
+from ..predictions.prediction import AnswerKey, Prediction
 from ..runs.folder import RunFolder
 from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, Level, outcome, reaches
@@ -135,21 +135,21 @@ def collect(
             for answer in _answers(number, of, name, rows.get(name), runs[of.path])
         ]
         for answer in answers:
-            keys = ((name, *report.scores[answer.score].key, sample) for sample in answer.samples)
+            keys = (AnswerKey(name, *report.scores[answer.score].key, sample) for sample in answer.samples)
             answer.labels = [label for key in keys for label in labels.pop(key, ())]
         instances.append(Instance(name, category, rows.get(name), answers))
     return instances, warnings
 
 
-def _labels(report: ReportData) -> dict[PredictionKey, list[Annotation]]:
+def _labels(report: ReportData) -> dict[AnswerKey, list[Annotation]]:
     """Return people's labels by answer, without those that can mean several; of a rater's, the most specific."""
     keys = [
-        (instance, *score.key, answer.sample)
+        AnswerKey(instance, *score.key, answer.sample)
         for score in report.scores
         for instance, answers in score.answers.items()
         for answer in answers
     ]
-    found: dict[PredictionKey, dict[str, Annotation]] = {}
+    found: dict[AnswerKey, dict[str, Annotation]] = {}
     for label, answers in meant_answers(report.annotations, dict.fromkeys(keys)):
         if len(answers) == 1:
             found.setdefault(answers[0], {}).setdefault(label.annotator, label)
@@ -169,18 +169,15 @@ class _Run:
     """The rows of a run folder for some instances, read once for all models."""
 
     folder: RunFolder
-    results: dict[PredictionKey, ResultRow]
-    predictions: dict[PredictionKey, Prediction]
+    results: dict[AnswerKey, ResultRow]
+    predictions: dict[AnswerKey, Prediction]
     judgements: dict[AnswerId, Judgement]
 
     @classmethod
     def read(cls, path: Path, scope: Collection[str], judge_model: str | None) -> "_Run":
-        results, folder = {}, RunFolder(path)
-        for row in folder.rows():
-            if row["instance_id"] in scope:
-                names = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"]
-                results[(*names, row["sample"])] = row
-        predictions = {item.key: item for item in folder.predictions if item.instance_id in scope}
+        folder = RunFolder(path)
+        results = {AnswerKey.of(row).row: row for row in folder.rows() if row["instance_id"] in scope}
+        predictions = {item.key.row: item for item in folder.predictions if item.instance_id in scope}
         return cls(folder, results, predictions, read_judgements(path, judge_model))
 
 
@@ -190,13 +187,12 @@ def _answers(number: int, score: "ModelScore", instance: str, row: DatasetRow | 
         groups.setdefault(answer.sha256, []).append(answer.sample)
     if not groups:
         return [Answer(number, [], MISSING, "no prediction for this instance")]
-    return [_answer(number, (instance, *score.key), samples, row, run) for samples in groups.values()]
+    return [
+        _answer(number, AnswerKey(instance, *score.key, samples[0]), samples, row, run) for samples in groups.values()
+    ]
 
 
-def _answer(
-    number: int, of: tuple[str, str, str, str], samples: list[int], row: DatasetRow | None, run: _Run
-) -> Answer:
-    key: PredictionKey = (*of, samples[0])
+def _answer(number: int, key: AnswerKey, samples: list[int], row: DatasetRow | None, run: _Run) -> Answer:
     result, prediction = run.results[key], run.predictions.get(key)
     failed = failed_cases(result["cases"])
     return Answer(
@@ -212,7 +208,7 @@ def _answer(
         result.get("experiments", []),
         diff_answer(row, prediction) if row and prediction else [],
         run.judgements.get(answer_id(result)),
-        _log(run.folder.log_path(of[0], result["prediction_sha256"])),
+        _log(run.folder.log_path(key.instance_id, result["prediction_sha256"])),
         read_numbers(prediction.metadata) if prediction else {},
         counted_choices(result),
         _cut(prediction.content, MAX_RAW_CHARACTERS) if prediction else "",

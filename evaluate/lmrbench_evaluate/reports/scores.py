@@ -17,6 +17,7 @@ from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 
 from ..judge.judgement_log import read_judgements
 from ..judge.question_log import answer_id
+from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
@@ -218,7 +219,7 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
         score = ModelScore(name, path, *key, facts["scope"], in_order, bool(facts.get("complete")))
         for instance, items in in_order.items():
             for answer in items:
-                score.spending.add(spent.get((instance, *key, answer.sample), {}), answer.outcome)
+                score.spending.add(spent.get(AnswerKey(instance, *key, answer.sample), {}), answer.outcome)
         yield score
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..predictions.prediction import PredictionKey
+from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..verdict.levels import Level, reaches
 
@@ -88,10 +88,10 @@ def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX
 
 
-def read_spending(run: RunFolder) -> dict[PredictionKey, dict[str, float]]:
+def read_spending(run: RunFolder) -> dict[AnswerKey, dict[str, float]]:
     """Read the numbers of each answer of a run; answers without any are left out.
 
     Raises:
         InputError: predictions.jsonl is damaged.
     """
-    return {item.key: found for item in run.predictions if (found := read_numbers(item.metadata))}
+    return {item.key.row: found for item in run.predictions if (found := read_numbers(item.metadata))}

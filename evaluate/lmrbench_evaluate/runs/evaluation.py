@@ -22,8 +22,7 @@ from lmrbench_data.dataset.rows import DatasetRow, check_instances
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
 from ..predictions.foreign import Columns
-from ..predictions.prediction import Prediction, read_predictions
-from ..predictions.prediction_file import Entry
+from ..predictions.prediction import AnswerKey, Prediction, read_predictions
 from ..predictions.sources import BadRow, Source, source_name
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.levels import outcome
@@ -91,20 +90,20 @@ def evaluate(
         known = {row["instance_id"]: row for row in rows}
         columns = Columns()
         items = read_predictions(predictions, known, settings.map, columns.note)
-        entries = writer.take_in(_in_scope(items, scope, summary.bad_rows))
+        keys = writer.replace_predictions(_in_scope(items, scope, summary.bad_rows))
         if problem := columns.problem(predictions):
             raise InputError(problem)
-        if not entries and not summary.bad_rows:
+        if not keys and not summary.bad_rows:
             raise InputError(f"predictions {name!r}: none for the chosen instances")
-        if entries and (unanswered := len(scope.keys() - {entry.instance_id for entry in entries})):
+        if keys and (unanswered := len(scope.keys() - {key.instance_id for key in keys})):
             told = "have no answer and count as not passed; to leave them out, choose the others with --instance"
             _log.warning("%d of %d instances %s", unanswered, len(scope), told)
-        pending = writer.pending(entries)
-        jobs = writer.copy_known_results(pending)
-        summary.rows, summary.jobs = len(entries), len(jobs)
-        summary.kept = len(entries) - sum(map(len, pending.values()))
+        pending = writer.pending(keys)
+        jobs = writer.copy_results(pending)
+        summary.rows, summary.jobs = len(keys), len(jobs)
+        summary.kept = len(keys) - sum(map(len, pending.values()))
         if summary.kept:
-            _log.info("%s: %d of %d predictions were evaluated before; resuming", out, summary.kept, len(entries))
+            _log.info("%s: %d of %d predictions were evaluated before; resuming", out, summary.kept, len(keys))
         writer.update(predictions=name, map=dict(settings.map or {}), complete=False, limits=Limits(0, 0).as_row())
         tags = sorted({scope[job.instance_id]["docker_image"] for job in jobs})
         images = engine.prepare(tags)
@@ -112,7 +111,7 @@ def evaluate(
         writer.update(images={**writer.facts.get("images", {}), **images}, fresh_seeds=seeds, engine=engine.facts())
         conditions = Conditions(images, seeds, settings.timeout_scale)
         summary.stopped = _run(jobs, scope, writer, engine, conditions, progress or Progress())
-        summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(entries))
+        summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(keys))
         complete = not summary.stopped and not summary.infra_errors
         bad_rows = [str(bad) for bad in summary.bad_rows]
         writer.update(engine=engine.facts(), complete=complete, bad_rows=bad_rows, finished_at=now())
@@ -172,7 +171,7 @@ def _in_scope(
 
 
 def _run(
-    jobs: Mapping[Entry, Sequence[Entry]],
+    jobs: Mapping[AnswerKey, Sequence[AnswerKey]],
     scope: Mapping[str, DatasetRow],
     writer: RunWriter,
     engine: Engine,
@@ -184,7 +183,7 @@ def _run(
     failures = Failures()
     engine.begin(conditions)
 
-    def submit(job: Entry) -> Future[Verdict]:
+    def submit(job: AnswerKey) -> Future[Verdict]:
         return engine.submit(scope[job.instance_id], writer.prediction(job))
 
     done = follow_jobs(jobs, submit, room=engine.slots, stop=engine.stop)
@@ -193,8 +192,8 @@ def _run(
             verdict = future.result()
             writer.write_log(job, verdict.log)
             row = scope[job.instance_id]
-            for entry in jobs[job]:
-                writer.append(entry, verdict, row, conditions.images[row["docker_image"]])
+            for key in jobs[job]:
+                writer.append(key, verdict, row, conditions.images[row["docker_image"]])
             progress.step(str(outcome(verdict.status, verdict.core_status)))
             if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
                 return verdict.detail

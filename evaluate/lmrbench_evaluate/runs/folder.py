@@ -16,9 +16,9 @@ from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 from lmrbench_data.loader import FUNCTION, dataset_sha256
 
 from ..predictions.foreign import first_columns
-from ..predictions.prediction import PredictionKey
+from ..predictions.prediction import AnswerKey
 from ..predictions.prediction_file import PredictionFile
-from .result_log import ResultLog, row_key
+from .result_log import ResultLog
 
 FACTS, PREDICTIONS, RESULTS, LOGS = "run.json", "predictions.jsonl", "results.jsonl", "logs"
 #: Largest number of names in a message.
@@ -114,15 +114,15 @@ class RunFolder:
         """
         are_known = self.predictions.path.exists()
         # A dict, because it keeps the order.
-        wanted = dict.fromkeys((*item.key, item.sha256) for item in self.predictions) if are_known else None
-        results, last = self.path / RESULTS, dict[PredictionKey, int]()
+        wanted = dict.fromkeys(item.key for item in self.predictions) if are_known else None
+        results, last = self.path / RESULTS, dict[AnswerKey, int]()
         for line in read_log(results, ResultLog.parse, ResultLog.FIX):
-            key = row_key(line.row)
+            key = AnswerKey.of(line.row)
             if wanted is None or key in wanted:
-                last[key[:5]] = line.start
+                last[key.row] = line.start
         if not last:
             return
-        starts = sorted(last.values()) if wanted is None else [last[key[:5]] for key in wanted if key[:5] in last]
+        starts = sorted(last.values()) if wanted is None else [last[key.row] for key in wanted if key.row in last]
         with results.open("rb") as file:
             for start in starts:
                 file.seek(start)

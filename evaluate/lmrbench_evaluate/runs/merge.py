@@ -45,10 +45,10 @@ def merge_runs(parts: Sequence[Path], out: Path) -> RunFolder:
     identity = {**{name: facts[0][name] for name in _KEPT if name in facts[0]}, "scope": _scope(parts, facts)}
     with RunWriter.open(out, identity) as writer:
         writer.update(complete=False)
-        writer.take_in(itertools.chain.from_iterable(folder.needed_predictions() for folder in folders))
+        writer.replace_predictions(itertools.chain.from_iterable(folder.needed_predictions() for folder in folders))
         for folder in folders:
             for row in folder.rows():
-                writer.adopt(row)
+                writer.add_result(row)
             if (folder.path / LOGS).is_dir():
                 shutil.copytree(folder.path / LOGS, out / LOGS, dirs_exist_ok=True)
         writer.update(**_totals(folders, facts))

@@ -4,13 +4,13 @@ A row counts for the prediction with its key and hash; of several rows (an infra
 one counts.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.jsonl import Ledger, Line, parse_row, read_log, wrong_key
 
-from ..predictions.prediction import UNSTATED
+from ..predictions.prediction import UNSTATED, AnswerKey
 from ..verdict.verdict import Status
 
 #: The keys of each row, and the type of each.
@@ -32,9 +32,6 @@ _PART = {"name": str, "status": str}
 _CHOICE = {"name": str, "option": str, "reading": str, "options": int, "altered": bool, "open": bool}
 _CASE = {"name": str, "seed": int, "core": bool, "status": str, "detail": str}
 
-#: Identity of a result: instance, model, setting, track, sample and hash of the answer.
-ResultKey = tuple[str, str, str, str, int, str]
-
 
 class ResultLog(Ledger):
     """An open results.jsonl; use `ResultLog.open` as a context manager."""
@@ -43,7 +40,7 @@ class ResultLog(Ledger):
 
     def __init__(self) -> None:
         super().__init__()
-        self.statuses: dict[ResultKey, Status] = {}
+        self.statuses: dict[AnswerKey, Status] = {}
         """The status of each result that counts."""
 
     @property
@@ -56,12 +53,12 @@ class ResultLog(Ledger):
         for path in (self.path, self.removed):
             yield from (row for row in self.read(path) if row["status"] != Status.INFRA_ERROR)
 
-    def keep(self, wanted: Collection[ResultKey]) -> int:
+    def keep(self, wanted: Collection[AnswerKey]) -> int:
         """Move rows that do not count to another file, so that results.jsonl holds this run alone; return their number.
 
         They are not deleted: predictions from a wrong file must not cost the results of the right ones.
         """
-        last = {row_key(line.row): line.start for line in self._lines()}
+        last = {AnswerKey.of(line.row): line.start for line in self._lines()}
         counting = {last[key] for key in wanted if key in last}
         number = sum(line.start not in counting for line in self._lines())
         if not number:
@@ -85,7 +82,7 @@ class ResultLog(Ledger):
 
     def count(self, row: dict[str, Any]) -> None:
         """Note the status of a row."""
-        self.statuses[row_key(row)] = Status(row["status"])
+        self.statuses[AnswerKey.of(row)] = Status(row["status"])
 
     @classmethod
     def parse(cls, line: bytes) -> dict[str, Any] | None:
@@ -106,9 +103,3 @@ class ResultLog(Ledger):
         if row["status"] == Status.PASSED and row["core_status"] != Status.PASSED:
             return None  # the core cases are among all cases
         return row if {row["status"], row["core_status"]} <= set(Status) else None
-
-
-def row_key(row: Mapping[str, Any]) -> ResultKey:
-    """Identity of a result row."""
-    names = row["instance_id"], row["model_name_or_path"], row["setting"], row["track"]
-    return *names, row["sample"], row["prediction_sha256"]

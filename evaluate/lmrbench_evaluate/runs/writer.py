@@ -16,12 +16,11 @@ from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.times import now
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow, is_altered, is_method
 
-from ..predictions.prediction import Prediction
-from ..predictions.prediction_file import Entry
+from ..predictions.prediction import AnswerKey, Prediction
 from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, RESULTS, RunFolder
-from .result_log import METHOD_KEYS, ResultLog, row_key
+from .result_log import METHOD_KEYS, ResultLog
 
 _log = logging.getLogger(__name__)
 
@@ -77,42 +76,42 @@ class RunWriter:
         self.facts.update(facts)
         write_atomically(self.folder.path / FACTS, json.dumps(self.facts, indent=2) + "\n")
 
-    def take_in(self, predictions: Iterable[Prediction]) -> list[Entry]:
-        """Replace predictions.jsonl and return its index; results of other predictions no longer count."""
-        entries = self.folder.predictions.write(predictions)
+    def replace_predictions(self, predictions: Iterable[Prediction]) -> list[AnswerKey]:
+        """Replace predictions.jsonl and return the keys; results of other predictions no longer count."""
+        self._positions = self.folder.predictions.write(predictions)
         # Without any, the wrong file was given.
-        if entries and (moved := self._results.keep({entry.key for entry in entries})):
+        if self._positions and (moved := self._results.keep(self._positions.keys())):
             name = self._results.removed.name
             _log.info("%s: %d results that no longer count moved to %s", self.folder.path, moved, name)
-        return entries
+        return list(self._positions)
 
-    def prediction(self, entry: Entry) -> Prediction:
-        """Read the prediction of an index entry."""
-        return self.folder.predictions.read(entry.position)
+    def prediction(self, key: AnswerKey) -> Prediction:
+        """Read one of the predictions."""
+        return self.folder.predictions.read(self._positions[key])
 
-    def pending(self, entries: Sequence[Entry]) -> dict[Entry, list[Entry]]:
-        """Group the entries without a final result by answer; the first of a group stands for it."""
-        jobs: dict[tuple[str, str], list[Entry]] = {}
-        for entry in entries:
-            if self._results.statuses.get(entry.key, Status.INFRA_ERROR) is Status.INFRA_ERROR:
-                jobs.setdefault(entry.answer, []).append(entry)
+    def pending(self, keys: Sequence[AnswerKey]) -> dict[AnswerKey, list[AnswerKey]]:
+        """Group the answers without a final result by content; the first of a group stands for it."""
+        jobs: dict[AnswerKey, list[AnswerKey]] = {}
+        for key in keys:
+            if self._results.statuses.get(key, Status.INFRA_ERROR) is Status.INFRA_ERROR:
+                jobs.setdefault(key.content, []).append(key)
         return {group[0]: group for group in jobs.values()}
 
-    def copy_known_results(self, jobs: Mapping[Entry, list[Entry]]) -> dict[Entry, list[Entry]]:
-        """Give entries the result of an equal answer that this run has evaluated; return the jobs left."""
-        left = {job.answer: job for job in jobs}
+    def copy_results(self, jobs: Mapping[AnswerKey, list[AnswerKey]]) -> dict[AnswerKey, list[AnswerKey]]:
+        """Copy the results of equal answers that this run has evaluated; return the jobs left."""
+        left = {job.content: job for job in jobs}
         for row in self._results.answers() if left else ():
-            if job := left.pop((row["instance_id"], row["prediction_sha256"]), None):
-                for entry in jobs[job]:
-                    self._results.write({**row, **entry.as_row()})
+            if job := left.pop(AnswerKey.of(row).content, None):
+                for key in jobs[job]:
+                    self._results.write({**row, **key.as_row()})
         return {job: jobs[job] for job in left.values()}
 
-    def adopt(self, row: Mapping[str, Any]) -> None:
-        """Take over a result from another folder, unless this one has a verdict for that prediction."""
-        if self._results.statuses.get(row_key(row), Status.INFRA_ERROR) is Status.INFRA_ERROR:
+    def add_result(self, row: Mapping[str, Any]) -> None:
+        """Add a result from another folder, unless this one has a verdict for that prediction."""
+        if self._results.statuses.get(AnswerKey.of(row), Status.INFRA_ERROR) is Status.INFRA_ERROR:
             self._results.write(dict(row))
 
-    def append(self, entry: Entry, verdict: Verdict, row: DatasetRow, image_id: str) -> None:
+    def append(self, key: AnswerKey, verdict: Verdict, row: DatasetRow, image_id: str) -> None:
         """Write the result of one prediction; the operating system has it when this returns.
 
         Args:
@@ -120,9 +119,9 @@ class RunWriter:
         """
         seeds = row["tests"]["seeds"]
         result: dict[str, Any] = {
-            "instance_id": entry.instance_id,
+            "instance_id": key.instance_id,
             "category": row["category"],
-            **entry.as_row(),
+            **key.as_row(),
             "status": str(verdict.status),
             "core_status": str(verdict.core_status),
             "detail": verdict.detail,
@@ -140,15 +139,14 @@ class RunWriter:
         absent = {*(() if is_method(row) else METHOD_KEYS), *(() if is_altered(row) else ("choices",))}
         self._results.write({name: result[name] for name in ResultRow.__annotations__ if name not in absent})
 
-    def statuses(self, entries: Sequence[Entry]) -> list[Status]:
-        """Return the statuses of those entries that have a result."""
-        known = self._results.statuses
-        return [known[entry.key] for entry in entries if entry.key in known]
+    def statuses(self, keys: Sequence[AnswerKey]) -> list[Status]:
+        """Return the statuses of those answers that have a result."""
+        return [self._results.statuses[key] for key in keys if key in self._results.statuses]
 
-    def write_log(self, job: Entry, log: str) -> None:
+    def write_log(self, key: AnswerKey, log: str) -> None:
         """Keep the output of the tested code."""
         if log:
-            path = self.folder.log_path(*job.answer)
+            path = self.folder.log_path(key.instance_id, key.sha256)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(log, encoding="utf-8")
 

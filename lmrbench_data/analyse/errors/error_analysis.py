@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.judge.question_log import answer_id
-from lmrbench_evaluate.predictions.prediction import PredictionKey
+from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.reports.agreement import PairAgreement, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.runs.folder import RunFolder
@@ -19,7 +19,6 @@ from lmrbench_evaluate.runs.folder import RunFolder
 from ...base.shares import Share
 from ...base.text import counted, cut
 from ...base.text_table import Table
-from ...dataset.rows import ResultRow
 from ..bootstrap import kappa_interval
 from ..result import Analysis
 from .ask import has_failed, read_diagnoses
@@ -56,7 +55,7 @@ def analyse_errors(
 
     asked, diagnosed = read_diagnoses(run, model)
     results = [row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances]
-    failed = {_key(row): answer_id(row) for row in results if has_failed(row)}
+    failed = {AnswerKey.of(row).row: answer_id(row) for row in results if has_failed(row)}
     matched = match_labels(annotations, failed)
     records, both = [], []
     for key, answer in failed.items():
@@ -122,7 +121,7 @@ def analyse_errors(
     return Analysis(TITLE, tables, notes, pd.DataFrame(records), numbers)
 
 
-def _record(key: PredictionKey, people: Sequence[Classes], diagnosis: Diagnosis | None, why: str) -> dict[str, Any]:
+def _record(key: AnswerKey, people: Sequence[Classes], diagnosis: Diagnosis | None, why: str) -> dict[str, Any]:
     """Return a failed answer, its classes (people's, else the model's) and the model's evidence.
 
     Args:
@@ -131,7 +130,7 @@ def _record(key: PredictionKey, people: Sequence[Classes], diagnosis: Diagnosis 
     majority = _majority(people)
     classes = majority or (diagnosis.classes if diagnosis else None)
     return {
-        **dict(zip(_KEYS, key, strict=True)),
+        **dict(zip(_KEYS, key[:5], strict=True)),
         "primary": str(classes.primary) if classes else None,
         "classes": sorted(classes.all) if classes else [],
         "by": PEOPLE if majority else MODEL if diagnosis else "",
@@ -200,7 +199,3 @@ def _quote(row: Mapping[str, Any]) -> str:
         if error["class"] == row["primary"]
     ]
     return quotes[0] if quotes else ""
-
-
-def _key(row: ResultRow) -> PredictionKey:
-    return row["instance_id"], row["model_name_or_path"], row["setting"], row["track"], row["sample"]

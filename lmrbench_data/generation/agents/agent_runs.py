@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.sandbox.docker import WORK, DockerSandbox
 
 from ...base.errors import ArgumentError, InfraError
@@ -117,7 +118,7 @@ class _AgentRun:
         """Return the rows that are missing: first samples of all instances first."""
         for sample in range(self.settings.samples):
             for row in rows:
-                if (row["instance_id"], *self.names, sample) in self.file.keys:
+                if AnswerKey(row["instance_id"], *self.names, sample) in self.file.keys:
                     self.summary.kept += 1
                 else:
                     yield row, sample
