@@ -23,8 +23,7 @@ from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.sandbox.base import Sandbox
-from lmrbench_evaluate.verdict.batch import in_batches
-from lmrbench_evaluate.verdict.evaluator import evaluate_batch, evaluate_prediction
+from lmrbench_evaluate.verdict.evaluator import evaluate_batch, evaluate_prediction, in_batches
 from lmrbench_evaluate.verdict.verdict import Status
 
 _MUTUAL = (

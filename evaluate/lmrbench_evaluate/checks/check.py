@@ -27,10 +27,9 @@ from lmrbench_data.tasks.recordings import read_recording
 from lmrbench_data.tasks.task import Altered, Instance, Task, Underspecified
 
 from ..sandbox.base import Sandbox
-from ..verdict.batch import in_batches
 from ..verdict.compare import Comparison, first_difference
 from ..verdict.decode import Frame, StreamError, decode
-from ..verdict.evaluator import evaluate_batch, evaluate_prediction
+from ..verdict.evaluator import evaluate_batch, evaluate_prediction, in_batches
 from ..verdict.expected import record_seeds
 from ..verdict.verdict import Status, Verdict
 from .choices import choice_problems, option_problems

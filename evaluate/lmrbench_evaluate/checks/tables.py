@@ -19,8 +19,8 @@ from lmrbench_data.tasks.experiments import MARGIN, ROUNDING, Tables, table_case
 from lmrbench_data.tasks.task import Task, Underspecified
 
 from ..sandbox.base import Limits, Sandbox
-from ..verdict.batch import in_batches, run_batch
 from ..verdict.decode import Frame, StreamError, decode, read_frames
+from ..verdict.evaluator import in_batches, run_batch
 
 #: Largest number of combinations to try; if there are more, a random sample of this size is tried.
 MAX_COMBINATIONS = 200

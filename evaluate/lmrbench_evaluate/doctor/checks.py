@@ -19,7 +19,7 @@ from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.tasks.environments import known_environments, registry_tag
 from lmrbench_data.tasks.manifest import load_benchmark
 
-from ..runs.default_run_folder import RUNS
+from ..runs.folder import RUNS
 from ..sandbox import open_sandbox
 from ..sandbox.docker_client import connect, engine_errors
 from ..sandbox.images import image_id

@@ -28,8 +28,7 @@ from ..reports.scores import ModelScore, score_runs
 from ..reports.sections import first_reason
 from ..reports.spending import read_spending
 from ..reports.tally import Tally
-from ..runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder
-from ..runs.provenance import benchmark_title
+from ..runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder, benchmark_title
 from ..verdict.choices import STATED, counted_choices
 from ..verdict.levels import MISSING
 from ..verdict.verdict import Status

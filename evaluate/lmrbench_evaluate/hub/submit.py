@@ -20,8 +20,7 @@ from lmrbench_data.dataset.rows import ResultRow
 from lmrbench_data.loader import CONFIGS, LoadError, read_card_stamp
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
-from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder
-from ..runs.provenance import benchmark_title, unofficial_reason
+from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder, benchmark_title, unofficial_reason
 from ..verdict.verdict import Status
 from .layout import ALLOWED, MIB, PUBLISHED_FACTS, belongs, list_files, table_faults
 from .model_scores import model_results, verified_run

@@ -186,7 +186,7 @@ def workspace_tar(
         runs: (case, seed) in running order; None lists all cases and runs each with each of `seeds`.
         limit_s: CPU seconds of the run. The runner has somewhat higher limits of its own, in case the harness is gone.
         answers: files to try one set after the other in place of the repository's, each within an equal share of the
-            time (`verdict.batch`); every set has the same paths.
+            time (`verdict.evaluator.run_batch`); every set has the same paths.
         threads: threads of numerical libraries; more than one only to see whether a task depends on their number.
     """
     # The harness is always first, however rarely a busy machine lets it check.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..predictions.sources import BadRow
-from ..runs.provenance import foreign_benchmark
+from ..runs.folder import foreign_benchmark
 from .agreement import Agreement
 from .annotations import Annotation
 from .paired import Pair

@@ -1,5 +1,4 @@
 """Runs: many predictions evaluated into one folder.
 
-`evaluation` plans and runs the jobs; `writer` fills the run folder, and `folder` reads it. `provenance` says whose
-tasks and verdicts a run has.
+`evaluation` plans and runs the jobs on an `engine`; `writer` fills the run folder, and `folder` reads it.
 """

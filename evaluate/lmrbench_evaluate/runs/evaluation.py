@@ -27,10 +27,8 @@ from ..predictions.sources import BadRow, Source, source_name
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.levels import outcome
 from ..verdict.verdict import Cause, Status, Verdict
-from .default_run_folder import default_run_folder
-from .engine import Engine, Threads
-from .job import Conditions
-from .provenance import BENCHMARK, benchmark_of
+from .engine import Conditions, Engine, Threads
+from .folder import BENCHMARK, benchmark_of, default_run_folder
 from .settings import WORKERS, RunSettings
 from .writer import RunWriter
 
@@ -79,43 +77,64 @@ def evaluate(
     scope = select(rows, settings.instances, settings.categories)
     for row in scope.values():  # rows in memory have not been through the loader
         check_row(row, "dataset")
-    if untested := [name for name, row in scope.items() if not row["tests"]["cases"]]:
-        problem = f"{untested[0]!r} has no test cases: its answers can be judged, but not evaluated"
-        raise ArgumentError("dataset", problem)
+        if not row["tests"]["cases"]:
+            problem = f"{row['instance_id']!r} has no test cases: its answers can be judged, but not evaluated"
+            raise ArgumentError("dataset", problem)
     engine = place if isinstance(place, Engine) else Threads(place, settings.workers or WORKERS)
     out = settings.out or default_run_folder(predictions, settings.config, settings.instances, settings.categories)
-    name = source_name(predictions)
     with engine, RunWriter.open(out, _identity(settings, rows, scope, engine)) as writer:
         summary = RunSummary(out)
-        known = {row["instance_id"]: row for row in rows}
-        columns = Columns()
-        items = read_predictions(predictions, known, settings.map, columns.note)
-        keys = writer.replace_predictions(_in_scope(items, scope, summary.bad_rows))
-        if problem := columns.problem(predictions):
-            raise InputError(problem)
-        if not keys and not summary.bad_rows:
-            raise InputError(f"predictions {name!r}: none for the chosen instances")
-        if keys and (unanswered := len(scope.keys() - {key.instance_id for key in keys})):
-            told = "have no answer and count as not passed; to leave them out, choose the others with --instance"
-            _log.warning("%d of %d instances %s", unanswered, len(scope), told)
-        pending = writer.pending(keys)
-        jobs = writer.copy_results(pending)
-        summary.rows, summary.jobs = len(keys), len(jobs)
-        summary.kept = len(keys) - sum(map(len, pending.values()))
-        if summary.kept:
-            _log.info("%s: %d of %d predictions were evaluated before; resuming", out, summary.kept, len(keys))
-        writer.update(predictions=name, map=dict(settings.map or {}), complete=False, limits=Limits(0, 0).as_row())
-        tags = sorted({scope[job.instance_id]["docker_image"] for job in jobs})
-        images = engine.prepare(tags)
+        keys = _add_predictions(predictions, settings, rows, scope, writer, summary)
+        facts = {"predictions": source_name(predictions), "map": dict(settings.map or {})}
+        writer.update(**facts, complete=False, limits=Limits(0, 0).as_row())
+        jobs = _plan(keys, writer, summary)
         seeds = writer.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
+        images = engine.prepare(sorted({scope[job.instance_id]["docker_image"] for job in jobs}))
         writer.update(images={**writer.facts.get("images", {}), **images}, fresh_seeds=seeds, engine=engine.facts())
-        conditions = Conditions(images, seeds, settings.timeout_scale)
-        summary.stopped = _run(jobs, scope, writer, engine, conditions, progress or Progress())
+        engine.begin(Conditions(images, seeds, settings.timeout_scale))
+        summary.stopped = _run(jobs, scope, writer, engine, images, progress or Progress())
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(keys))
         complete = not summary.stopped and not summary.infra_errors
         bad_rows = [str(bad) for bad in summary.bad_rows]
         writer.update(engine=engine.facts(), complete=complete, bad_rows=bad_rows, finished_at=now())
     return summary
+
+
+def _add_predictions(
+    predictions: Source,
+    settings: RunSettings,
+    rows: Sequence[DatasetRow],
+    scope: Mapping[str, DatasetRow],
+    writer: RunWriter,
+    summary: RunSummary,
+) -> list[AnswerKey]:
+    """Copy the predictions for the instances of the scope into the run folder; collect bad rows.
+
+    Raises:
+        InputError: they cannot be read, or there are none.
+    """
+    columns = Columns()
+    items = read_predictions(predictions, {row["instance_id"]: row for row in rows}, settings.map, columns.note)
+    keys = writer.replace_predictions(_in_scope(items, scope, summary.bad_rows))
+    if problem := columns.problem(predictions):
+        raise InputError(problem)
+    if not keys and not summary.bad_rows:
+        raise InputError(f"predictions {source_name(predictions)!r}: none for the chosen instances")
+    if keys and (unanswered := len(scope.keys() - {key.instance_id for key in keys})):
+        consequence = "have no answer and count as not passed; to leave them out, choose the others with --instance"
+        _log.warning("%d of %d instances %s", unanswered, len(scope), consequence)
+    return keys
+
+
+def _plan(keys: Sequence[AnswerKey], writer: RunWriter, summary: RunSummary) -> dict[AnswerKey, list[AnswerKey]]:
+    """Return the distinct answers to evaluate, each with all answers that share its verdict."""
+    pending = writer.pending(keys)
+    jobs = writer.copy_results(pending)
+    summary.rows, summary.jobs = len(keys), len(jobs)
+    summary.kept = len(keys) - sum(map(len, pending.values()))
+    if summary.kept:
+        _log.info("%s: %d of %d predictions were evaluated before; resuming", summary.path, summary.kept, len(keys))
+    return jobs
 
 
 def _identity(
@@ -175,13 +194,12 @@ def _run(
     scope: Mapping[str, DatasetRow],
     writer: RunWriter,
     engine: Engine,
-    conditions: Conditions,
+    images: Mapping[str, str],
     progress: Progress,
 ) -> str:
     """Run the jobs and write their results; return why the run ended early, empty if it did not."""
     progress.start(len(jobs))
     failures = Failures()
-    engine.begin(conditions)
 
     def submit(job: AnswerKey) -> Future[Verdict]:
         return engine.submit(scope[job.instance_id], writer.prediction(job))
@@ -189,12 +207,11 @@ def _run(
     done = follow_jobs(jobs, submit, room=engine.slots, stop=engine.stop)
     with contextlib.closing(done):
         for job, future in done:
-            verdict = future.result()
+            verdict, row = future.result(), scope[job.instance_id]
             writer.write_log(job, verdict.log)
-            row = scope[job.instance_id]
             for key in jobs[job]:
-                writer.append(key, verdict, row, conditions.images[row["docker_image"]])
-            progress.step(str(outcome(verdict.status, verdict.core_status)))
+                writer.append(key, verdict, row, images[row["docker_image"]])
+            progress.step(outcome(verdict.status, verdict.core_status))
             if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
                 return verdict.detail
     return ""

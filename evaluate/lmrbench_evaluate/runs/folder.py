@@ -1,9 +1,10 @@
-"""Read a run folder: its facts, the results that count, its predictions, its logs, and the dataset it is on."""
+"""Run folders: where a run without a name goes, and what a folder holds: facts, results, predictions, logs, dataset."""
 
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -14,13 +15,21 @@ from lmrbench_data.base.names import PLAIN, child_path
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 from lmrbench_data.loader import FUNCTION, dataset_sha256
+from lmrbench_data.tasks.manifest import LMR_BENCH, LMR_BENCH_TITLE
 
 from ..predictions.foreign import first_columns
 from ..predictions.prediction import AnswerKey
 from ..predictions.prediction_file import PredictionFile
+from ..predictions.sources import WORDS, Source
+from ..predictions.standard_input import Piped
 from .result_log import ResultLog
 
+#: The folder of runs without a name.
+RUNS = "runs"
 FACTS, PREDICTIONS, RESULTS, LOGS = "run.json", "predictions.jsonl", "results.jsonl", "logs"
+#: Key of run.json: the name of the benchmark; empty if unknown.
+BENCHMARK = "benchmark"
+_CANARY = re.compile(r"([a-z0-9][a-z0-9._-]*) canary GUID ")
 #: Largest number of names in a message.
 MAX_NAMED = 8
 #: The keys of run.json that are always there, and the type of each.
@@ -179,3 +188,56 @@ class RunFolder:
 
 def _plain(name: str) -> str:
     return name if PLAIN.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def default_run_folder(predictions: Source, config: str, instances: Sequence[str], categories: Sequence[str]) -> Path:
+    """Return the run folder for these predictions, this configuration and this selection of instances."""
+    name = _folder_name(predictions) + (f"-{config}" if config != FUNCTION else "")
+    if instances or categories:
+        chosen = json.dumps([sorted(set(instances)), sorted(set(categories))]).encode()
+        name += f"-{hashlib.sha256(chosen).hexdigest()[:8]}"
+    return Path(RUNS) / name
+
+
+def _folder_name(predictions: Source) -> str:
+    if isinstance(predictions, Piped):
+        return f"stdin-{predictions.sha256[:12]}"
+    if isinstance(predictions, str | Path):
+        source = Path(predictions)
+        if str(source) in WORDS:
+            return str(source)
+        # Files of one name in different places have different folders.
+        place = str(source.resolve()) if source.exists() else str(predictions)
+        name = re.sub(r"[^\w.-]", "-", re.sub(r"(\.(jsonl|json|parquet))?(\.gz)?$", "", source.name))
+        return f"{name}-{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
+    content = json.dumps(predictions, sort_keys=True, default=str).encode()
+    return f"memory-{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def benchmark_of(canary: str) -> str:
+    """Read the name of a benchmark from a canary that `dataset init` made; empty for any other."""
+    found = _CANARY.match(canary)
+    return found[1] if found else ""
+
+
+def benchmark_title(canary: str) -> str:
+    """Return the name of a benchmark for readers: LMR-Bench, or that of a private one."""
+    name = benchmark_of(canary) or LMR_BENCH
+    return LMR_BENCH_TITLE if name == LMR_BENCH else name
+
+
+def foreign_benchmark(facts: Mapping[str, Any]) -> str:
+    """Return the name of the private benchmark that a run is on; empty for LMR-Bench, and if unknown.
+
+    Args:
+        facts: run.json.
+    """
+    name = str(facts.get(BENCHMARK) or LMR_BENCH)
+    return "" if name == LMR_BENCH else name
+
+
+def unofficial_reason(facts: Mapping[str, Any]) -> str:
+    """Return why a run may not be on a leaderboard, as a clause; empty if its sandbox does not prevent it."""
+    if not facts["official_sandbox"]:
+        return f"it ran in the {facts['sandbox']} sandbox, which does not isolate; evaluate in docker"
+    return ""

@@ -13,8 +13,7 @@ from typing import Any
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.text import counted
 
-from .folder import LOGS, RunFolder
-from .provenance import BENCHMARK
+from .folder import BENCHMARK, LOGS, RunFolder
 from .writer import IDENTITY, RunWriter
 
 #: The facts that a merged run has from its parts, in which they agree.

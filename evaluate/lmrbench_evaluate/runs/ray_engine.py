@@ -26,8 +26,7 @@ from ..sandbox import open_sandbox
 from ..sandbox.base import Sandbox
 from ..verdict.decode import Frame
 from ..verdict.verdict import Verdict
-from .engine import Engine
-from .job import Conditions, expected_outputs, failure, fresh_outputs, job_verdict
+from .engine import Conditions, Engine, expected_outputs, failure, fresh_outputs, job_verdict
 
 #: Retries of an answer whose worker or node died; then it is an infra error, which a resumed run tries again.
 RETRIES = 3

@@ -10,7 +10,7 @@ from typing import Any
 
 from lmrbench_data.base.jsonl import Ledger, Line, parse_row, read_log, wrong_key
 
-from ..predictions.prediction import UNSTATED, AnswerKey
+from ..predictions.prediction import AnswerKey
 from ..verdict.verdict import Status
 
 #: The keys of each row, and the type of each.
@@ -19,18 +19,21 @@ _ROW: dict[str, Any] = {
     "model_name_or_path": str,
     "setting": str,
     "sample": int,
+    "track": str,
     "prediction_sha256": str,
     "status": str,
+    "core_status": str,
     "detail": str,
     "cases": list,
 }
-#: Keys that rows have had since levels and tracks were introduced.
-_LATER = {"track": str, "core_status": str}
 #: Keys of rows of methods; rows of single functions lack them.
 METHOD_KEYS = ("functions", "experiments")
-_PART = {"name": str, "status": str}
-_CHOICE = {"name": str, "option": str, "reading": str, "options": int, "altered": bool, "open": bool}
-_CASE = {"name": str, "seed": int, "core": bool, "status": str, "detail": str}
+#: The keys of the items of each list in a row.
+_LISTS: dict[str, dict[str, Any]] = {
+    "cases": {"name": str, "seed": int, "core": bool, "status": str, "detail": str},
+    "choices": {"name": str, "option": str, "reading": str, "options": int, "altered": bool, "open": bool},
+    **{name: {"name": str, "status": str} for name in METHOD_KEYS},
+}
 
 
 class ResultLog(Ledger):
@@ -88,15 +91,9 @@ class ResultLog(Ledger):
     def parse(cls, line: bytes) -> dict[str, Any] | None:
         """Read a line; None if it is not a result."""
         row = parse_row(line, _ROW)
-        if row is None or not all(isinstance(case, dict) for case in row["cases"]):
+        if row is None:
             return None
-        # In rows without levels and tracks every case counted.
-        row = {"track": UNSTATED, "core_status": row["status"], **row}
-        row["cases"] = [{"core": True, **case} for case in row["cases"]]
-        if wrong_key(row, _LATER) is not None or any(wrong_key(case, _CASE) is not None for case in row["cases"]):
-            return None
-        lists: dict[str, dict[str, Any]] = {**dict.fromkeys(METHOD_KEYS, _PART), "choices": _CHOICE}
-        for name, keys in lists.items():
+        for name, keys in _LISTS.items():
             items = row.get(name, [])
             if not isinstance(items, list) or any(wrong_key(item, keys) is not None for item in items):
                 return None

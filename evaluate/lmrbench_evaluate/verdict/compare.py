@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from .decode import Array, Table
-from .distance import describe_numbers, error_text, tolerance_text
 
 RTOL = 1e-4
 ATOL = 1e-6
@@ -72,7 +71,7 @@ class Comparison:
     def describe(self, expected: Any, actual: Any) -> str:
         """Describe two different values of one type."""
         if isinstance(expected, float | complex):
-            return describe_numbers(actual, expected, self.rtol, self.atol)
+            return _describe_numbers(actual, expected, self.rtol, self.atol)
         return f"got {_show(actual)}, expected {_show(expected)}"
 
     def _wide(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
@@ -277,6 +276,30 @@ def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str, com
     return f"{where}: {comparison.describe(want[place].item(), got[place].item())}{count}"
 
 
+def _describe_numbers(actual: complex, expected: complex, rtol: float, atol: float) -> str:
+    """Return "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)".
+
+    The error is relative where `rtol` allows more than `atol`, else absolute; NaN and infinities have none.
+    """
+    pairs = ((f"{actual:.{digits}g}", f"{expected:.{digits}g}") for digits in range(3, 17))
+    got, want = next((pair for pair in pairs if pair[0] != pair[1]), (repr(actual), repr(expected)))
+    text = f"got {got}, expected {want}"
+    with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
+        distance, size = float(np.abs(np.subtract(actual, expected))), float(np.abs(expected))
+    if not 0 < distance < math.inf:
+        return text if rtol or atol else f"{text} (compared exactly)"
+    is_relative = size > 0 and rtol * size >= atol
+    error, tolerance = (distance / size, rtol) if is_relative else (distance, atol)
+    allowed = f"tolerance {tolerance:g}" if rtol or atol else "compared exactly"
+    return f"{text} ({'relative' if is_relative else 'absolute'} error {_above(error, tolerance)}, {allowed})"
+
+
+def _above(error: float, tolerance: float) -> str:
+    """Print an error with two digits, or with as many as show that it exceeds its tolerance."""
+    digits = next((n for n in range(2, 17) if float(f"{error:.{n}g}") > tolerance), 17)
+    return f"{error:.{digits}g}"
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
@@ -290,8 +313,7 @@ def _total_variation(want: np.ndarray, got: np.ndarray, comparison: Comparison, 
     distance = 0.5 * float(np.abs(want.astype(np.float64) - got.astype(np.float64)).sum())
     if distance <= comparison.atol:
         return None
-    tolerance = comparison.atol
-    return f"{path}: total variation {error_text(distance, tolerance)}, tolerance {tolerance_text(tolerance)}"
+    return f"{path}: total variation {_above(distance, comparison.atol)}, tolerance {comparison.atol:g}"
 
 
 #: The checkers for `@compare(checker=...)`; each compares two arrays of equal dtype and shape.

@@ -1,9 +1,11 @@
 """Evaluate a prediction: rebuild, run in the sandbox, compare, decide. No other path leads to a verdict."""
 
+import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from lmrbench_data.base.errors import InfraError, OverloadError
 from lmrbench_data.base.source import SourceError
@@ -17,13 +19,15 @@ from ..rebuild.workspace import check_repository, rebuild, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
 from ..sandbox.shared import SharedSandbox
 from ..sandbox.turns import run_fairly
-from .batch import run_batch
 from .choices import implemented_options
-from .decode import Frame
+from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
 from .verdict import CAUSES, CaseResult, Cause, Status, Verdict, grade, worst
 
 INFRA_TRIES = 3
+#: Number of answers that share a sandbox in checks of tasks.
+BATCH_SIZE = 16
+_Item = TypeVar("_Item")
 
 
 def evaluate_prediction(
@@ -163,6 +167,48 @@ def evaluate_batch(
                 verdict = evaluate_prediction(row, predictions[number], sandbox, image, expected=frames)
             verdicts[number] = verdict
     return [verdicts[number] for number in range(len(predictions))]
+
+
+def in_batches(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    """Split items into groups that share a sandbox."""
+    for start in range(0, len(items), BATCH_SIZE):
+        yield items[start : start + BATCH_SIZE]
+
+
+def run_batch(
+    repo: Mapping[str, File],
+    cases: bytes,
+    answers: Sequence[Mapping[str, File]],
+    runs: Sequence[tuple[str, int]],
+    limits: Limits,
+    sandbox: Sandbox,
+    image: str,
+    *,
+    threads: int = 1,
+) -> tuple[Outcome, list[bytes]]:
+    """Run the cases on each answer; return how the run ended and the stream of each answer, as if it had run alone.
+
+    An answer stops at its first case without an output.
+
+    Args:
+        answers: the files of each answer; all have the same paths.
+        runs: (case, seed) in running order.
+        limits: of one answer.
+        threads: see `workspace_tar`.
+
+    Raises:
+        InfraError: the machinery failed.
+    """
+    limits = dataclasses.replace(limits, time_s=limits.time_s * len(answers))
+    workspace = workspace_tar(repo, cases, runs=runs, limit_s=limits.time_s, answers=answers, threads=threads)
+    outcome = run_fairly(sandbox, image, workspace, limits)
+    streams = [b""] * len(answers)
+    with contextlib.suppress(StreamError):  # a missing frame is an error of its answer
+        for frame in read_frames(outcome.stdout):
+            place, _, case = frame.case.partition("/")
+            if place.isdecimal() and int(place) < len(answers):
+                streams[int(place)] += write_frame(dataclasses.replace(frame, case=case))
+    return outcome, streams
 
 
 def _not_applicable(error: SourceError) -> Verdict:
