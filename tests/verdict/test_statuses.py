@@ -117,11 +117,7 @@ def arrays_row(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> dict[str, An
     [
         ("values * factor", Status.PASSED, ""),
         ("(values * factor).astype('float32')", Status.FAILED, "dtype float32, expected float64"),
-        ("(values * factor).astype(int)", Status.FAILED, "dtype int64, expected float64"),
         ("(values * factor).T", Status.FAILED, "shape (3, 2), expected (2, 3)"),
-        ("(values * factor)[:0]", Status.FAILED, "shape (0, 3), expected (2, 3)"),
-        ("(values * factor).tolist()", Status.FAILED, "got list"),
-        ("values * factor + 0.1", Status.FAILED, "6 of 6 values differ"),
     ],
 )
 def test_arrays(
@@ -230,6 +226,7 @@ def second_daemon(docker_sandbox: Sandbox) -> Iterator[SecondDaemon]:
 
 
 @pytest.mark.docker
+@pytest.mark.nightly
 @pytest.mark.timeout(180)
 def test_daemon_stopped_mid_run(
     second_daemon: SecondDaemon, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
