@@ -6,6 +6,7 @@
         NoConfigError           a dataset has no such configuration
       InputError                the user can fix the input
         ArgumentError           an argument, or its flag, is wrong
+        BadReferenceError       a reference does not return on every seed
         ConflictError           somebody else changed the repository on the Hub
         SourceError             code cannot be read
           MalformedAnswerError  an answer holds no usable code

@@ -28,6 +28,12 @@ def _neutral(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.fixture
+def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the check of the sandbox, which takes seconds."""
+    monkeypatch.setattr("lmrbench_evaluate.doctor.checks._sandbox", lambda settings: iter(()))
+
+
 def doctor(*arguments: str | Path, **variables: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
     """Return exit status and findings by check."""
     with pytest.MonkeyPatch.context() as patch:
@@ -77,6 +83,7 @@ def test_machine_without_engine_and_packages_has_a_problem(toy_benchmark: Path) 
     assert "pip install" in findings["sandbox"][0]["fix"]
 
 
+@pytest.mark.usefixtures("no_sandbox")
 def test_full_disk_is_a_problem_and_nearly_full_disk_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     for free, severity in ((10**6, "problem"), (10**8, "note"), (10**11, "ok")):
         monkeypatch.setattr("shutil.disk_usage", lambda path, free=free: SimpleNamespace(free=free))
@@ -85,6 +92,7 @@ def test_full_disk_is_a_problem_and_nearly_full_disk_a_note(monkeypatch: pytest.
         assert status == (severity == "problem")
 
 
+@pytest.mark.usefixtures("no_sandbox")
 def test_workers_are_compared_with_memory() -> None:
     available = available_memory()
     assert available is not None
@@ -97,6 +105,7 @@ def test_workers_are_compared_with_memory() -> None:
     assert max(limits) == MEMORY_MB
 
 
+@pytest.mark.usefixtures("no_sandbox")
 def test_token_is_checked_with_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     with Hub() as hub:
@@ -110,6 +119,7 @@ def test_token_is_checked_with_the_hub(tmp_path: Path, monkeypatch: pytest.Monke
             )
 
 
+@pytest.mark.usefixtures("no_sandbox")
 def test_model_is_asked_for_one_token() -> None:
     with Server() as server:
         server.key = "sk-right"

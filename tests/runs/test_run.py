@@ -19,8 +19,10 @@ from typing import Any
 import pytest
 
 import lmrbench_data as lmr
+from lmrbench_data.base.archive import pack
 from lmrbench_data.base.errors import ArgumentError, InputError, LoadError
 from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.loader import File
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.scores import score_runs
@@ -445,6 +447,43 @@ def test_a_row_of_a_dataset_that_cannot_be_read_costs_its_own_answers_their_verd
     for number in range(4):
         assert found[number]["status"] == "infra_error"
         assert found[number]["detail"].startswith("the dataset's row cannot be read: ")
+
+
+def test_row_whose_reference_fails_on_fresh_seeds_costs_its_own_answers_their_verdict(
+    tmp_path: Path, toy_row: dict[str, Any]
+) -> None:
+    """The reference runs once, and the other rows get their verdicts."""
+    cases = "from scale import scale\n\ndef case_random_values(seed):\n    return scale([[1.0], [2.0]][seed], 3.0)\n"
+    broken = {**toy_row, "instance_id": "toy-broken", "tests_archive": pack({"cases.py": File(cases.encode())})}
+    answers = [
+        {
+            "instance_id": name,
+            "model_name_or_path": "m",
+            "function": f"{TOY_ANSWER}# {name} {sample}\n",
+            "sample": sample,
+        }
+        for name in ("toy-broken", "toy-scale")
+        for sample in range(3)
+    ]
+    ran = []
+
+    class Counting(LocalSandbox):
+        def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
+            ran.append(limits)
+            return super().run(image, workspace, limits)
+
+    with Counting() as sandbox:
+        summary = evaluate(answers, RunSettings(out=tmp_path / "run", fresh_seeds=1), [toy_row, broken], sandbox)
+    assert (summary.rows, summary.infra_errors, summary.stopped) == (6, 3, "")
+    assert len(ran) == 2 + 3, "two references and three answers"
+    for row in RunFolder(tmp_path / "run").rows():
+        if row["instance_id"] == "toy-scale":
+            assert row["status"] == "passed"
+        else:
+            assert row["status"] == "infra_error"
+            assert re.match(
+                r"toy-broken: the reference does not return on every one of the seeds \[\d+\]", row["detail"]
+            )
 
 
 def test_a_row_without_cases_is_refused(tmp_path: Path, toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:

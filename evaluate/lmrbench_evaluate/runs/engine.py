@@ -24,7 +24,7 @@ from ..rebuild.workspace import rebuild
 from ..sandbox.base import Sandbox
 from ..verdict.decode import Frame, StreamError
 from ..verdict.evaluator import evaluate_prediction
-from ..verdict.expected import read_expected, record_seeds
+from ..verdict.expected import BadReferenceError, read_expected, record_seeds
 from ..verdict.verdict import Cause, Verdict
 
 
@@ -72,6 +72,8 @@ def failure(error: Exception) -> Verdict:
         return Verdict.without_cases(Cause.OVERLOAD, str(error))
     if isinstance(error, InfraError):
         return Verdict.without_cases(Cause.ENGINE, str(error))
+    if isinstance(error, BadReferenceError):
+        return Verdict.without_cases(Cause.DATASET, str(error))
     if isinstance(error, StreamError | LoadError):
         return Verdict.without_cases(Cause.DATASET, f"the dataset's row cannot be read: {error_line(error)}")
     if isinstance(error, LMRBenchError):
@@ -84,7 +86,7 @@ def fresh_outputs(row: DatasetRow, sandbox: Sandbox, conditions: Conditions) -> 
     """Record the outputs of the golden file on the fresh seeds of a run; none if it has no fresh seeds.
 
     Raises:
-        InputError: the golden file does not return on every seed.
+        BadReferenceError: the reference does not return on every seed.
         InfraError: the machinery failed.
         StreamError, LoadError: the row cannot be read.
     """
@@ -175,7 +177,7 @@ class Threads(Engine):
         self.sandbox, self.official = sandbox.name, sandbox.official
         self._pool = concurrent.futures.ThreadPoolExecutor(workers)
         self._stop = threading.Event()
-        self._expected: dict[str, list[Frame]] = {}
+        self._expected: dict[str, list[Frame] | BadReferenceError] = {}
         self._locks: dict[str, threading.Lock] = {}
 
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
@@ -219,6 +221,12 @@ class Threads(Engine):
         name = row["instance_id"]
         with self._locks[name]:
             if name not in self._expected:
-                fresh = fresh_outputs(row, self._place, self._conditions)
-                self._expected[name] = expected_outputs(row, fresh)
-            return self._expected[name]
+                try:
+                    fresh = fresh_outputs(row, self._place, self._conditions)
+                    self._expected[name] = expected_outputs(row, fresh)
+                except BadReferenceError as error:
+                    self._expected[name] = error
+            outputs = self._expected[name]
+        if isinstance(outputs, BadReferenceError):
+            raise outputs
+        return outputs

@@ -25,6 +25,7 @@ from ..predictions.prediction import Prediction
 from ..sandbox import open_sandbox
 from ..sandbox.base import Sandbox
 from ..verdict.decode import Frame
+from ..verdict.expected import BadReferenceError
 from ..verdict.verdict import Verdict
 from .engine import Conditions, Engine, expected_outputs, failure, fresh_outputs, job_verdict
 
@@ -102,9 +103,11 @@ class RayEngine(Engine):
             self._tasks.discard(task)
             try:
                 if (error := done.exception()) is not None:
-                    # The outputs on fresh seeds may be what failed: the next answer has them recorded again.
-                    self._fresh.pop(name, None)
-                    future.set_result(failure(_cause(error)))
+                    cause = _cause(error)
+                    if not isinstance(cause, BadReferenceError):
+                        # The outputs on fresh seeds may be what failed: the next answer has them recorded again.
+                        self._fresh.pop(name, None)
+                    future.set_result(failure(cause))
                 else:
                     future.set_result(done.result())
             except BaseException as error:

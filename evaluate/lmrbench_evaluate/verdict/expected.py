@@ -15,6 +15,10 @@ from .decode import Frame, StreamError, read_frames
 MAX_RECORDED_BYTES = 64 * 1024 * 1024
 
 
+class BadReferenceError(InputError):
+    """The reference of a row does not return on every seed."""
+
+
 def row_cases(row: DatasetRow) -> bytes:
     """Return the source of a row's cases."""
     return read_archive(row["tests_archive"])["cases.py"].data
@@ -60,7 +64,7 @@ def record_seeds(
         constant: also run the cases that do not vary, on the first of the seeds.
 
     Raises:
-        InputError: the golden file did not return an output for each case and seed.
+        BadReferenceError: it did not return an output for each case and seed.
         InfraError: the machinery failed, or the machine was overloaded.
     """
     others = seeds[:1] if constant else []
@@ -73,7 +77,7 @@ def record_seeds(
     except StreamError:
         frames = []
     if [(frame.case, frame.seed) for frame in frames] != runs or any(frame.kind != "output" for frame in frames):
-        where = f"{row['instance_id']}: the golden file"
         how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
-        raise InputError(f"{where} does not return on every one of the seeds {list(seeds)}: {how}; fix the task")
+        problem = f"the reference does not return on every one of the seeds {list(seeds)}: {how}"
+        raise BadReferenceError(f"{row['instance_id']}: {problem}; fix the task")
     return frames
