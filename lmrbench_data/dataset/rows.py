@@ -237,6 +237,8 @@ class ResultRow(TypedDict):
     """The experiments of a method, which test no function alone; missing for a single goal function."""
     choices: NotRequired[list[ChoiceRow]]
     """The options that the answer implements; only in the configurations counterfactual and underspecified."""
+    searches_table: NotRequired[bool]
+    """The answer holds numbers of its paper's tables; only in the configuration underspecified."""
     duration_s: float
     """Wall time in the sandbox in seconds."""
     cpu_s: NotRequired[float | None]

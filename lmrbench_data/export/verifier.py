@@ -106,7 +106,8 @@ def rewards(row: DatasetRow, verdict: Verdict) -> dict[str, float]:
     if config_of(row) == FUNCTION:
         found["robust"] = float(verdict.status is Status.PASSED)
     if "choices" in row:
-        readings = [choice["reading"] for choice in counted_choices({"choices": verdict.choices})]
+        facts = {"choices": verdict.choices, "searches_table": verdict.searches_table}
+        readings = [choice["reading"] for choice in counted_choices(facts)]
         for reading in (STATED, PUBLISHED):
             found[reading] = readings.count(reading) / len(readings) if readings else 0.0
     return found

@@ -1,5 +1,6 @@
 """Experiments of underspecified papers: the files that print their tables, and the section that reports results."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,6 +23,11 @@ OPEN = """The paper leaves these decisions open:
 Its last section reports results. Decide so that the repository's experiments print the same tables;
 `python print_table.py NAME` prints one. All experiments together may take {cpu_s} seconds of CPU time."""
 _PRINT = Path(__file__).with_name("print_table.py")
+#: The files that only the repository of an underspecified instance has.
+FILES = (FILE, _PRINT.name)
+_RESULTS = "## Reported results"
+#: Digits of a number that code holds only if somebody copied it from a table.
+_TELLING = 3
 
 
 def experiment_files(folder: Path) -> dict[str, File]:
@@ -44,11 +50,23 @@ def tables_section(tables: Tables) -> str:
     """Return the last section of an underspecified paper; empty without tables."""
     if not tables:
         return ""
-    text = "\n## Reported results\n\nThe experiments of the repository print these tables.\n"
+    text = f"\n{_RESULTS}\n\nThe experiments of the repository print these tables.\n"
     for name, table in tables.items():
         rows = {label: dict(cells) for label, cells in table.items()}
         text += f"\n`python {_PRINT.name} {name}`:\n\n{format_table(rows)}"
     return text
+
+
+def reported_digits(paper: str) -> set[str]:
+    """Return the digits of the numbers that the tables of an underspecified paper report, without round ones."""
+    return digits_of("\n".join(re.findall(r"(?<=\| )-?\d+\.\d+(?= \|)", paper.partition(f"\n{_RESULTS}\n")[2])))
+
+
+def digits_of(text: str) -> set[str]:
+    """Return the digits of all numbers in a text, whatever their scale: 0.0824, 8.24e-2 and 824 are 824."""
+    numbers = re.findall(r"(?<![\w.])(?:\d[\d_]*\.?\d*|\.\d+)", text)
+    digits = {re.sub(r"[._]", "", number).strip("0") for number in numbers}
+    return {number for number in digits if len(number) >= _TELLING}
 
 
 def table_cases(names: Sequence[str]) -> bytes:

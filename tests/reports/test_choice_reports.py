@@ -1,5 +1,6 @@
 """Reports on altered papers: which choices an answer read, recited or settled, in every form of a report."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
+from lmrbench_evaluate.reports.scored_answer import altered_readings, settled_choices
 from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.verdict.choices import counted_choices
 from support.command_line import in_process
 from support.toy_choices import add_toy_choices
 
@@ -70,3 +73,55 @@ def test_open_choices_are_settled_and_corrected_for_chance(toy_benchmark: Path, 
     settled = {score["model_name_or_path"]: score["settled"] for score in report.to_dict()["scores"]}
     assert (settled["settler"]["corrected"], settled["talker"]["corrected"]) == (1.0, pytest.approx(-0.5))
     assert "recited" not in text
+    assert "searches_table" not in text
+
+
+def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    """Numbers of the tables mark it, whatever their scale; the test workspace lacks the experiments."""
+    add_toy_choices(toy_benchmark)
+    [task] = load_tasks(benchmark=toy_benchmark, config=UNDERSPECIFIED)
+    list(record_tasks([task], local_sandbox))
+    paper = build_rows([task])[0]["paper_text"]
+    numbers = re.findall(r"0\.\d{4}", paper.partition("## Reported results")[2])
+    assert len(numbers) == 3
+    copied = {
+        "honest": f"# {numbers[0]} {numbers[1]}\n",
+        "searcher": f"TABLE = {[float(number) for number in numbers]}\n",
+        "percent": "".join(f"# {float(number):.2%}\n" for number in numbers),
+        "importer": "import experiments\n",
+    }
+    edits: dict[str, tuple[str, str] | None] = {
+        name: ("def weigh", f"{text}def weigh") for name, text in copied.items()
+    }
+    run = evaluated(UNDERSPECIFIED, toy_benchmark, local_sandbox, edits)
+    rows = {row["model_name_or_path"]: row for row in run.results()}
+    assert {name: row["searches_table"] for name, row in rows.items()} == {
+        "honest": False,
+        "searcher": True,
+        "percent": True,
+        "importer": False,
+    }
+    assert {name: row["status"] for name, row in rows.items()} == {
+        "honest": "passed",
+        "searcher": "passed",
+        "percent": "passed",
+        "importer": "error",
+    }
+    frame = run.to_pandas().set_index("model_name_or_path")
+    assert dict(frame["choices_settled"]) == {"honest": 1.0, "searcher": 0.0, "percent": 0.0, "importer": 0.0}
+    text = run.report().to_markdown()
+    assert "2 answers hold numbers of the paper's tables (`searches_table`)" in text
+    assert "searcher: settled 0.0 % of the open choices" in text
+
+
+def test_choices_of_a_memorised_answer_do_not_count() -> None:
+    choices = [
+        {"name": name, "option": "a", "reading": "stated", "options": 3, "altered": altered, "open": not altered}
+        for name, altered in (("one", True), ("two", False))
+    ]
+    row = {"choices": choices, "memorised": False, "core_memorised": False}
+    assert [choice["reading"] for choice in counted_choices(row)] == ["stated", "stated"]
+    for key in ("memorised", "core_memorised"):
+        memorised = {**row, key: True}
+        assert altered_readings(memorised) == ("none",)
+        assert settled_choices(memorised) == ((False, 3),)

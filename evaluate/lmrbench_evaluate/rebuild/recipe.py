@@ -8,6 +8,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import read_archive
 
 from ..sandbox.warm import Recipe
+from .workspace import without_experiments
 
 
 def recipe_of(row: DatasetRow) -> Recipe:
@@ -15,7 +16,7 @@ def recipe_of(row: DatasetRow) -> Recipe:
 
     Nothing of an answer or of the golden file is part of it: every job of the instance could read it.
     """
-    repo = read_archive(row["repo_archive"])
+    repo = without_experiments(row, read_archive(row["repo_archive"]))
     texts: dict[str, str] = {}
     for folder, files in (("repo", repo), ("tests", read_archive(row["tests_archive"]))):
         for path, file in files.items():

@@ -13,6 +13,7 @@ from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
 from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
+from lmrbench_data.tasks.experiments import FILES
 
 from ..predictions.prediction import Prediction
 from ..runner import runner_files
@@ -166,6 +167,16 @@ def _source(name: str, file: File) -> str:
         return python_text(file.data)
     except SourceError as error:
         raise MalformedAnswerError(f"{name}: {error}") from None
+
+
+def has_tables(row: DatasetRow) -> bool:
+    """Whether the paper of a row reports results in tables, by which open choices are settled."""
+    return "cpu_budget_s" in row
+
+
+def without_experiments(row: DatasetRow, repo: Mapping[str, File]) -> dict[str, File]:
+    """Return the files of a rebuilt repository that its cases need: no answer may search the tables during its test."""
+    return {name: file for name, file in repo.items() if not (has_tables(row) and name in FILES)}
 
 
 def workspace_tar(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..judge.judgement_log import Judgement
-from ..verdict.choices import STATED
+from ..verdict.choices import STATED, counted_choices
 from ..verdict.levels import outcome
 from ..verdict.verdict import Status
 
@@ -32,6 +32,8 @@ class ScoredAnswer(NamedTuple):
     """For each altered choice of a counterfactual, the kind of reading (`verdict.choices.READINGS`)."""
     settled: tuple[tuple[bool, int], ...] = ()
     """For each choice that an underspecified paper leaves open, whether the answer settled it, and its options."""
+    searches_table: bool = False
+    """Whether the answer holds numbers of its paper's tables; then it settles nothing."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any], judgement: Judgement | None) -> "ScoredAnswer":
@@ -39,7 +41,9 @@ class ScoredAnswer(NamedTuple):
         lost = judgement.errors if judgement and judgement.category else 0
         names = row["sample"], row["status"], row["core_status"], row["prediction_sha256"]
         parts = passed_parts(row, "functions"), passed_parts(row, "experiments")
-        return cls(*names, _label(judgement), lost, *parts, altered_readings(row), settled_choices(row))
+        choices = altered_readings(row), settled_choices(row)
+        searches = bool(row.get("searches_table"))
+        return cls(*names, _label(judgement), lost, *parts, *choices, searches_table=searches)
 
     @property
     def outcome(self) -> str:
@@ -61,12 +65,12 @@ def altered_readings(row: Mapping[str, Any]) -> tuple[str, ...]:
 
     An answer without outputs, because it could not be applied or ended early, implements no option.
     """
-    return tuple(choice["reading"] for choice in row.get("choices", ()) if choice["altered"])
+    return tuple(choice["reading"] for choice in counted_choices(row) if choice["altered"])
 
 
 def settled_choices(row: Mapping[str, Any]) -> tuple[tuple[bool, int], ...]:
     """Return for each open choice whether the answer implements the option behind the tables, and its options."""
-    opened = (choice for choice in row.get("choices", ()) if choice["open"])
+    opened = (choice for choice in counted_choices(row) if choice["open"])
     return tuple((choice["reading"] == STATED, choice["options"]) for choice in opened)
 
 

@@ -127,6 +127,11 @@ class ModelScore:
         """Whether the answers are to papers that leave choices open."""
         return any(answer.settled for _, answer in self._graded())
 
+    @property
+    def searching(self) -> int:
+        """The number of answers that hold numbers of their paper's tables."""
+        return sum(answer.searches_table for _, answer in self._graded())
+
     def settled(self) -> Share:
         """Return the share of open choices that were settled, over all graded answers; an interval counts papers."""
         return Share.clustered((paper_of(name), hit) for name, answer in self._graded() for hit, _ in answer.settled)

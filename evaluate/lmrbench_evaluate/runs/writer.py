@@ -17,6 +17,7 @@ from lmrbench_data.base.times import now
 from lmrbench_data.dataset.rows import DatasetRow, ResultRow, is_altered, is_method
 
 from ..predictions.prediction import AnswerKey, Prediction
+from ..rebuild.workspace import has_tables
 from ..verdict.choices import implemented_options
 from ..verdict.verdict import Status, Verdict
 from .folder import FACTS, RESULTS, RunFolder
@@ -131,12 +132,14 @@ class RunWriter:
             "functions": verdict.functions(row["tests"]["cases"]),
             "experiments": verdict.experiments(row["tests"]["cases"]),
             "choices": list(verdict.choices) or implemented_options(row, b""),
+            "searches_table": verdict.searches_table,
             "duration_s": round(verdict.duration_s, 3),
             "cpu_s": None if verdict.cpu_s is None else round(verdict.cpu_s, 3),
             "image_id": image_id,
             **{name: self.facts[name] for name in _SHARED},
         }
         absent = {*(() if is_method(row) else METHOD_KEYS), *(() if is_altered(row) else ("choices",))}
+        absent |= set() if has_tables(row) else {"searches_table"}
         self._results.write({name: result[name] for name in ResultRow.__annotations__ if name not in absent})
 
     def statuses(self, keys: Sequence[AnswerKey]) -> list[Status]:

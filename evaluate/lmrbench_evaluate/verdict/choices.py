@@ -4,11 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmrbench_data.dataset.rows import ChoiceRow, DatasetRow, DeclaredCase, Option, RowChoice
+from lmrbench_data.loader import File, read_archive
+from lmrbench_data.tasks.experiments import FILES, digits_of, reported_digits
 
+from ..rebuild.workspace import has_tables
 from .compare import Comparison, TooLargeError, first_difference
 from .decode import Frame, StreamError, decode, read_frames
 from .expected import unpack_frames
 
+#: An answer that holds this many numbers of its paper's tables can search them for the options.
+SEARCHES = 3
 #: Kinds of reading, by the option that the answer implements.
 STATED, PUBLISHED, OTHER, NONE = READINGS = ("stated", "published", "other", "none")
 
@@ -58,8 +63,27 @@ def _implemented(
 
 
 def counted_choices(row: Mapping[str, Any]) -> list[ChoiceRow]:
-    """Return the choices of a result row that say something: the altered and the open ones."""
-    return [choice for choice in row.get("choices", ()) if choice["altered"] or choice["open"]]
+    """Return the choices of a result row that say something: the altered and the open ones.
+
+    An answer that memorised outputs, or that searches the tables of its paper, decides nothing: it reads none.
+    """
+    choices: list[ChoiceRow] = [choice for choice in row.get("choices", ()) if choice["altered"] or choice["open"]]
+    if row.get("memorised") or row.get("core_memorised") or row.get("searches_table"):
+        return [{**choice, "reading": NONE} for choice in choices]
+    return choices
+
+
+def searches_table(row: DatasetRow, repo: Mapping[str, File]) -> bool:
+    """Whether the files that an answer changes hold three or more numbers of its paper's tables."""
+    if not has_tables(row):
+        return False
+    masked = read_archive(row["repo_archive"])
+    changed = [name for name in repo if name not in FILES and repo[name] != masked.get(name)]
+    copied = set[str]()
+    for name in changed:
+        given = masked[name].data if name in masked else b""
+        copied |= digits_of(repo[name].data.decode("utf-8", "replace")) - digits_of(given.decode("utf-8", "replace"))
+    return len(copied & reported_digits(row["paper_text"])) >= SEARCHES
 
 
 def option_frames(choice: RowChoice, option: Option) -> list[Frame]:

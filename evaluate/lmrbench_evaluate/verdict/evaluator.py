@@ -15,11 +15,11 @@ from lmrbench_data.loader import File, read_archive
 from ..predictions.prediction import Prediction
 from ..rebuild.patch import left_out_of
 from ..rebuild.recipe import recipe_of
-from ..rebuild.workspace import check_repository, rebuild, workspace_tar
+from ..rebuild.workspace import check_repository, rebuild, without_experiments, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
 from ..sandbox.shared import SharedSandbox
 from ..sandbox.turns import run_fairly
-from .choices import implemented_options
+from .choices import implemented_options, searches_table
 from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
 from .verdict import CAUSES, CaseResult, Cause, Status, Verdict, grade, worst
@@ -98,7 +98,7 @@ def _evaluate_files(
     published = sum(len(tests["seeds"]) if case["varies"] else 1 for case in tests["cases"])
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
     runs = [(frame.case, frame.seed) for frame in frames]
-    workspace = workspace_tar(repo, row_cases(row), runs=runs, limit_s=limits.time_s)
+    workspace = workspace_tar(without_experiments(row, repo), row_cases(row), runs=runs, limit_s=limits.time_s)
     place = sandbox
     if isinstance(sandbox, SharedSandbox):
         place = sandbox.serving(row["instance_id"], lambda: recipe_of(row))
@@ -116,7 +116,9 @@ def _evaluate_files(
             continue
         cases = grade(frames, tests["cases"], outcome)
         return dataclasses.replace(
-            _verdict(cases, outcome.log, outcome), choices=implemented_options(row, outcome.stdout)
+            _verdict(cases, outcome.log, outcome),
+            choices=implemented_options(row, outcome.stdout),
+            searches_table=searches_table(row, repo),
         )
     return Verdict.without_cases(Cause.ENGINE, reason, duration_s=time.monotonic() - started)
 

@@ -127,6 +127,8 @@ class Verdict:
     """Seconds of CPU time in the sandbox; None if unknown."""
     choices: Sequence[ChoiceRow] = ()
     """The options that the answer implements, if the row has choices."""
+    searches_table: bool = False
+    """Whether the answer holds numbers of its paper's tables, by which it can search for the options."""
 
     @classmethod
     def without_cases(cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0) -> Self:
