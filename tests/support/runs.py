@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lmrbench_evaluate.predictions.prediction import UNSTATED
 from lmrbench_evaluate.verdict.verdict import Status
 from support import warm_cli
 
@@ -14,10 +15,11 @@ SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}
 
 
 def result(instance_id: str, status: str, *, model: str = "m", **changes: Any) -> dict[str, Any]:
-    """Return a row of results.jsonl with one case, from before levels and tracks existed."""
-    case = {"name": "first", "seed": 0, "status": status, "detail": f"why {status}\nmore"}
-    row = {"instance_id": instance_id, "model_name_or_path": model, "setting": "", "sample": 0, "status": status}
-    return {**row, "prediction_sha256": "x", "detail": "", "cases": [case], **changes}
+    """Return a row of results.jsonl with one case, a core case."""
+    case = {"name": "first", "seed": 0, "core": True, "status": status, "detail": f"why {status}\nmore"}
+    row = {"instance_id": instance_id, "model_name_or_path": model, "setting": "", "track": UNSTATED, "sample": 0}
+    row |= {"prediction_sha256": "x", "status": status, "core_status": status, "detail": "", "cases": [case]}
+    return row | changes
 
 
 def two_levels(instance_id: str, core: str, contract: str, *, track: str = "paper", **changes: Any) -> dict[str, Any]:
