@@ -82,7 +82,7 @@ def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, 
     [task] = load_tasks(benchmark=toy_benchmark, config=UNDERSPECIFIED)
     list(record_tasks([task], local_sandbox))
     paper = build_rows([task])[0]["paper_text"]
-    numbers = re.findall(r"0\.\d{4}", paper.partition("## Reported results")[2])
+    numbers = re.findall(r"\d\.\d{4}", paper.partition("## Reported results")[2])
     assert len(numbers) == 3
     copied = {
         "honest": f"# {numbers[0]} {numbers[1]}\n",

@@ -73,7 +73,7 @@ def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, An
                 code, instance, detail = answer["code"], answer["instance"], answer.get("detail", "output[0]: got 1")
                 named = {name: answer[name] for name in ("sample", "metadata") if name in answer}
                 prediction = Prediction(instance, answer["model"], "function", code, **named)
-                case = {"name": "random_values", "seed": 0, "status": answer["status"], "detail": detail}
+                case = {"name": "random_values", "seed": 0, "core": True, "status": answer["status"], "detail": detail}
                 row = result(instance, answer["status"], model=answer["model"], cases=[case], detail=detail)
                 results.append({**row, "sample": prediction.sample, "prediction_sha256": prediction.sha256})
                 predictions.append(prediction)

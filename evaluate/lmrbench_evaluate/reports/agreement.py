@@ -83,8 +83,8 @@ class Agreement:
     """(people's majority, judge) → answers."""
     without_majority: int = 0
     """Number of answers on which people are split evenly: left out of the comparison with the judge."""
-    unknown: list[AnswerKey] = field(default_factory=list)
-    """Annotations for answers that no run has."""
+    unknown: list[tuple[Any, ...]] = field(default_factory=list)
+    """Instance, model, setting, track and sample of annotations for answers that no run has."""
     ambiguous: int = 0
     """Number of annotations without setting or track, for a model that answered in several."""
 
@@ -123,7 +123,7 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
         _fleiss([[str(label == "CC") for label in row] for row in fleiss], ("True", "False")),
         Counter((label, judge[answer]) for answer, label in people.items() if answer in judge),
         len(split),
-        unknown,
+        [key[:5] for key in unknown],
         ambiguous,
     )
 
