@@ -40,12 +40,7 @@ class Sessions:
 
 def original_sessions() -> Sessions:
     """The 66 named sessions of OpenHands that the original published (actions.csv)."""
-    labels = facts.labels().query("setting == 'openhands_agent' and unit_test != ''")
-    passed = (labels["unit_test"] == "pass").groupby([labels["model"], labels["paper"]]).all().rename("passed")
-    frame = facts.sessions().join(passed, on=["model", "paper"])
-    frame["message"] += frame["think"]
-    frame["run"] += frame["run_ipython"]
-    frame[EXCLUDED] = frame["browse"] + frame["browse_interactive"]
+    frame = facts.sessions()
     frame["session"] = frame["paper"].astype(str)
     note = "A session works on all functions of its paper, and has passed if the unit tests of all of them passed."
     source = "the original's sessions of OpenHands (actions.csv)"

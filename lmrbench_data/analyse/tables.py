@@ -16,7 +16,8 @@ from lmrbench_evaluate.reports.agreement import PairAgreement
 
 from ..base.shares import Share
 from ..base.text_table import Table
-from .answers import JUDGE, NOTHING, PEOPLE, UNIT_TESTS, Answers
+from ..original import facts
+from .answers import JUDGE, NOTHING, PEOPLE, Answers
 from .bootstrap import kappa_interval
 from .result import Analysis
 
@@ -122,7 +123,7 @@ def _notes(answers: Answers, confusion: Mapping[tuple[str, str], int]) -> list[s
         "as n; the bootstrap over instances of Cohen's kappa."
     ]
     if answers.is_original:
-        lines += _unpublished(answers)
+        lines += facts.UNPUBLISHED
     else:
         lines.append(
             "Reproduced: every core case passed; robust: every case. Shares are of all instances; one without an "
@@ -131,18 +132,6 @@ def _notes(answers: Answers, confusion: Mapping[tuple[str, str], int]) -> list[s
     if confusion:
         lines.append("Agreement: the same category of three. Conflict: one says CC and the other LI.")
     return [*lines, *answers.notes]
-
-
-def _unpublished(answers: Answers) -> list[str]:
-    """The cells that the original's data does not contain."""
-    tested = answers.frame.groupby("group", sort=False)[UNIT_TESTS].any()
-    return [
-        f"No unit-test result is published for {' or '.join(tested.index[~tested])}, so their accuracy is unknown.",
-        "Claude 3.7 with OpenHands is left out: only its unit tests are published, and labels.csv does not list it.",
-        "Each answer was labelled by one person, so the experts' agreement (Appendix B) cannot be computed.",
-        "Tables 3, 5 and 6 and Figure 7 cannot be computed either: their data is not published. Table 6 uses binary "
-        "verdicts of the judge, which are not the collapsed categories.",
-    ]
 
 
 def _numbers(share: Share) -> dict[str, Any]:

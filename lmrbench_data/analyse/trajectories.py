@@ -11,7 +11,6 @@ code in the command that writes one); `run`, any other program; `read`, no chang
 import itertools
 import json
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -44,14 +43,16 @@ _READERS = _words(
     cat head tail less more nl tac grep egrep fgrep rg ag find fd ls tree wc stat file du df pwd cd echo printf awk sed
     cut sort uniq tr diff cmp comm column jq which type whereis env printenv export set id whoami uname date basename
     dirname realpath readlink true false : test [ sleep hexdump xxd od strings md5sum sha256sum seq paste fold hostname
-    nproc free history man help ulimit read tee
+    nproc free history man help ulimit read tee git
     """
 )
 _GIT_WRITES = _words("apply am checkout restore reset stash commit add rm mv revert merge cherry-pick init")
-_GIT_READS = _words("diff log show status grep blame ls-files branch rev-parse config describe")
 #: Words that may stand before a program.
 _PREFIXES = _words("sudo time timeout nice nohup env command exec xargs then do else if while until ! { (")
 _BLOCKS = _words("fi done } ) esac for case in function")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+#: Output into no file, or into one that does not stay.
+_NOT_KEPT = re.compile(r"\d?>&\d|&?>{1,2}\|?\s*(?:/dev/|/tmp/)\S*")
 _BEFORE = re.compile(r"\w+=|-|\d")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^\s*\2\s*$|\Z)", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
@@ -130,48 +131,28 @@ def kind_of(command: str) -> str:
     """Classify a command as `finish`, `edit`, `run` or `read`; an empty one is `run`."""
     if FINISH in command:
         return "finish"
-    kinds = {_kind(words, command) for words in _parts(command)}
+    text = _COMMENT.sub("", _HEREDOC.sub(r"\3", command.replace("\\\n", " ")))
+    text = _NOT_KEPT.sub("", _QUOTED.sub("_", text))
+    is_code = "python" in command and ("-c " in command or "<<" in command)
+    if ">" in text or (is_code and _PYTHON_WRITES.search(command)):
+        return "edit"
+    kinds = {_kind(part.split()) for part in re.split(r"[;&|\n]+", text)}
     return next((kind for kind in ("edit", "run", "read") if kind in kinds), "run")
 
 
-def _parts(command: str) -> Iterator[list[str]]:
-    """Split a command, without here-documents and comments, into simple commands; a redirection is a word."""
-    text = _COMMENT.sub("", _HEREDOC.sub(r"\3", command.replace("\\\n", " ")))
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|<>\n")
-    lexer.whitespace_split, lexer.whitespace, lexer.commenters = True, " \t", ""
-    words: list[str] = []
-    try:
-        for word in lexer:
-            if word.strip(";&|\n"):
-                words.append(word)
-            else:
-                yield words
-                words = []
-    except ValueError:  # a quote that is not closed: the words before it count
-        pass
-    yield words
-
-
-def _kind(words: list[str], command: str) -> str | None:
+def _kind(words: list[str]) -> str | None:
     """Classify a simple command; None if there is no program."""
-    if any(word in (">", ">>", "&>", "&>>", ">|") and _is_kept(name) for word, name in itertools.pairwise(words)):
-        return "edit"
     words = list(itertools.dropwhile(lambda word: word in _PREFIXES or _BEFORE.match(word), words))
     if not words or words[0] in _BLOCKS:  # the body of a loop or branch is a part of its own
         return None
     name, rest = words[0].lstrip("({").rpartition("/")[2], words[1:]
-    if name in _WRITERS or (name == "tee" and any(map(_is_kept, rest))) or (name == "find" and "-delete" in rest):
+    target = next((word for word in rest if not word.startswith("-")), "")
+    writes = {
+        "tee": not target.startswith(("/dev/", "/tmp/")),
+        "find": "-delete" in rest,
+        "git": target in _GIT_WRITES,
+        **dict.fromkeys(("sed", "perl"), any(map(_IN_PLACE.match, rest))),
+    }
+    if name in _WRITERS or writes.get(name):
         return "edit"
-    if name in ("sed", "perl") and any(map(_IN_PLACE.match, rest)):
-        return "edit"
-    if name.startswith(("python", "ipython")) and ("-c" in rest or "<<" in command) and _PYTHON_WRITES.search(command):
-        return "edit"
-    if name == "git":
-        verb = next((word for word in rest if not word.startswith("-")), "")
-        return "edit" if verb in _GIT_WRITES else "read" if verb in _GIT_READS else "run"
     return "read" if name in _READERS else "run"
-
-
-def _is_kept(target: str) -> bool:
-    """Return whether output into this file stays."""
-    return not target.startswith(("-", "&", "/dev/", "/tmp/"))
