@@ -8,8 +8,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import lmrbench_data as lmr
 from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
@@ -49,38 +47,6 @@ def test_shares_of_the_original_equal_a_second_count() -> None:
             assert tuple(counted.loc[(model, outcome, kind)]) == (len(rows), sums[kind], sums.sum())
     assert frame[["browse", "browse_interactive"]].sum().sum() == 7
     assert any("7 other actions" in note for note in made.notes)
-
-
-# --- shares -----------------------------------------------------------------------------------------------------------
-
-counts = st.fixed_dictionaries({kind: st.integers(0, 9) for kind in (*KINDS, EXCLUDED)}).filter(
-    lambda actions: any(actions[kind] for kind in KINDS)
-)
-some = st.lists(
-    st.builds(
-        lambda model, actions, passed: {"model": model, "session": "x-0", "passed": passed, **actions},
-        st.sampled_from(["m", "n"]),
-        counts,
-        st.sampled_from([True, False, None]),
-    ),
-    min_size=1,
-    max_size=25,
-).map(pd.DataFrame)
-
-
-@settings(deadline=None, max_examples=40)
-@given(some)
-def test_shares_sum_to_one_without_excluded_actions(frame: pd.DataFrame) -> None:
-    made = analyse_actions(Sessions("here", "reproduced", frame))
-    for model, own in frame.groupby("model"):
-        rows = made.records[made.records["model"] == model].query("outcome == 'all'").set_index("kind")
-        assert rows["share"].sum() == pytest.approx(1)
-        assert rows["actions"].to_dict() == own[list(KINDS)].sum().to_dict()
-        assert (rows["low"].isna() == (len(own) < 5)).all()
-    bare = frame.assign(**{EXCLUDED: 0})
-    assert analyse_actions(Sessions("here", "reproduced", bare)).numbers["shares"] == made.numbers["shares"]
-    assert bool(made.numbers["differences"]) == ({True, False} <= set(frame["passed"]))
-    json.dumps(made.numbers, allow_nan=False)
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -124,12 +90,6 @@ COMMANDS = {
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_command_has_the_kind_of_its_parts(kind: str) -> None:
     assert {text: kind_of(text) for text in COMMANDS[kind]} == dict.fromkeys(COMMANDS[kind], kind)
-
-
-@settings(max_examples=300)
-@given(st.text(alphabet=st.sampled_from(" \n;&|<>()'\"\\#$-abcERdEOF/.1{}=!"), max_size=60))
-def test_any_text_has_a_kind(text: str) -> None:
-    assert kind_of(text) in KINDS
 
 
 def kept_by_mini(*commands: str) -> dict[str, Any]:
@@ -182,12 +142,6 @@ def test_actions_of_a_record_follow_the_mapping_of_the_paper(name: str, tmp_path
         place.write_text("\n".join(lines) + "\n" + '{"cut": ' * path.endswith(".jsonl"))
     (tmp_path / "output.json").write_text("no JSON at all")
     assert count_actions(tmp_path) == Counter(wanted)
-
-
-def test_unknown_records_are_no_session(tmp_path: Path) -> None:
-    (tmp_path / "log.json").write_text('[1, "x", {"some": "thing"}]')
-    (tmp_path / "bytes.json").write_bytes(b"\xff\xfe")
-    assert count_actions(tmp_path) is None
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
