@@ -121,14 +121,10 @@ def test_a_method_changes_nothing_in_the_rows_of_functions(toy_method: Path) -> 
 #: changes of method.yaml → what the message names
 MALFORMED: dict[str, tuple[dict[str, Any], list[str]]] = {
     "unknown_key": ({"contract": "x" * 50}, ["top level", "unknown key contract"]),
-    "no_goals": ({"goals": {}}, ["goals"]),
     "a_name": ({"instance_id": "toy"}, ["instance_id", "ends with -method"]),
-    "a_missing_file": ({"goals": {"gone.py": ["cut"]}}, ["goals", "no file 'gone.py' in repo/"]),
     "a_missing_function": ({"goals": {"filters.py": ["gone"]}, "remove": {}}, ["goals: filters.py", "gone"]),
-    "a_missing_definition": ({"remove": {"filters.py": ["gone"]}}, ["remove: filters.py", "'gone'"]),
     "a_goal_that_is_removed": ({"remove": {"filters.py": ["Filter"]}}, ["remove", "'Filter'", "goal function"]),
     "removed_evidence": ({"evidence": ["filters.py#WEIGHT"]}, ["evidence", "WEIGHT"]),
-    "cases": ({"tests": {**METHOD_YAML["tests"], "file": "unit_test/none.py"}}, ["tests.file", "unit_test/none.py"]),
 }
 
 
