@@ -86,7 +86,7 @@ class Run(RunFolder):
             shares = {
                 "functions_passed": Share.of(passed_parts(row, "functions")),
                 "choices_read": Share.of(reading == STATED for reading in altered_readings(row)),
-                "choices_settled": Share.of(settled for settled, _ in settled_choices(row)),
+                "choices_settled": Share.of(choice.is_settled for choice in settled_choices(row)),
             }
             graded = row["status"] != Status.INFRA_ERROR
             more = {name: share.value if graded else None for name, share in shares.items()}

@@ -204,6 +204,8 @@ class ChoiceRow(TypedDict):
     """`stated` in the row's paper or shown by its tables; else `published`, `other`, or `none`."""
     options: int
     """The number of options: chance is one in this number."""
+    published: bool
+    """Whether the option that the paper states, or its tables show, is the published one: reciting gets it."""
     altered: bool
     """Whether the paper states an option that was not published; only then does `stated` mean that it was read."""
     open: bool

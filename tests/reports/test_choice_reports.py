@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import lmrbench_data as lmr
 from lmrbench_data.base.shares import Share
 from lmrbench_data.dataset.build import build_rows, write_dataset
@@ -68,10 +66,11 @@ def test_open_choices_are_settled_and_corrected_for_chance(toy_benchmark: Path, 
     assert dict(frame["choices_settled"]) == {"settler": 1.0, "guesser": 0.5, "talker": 0.0}
     report = run.report()
     text = report.to_markdown()
-    assert "guesser: settled 50.0 % of the open choices; guessing settles 33.3 %." in text
-    assert f"| guesser | 50.0 % (1/2) | {Share(1, 2, 1).bounds} | 33.3 % | 0.25 |" in text
+    assert "guesser: settled 50.0 % of the open choices; guessing settles 33.3 %, reciting the published" in text
+    shares = "33.3 % | 50.0 % | 0.00 | 100.0 % (1/1) | 0.0 % (0/1)"
+    assert f"| guesser | 50.0 % (1/2) | {Share(1, 2, 1).bounds} | {shares} |" in text
     settled = {score["model_name_or_path"]: score["settled"] for score in report.to_dict()["scores"]}
-    assert (settled["settler"]["corrected"], settled["talker"]["corrected"]) == (1.0, pytest.approx(-0.5))
+    assert (settled["settler"]["corrected"], settled["talker"]["corrected"]) == (1.0, -1.0)
     assert "recited" not in text
     assert "searches_table" not in text
 
@@ -116,7 +115,15 @@ def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, 
 
 def test_choices_of_a_memorised_answer_do_not_count() -> None:
     choices = [
-        {"name": name, "option": "a", "reading": "stated", "options": 3, "altered": altered, "open": not altered}
+        {
+            "name": name,
+            "option": "a",
+            "reading": "stated",
+            "options": 3,
+            "published": False,
+            "altered": altered,
+            "open": not altered,
+        }
         for name, altered in (("one", True), ("two", False))
     ]
     row = {"choices": choices, "memorised": False, "core_memorised": False}
@@ -124,4 +131,4 @@ def test_choices_of_a_memorised_answer_do_not_count() -> None:
     for key in ("memorised", "core_memorised"):
         memorised = {**row, key: True}
         assert altered_readings(memorised) == ("none",)
-        assert settled_choices(memorised) == ((False, 3),)
+        assert settled_choices(memorised) == ((False, 3, False),)

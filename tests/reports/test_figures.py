@@ -38,7 +38,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
                 reading = READINGS[(place + number) % 3]
                 kinds = {"altered": (True, False), "open": (False, True)}.values()
                 choices = [
-                    {"name": "n", "option": "o", "reading": reading, "options": 4, "altered": a, "open": o}
+                    {
+                        "name": "n",
+                        "option": "o",
+                        "reading": reading,
+                        "options": 4,
+                        "published": o,
+                        "altered": a,
+                        "open": o,
+                    }
                     for a, o in kinds
                 ]
                 changes = {"model": model, "sample": sample, "prediction_sha256": made.sha256, "choices": choices}

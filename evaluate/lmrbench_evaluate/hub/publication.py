@@ -33,7 +33,7 @@ from ..verdict.choices import STATED, counted_choices
 from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
 from .layout import MIB, PUBLISHED_FACTS, belongs, list_files, read_records, record_path, shown
-from .record import JUDGED, Entry, Record, Score, Task, TaskResult
+from .record import JUDGED, Choices, Entry, Record, Score, Task, TaskResult
 from .verify import Verification
 
 if TYPE_CHECKING:
@@ -215,7 +215,12 @@ def _entry(
             missing=tally.outcomes[MISSING],
             interval=tally.share(score.headline).interval,
             memorised=sum(map(_is_memorised, group)),
-            choices=(len(choices), read, sum(1 / choice["options"] for choice in choices)),
+            choices=Choices(
+                total=len(choices),
+                read=read,
+                guessed=sum(1 / choice["options"] for choice in choices),
+                recited=sum(choice["published"] for choice in choices),
+            ),
             claimed_judged=_judged(tally),
             claimed_cost_usd=sum(stated) / score.samples if stated and len(stated) == len(group) else None,
         )

@@ -51,6 +51,17 @@ class TaskResult(_Part):
         return self.outcomes.get("reproduced", 0) + self.robust
 
 
+class Choices(_Part):
+    """Altered and open choices, beside what needs no paper."""
+
+    total: int = 0
+    read: int = 0
+    """Those as the paper has them."""
+    guessed: float = 0
+    recited: int = 0
+    """Those whose published option is the true one."""
+
+
 class Score(_Part):
     """One model's rates, on all instances or on those of a category.
 
@@ -66,8 +77,7 @@ class Score(_Part):
     """Wilson's 95 % interval of the ranking rate; n is the number of instances."""
     memorised: int = 0
     """Samples that passed on the published seeds only, at either level."""
-    choices: tuple[int, int, float] = (0, 0, 0.0)
-    """Altered and open choices, those as the paper has them, and the number that guessing gets."""
+    choices: Choices = Choices()
     claimed_judged: dict[str, int] = {}
     claimed_cost_usd: float | None = None
     """US dollars for one answer to each instance; None if an answer states no cost."""

@@ -21,6 +21,7 @@ from lmrbench_data.base.names import child_path
 from lmrbench_data.base.shares import Share
 from lmrbench_data.base.text import one_line
 from lmrbench_data.base.text_table import csv_cell
+from lmrbench_data.tasks.guessing import chance, reciting
 
 from .report_data import ReportData
 from .score_tables import column, levels
@@ -107,9 +108,13 @@ def draw_scores(scores: Named) -> Figure | None:
 
 
 def draw_settled(scores: Named) -> Figure | None:
-    """Draw the share of open choices that each model settled, and the share that guessing settles."""
+    """Draw the share of open choices that each model settled, and the shares that guessing and reciting settle."""
     shown = [(name, score) for name, score in scores if score.has_open_choices]
-    return _forest(shown, "% of open choices settled", ModelScore.settled, {"guessing": lambda score: score.chance})
+    others = {
+        "guessing": lambda score: chance(score.open_choices),
+        "reciting": lambda score: reciting(score.open_choices),
+    }
+    return _forest(shown, "% of open choices settled", ModelScore.settled, others)
 
 
 def draw_readings(scores: Named) -> Figure | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from lmrbench_data.base.shares import Share, bounds, percent
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
+from lmrbench_data.tasks.guessing import by_truth, chance, corrected, reciting
 
 from ..judge.category import BEST_FIRST
 from ..runs.result_log import METHOD_KEYS
@@ -89,13 +90,25 @@ def reading_table(scores: Sequence[ModelScore]) -> Table:
 
 
 def settled_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of choices that papers leave open: settled, expected of guessing, and corrected for it."""
+    """Make the table of choices that papers leave open: settled, and beside it what needs no experiment."""
     rows = []
     for score in scores:
         if score.has_open_choices:
-            share, corrected = score.settled(), f"{score.corrected:.2f}"
-            rows.append([column(score, scores), share.fraction, share.bounds, percent(score.chance), corrected])
-    return ["model", "settled", "95 %", "chance", "corrected for chance"], rows
+            share, choices = score.settled(), score.open_choices
+            beyond, groups = corrected(choices), by_truth(choices)
+            rows.append(
+                [
+                    column(score, scores),
+                    share.fraction,
+                    share.bounds,
+                    percent(chance(choices)),
+                    percent(reciting(choices)),
+                    "-" if beyond is None else f"{beyond:.2f}",
+                    *(Share(*groups[truth]).fraction for truth in (True, False)),
+                ]
+            )
+    header = ["model", "settled", "95 %", "chance", "reciting", "corrected", "published is true", "other is true"]
+    return header, rows
 
 
 def pass_at_table(scores: Sequence[ModelScore]) -> Table:

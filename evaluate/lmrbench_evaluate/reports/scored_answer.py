@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from lmrbench_data.tasks.guessing import SettledChoice
+
 from ..judge.judgement_log import Judgement
 from ..verdict.choices import STATED, counted_choices
 from ..verdict.levels import outcome
@@ -30,8 +32,8 @@ class ScoredAnswer(NamedTuple):
     """For each experiment of a method, whether it passed."""
     readings: tuple[str, ...] = ()
     """For each altered choice of a counterfactual, the kind of reading (`verdict.choices.READINGS`)."""
-    settled: tuple[tuple[bool, int], ...] = ()
-    """For each choice that an underspecified paper leaves open, whether the answer settled it, and its options."""
+    settled: tuple[SettledChoice, ...] = ()
+    """The choices that an underspecified paper leaves open."""
     searches_table: bool = False
     """Whether the answer holds numbers of its paper's tables; then it settles nothing."""
 
@@ -68,10 +70,12 @@ def altered_readings(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(choice["reading"] for choice in counted_choices(row) if choice["altered"])
 
 
-def settled_choices(row: Mapping[str, Any]) -> tuple[tuple[bool, int], ...]:
-    """Return for each open choice whether the answer implements the option behind the tables, and its options."""
+def settled_choices(row: Mapping[str, Any]) -> tuple[SettledChoice, ...]:
+    """Return the open choices of a result row, as its answer decided them."""
     opened = (choice for choice in counted_choices(row) if choice["open"])
-    return tuple((choice["reading"] == STATED, choice["options"]) for choice in opened)
+    return tuple(
+        SettledChoice(choice["reading"] == STATED, choice["options"], choice["published"]) for choice in opened
+    )
 
 
 def _label(judgement: Judgement | None) -> str | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from lmrbench_data.base.shares import Share, ranking_key
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
+from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 
 from ..judge.judgement_log import read_judgements
 from ..judge.question_log import answer_id
@@ -134,19 +135,12 @@ class ModelScore:
 
     def settled(self) -> Share:
         """Return the share of open choices that were settled, over all graded answers; an interval counts papers."""
-        return Share.clustered((paper_of(name), hit) for name, answer in self._graded() for hit, _ in answer.settled)
+        return Share.clustered((paper_of(name), hit) for name, answer in self._graded() for hit, *_ in answer.settled)
 
     @property
-    def chance(self) -> float:
-        """The expected share of open choices that guessing settles."""
-        options = [options for _, answer in self._graded() for _, options in answer.settled]
-        return sum(1 / count for count in options) / len(options) if options else 0.0
-
-    @property
-    def corrected(self) -> float | None:
-        """The share of settled open choices, corrected for chance: 0 for guessing, 1 for all; None without any."""
-        value = self.settled().value
-        return None if value is None else (value - self.chance) / (1 - self.chance)
+    def open_choices(self) -> list[SettledChoice]:
+        """The open choices of all graded answers."""
+        return [choice for _, answer in self._graded() for choice in answer.settled]
 
     def _graded(self) -> Iterator[tuple[str, ScoredAnswer]]:
         """Yield instance and answer of all answers but infra errors."""
@@ -238,6 +232,12 @@ def _readings(score: ModelScore) -> dict[str, Any]:
 
 
 def _settled(score: ModelScore) -> dict[str, Any]:
-    assert score.corrected is not None
-    chances = {"chance": round(score.chance, 4), "corrected": round(score.corrected, 4)}
-    return {**share_dict(score.settled()), **chances}
+    choices = score.open_choices
+    groups = by_truth(choices)
+    return {
+        **share_dict(score.settled()),
+        "chance": round(chance(choices), 4),
+        "reciting": round(reciting(choices), 4),
+        "corrected": None if (beyond := corrected(choices)) is None else round(beyond, 4),
+        "by_truth": {"published": share_dict(Share(*groups[True])), "other": share_dict(Share(*groups[False]))},
+    }

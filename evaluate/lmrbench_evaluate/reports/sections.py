@@ -7,6 +7,7 @@ from lmrbench_data.base.shares import percent
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.dataset.rows import ResultRow
+from lmrbench_data.tasks.guessing import chance, reciting
 
 from ..runs.folder import RunFolder
 from ..verdict.levels import Level, outcome
@@ -160,7 +161,8 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
         if score.has_open_choices:
             yield (
                 f"{score.name}: settled {score.settled().percent} of the open choices; guessing settles "
-                f"{percent(score.chance)}. Corrected for chance, 0 is guessing and 1 is all: {score.corrected:.2f}."
+                f"{percent(chance(score.open_choices))}, reciting the published method "
+                f"{percent(reciting(score.open_choices))}. *Corrected* is 0 for the larger of both, and 1 for all."
             )
 
 

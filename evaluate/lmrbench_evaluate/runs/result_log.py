@@ -31,7 +31,15 @@ METHOD_KEYS = ("functions", "experiments")
 #: The keys of the items of each list in a row.
 _LISTS: dict[str, dict[str, Any]] = {
     "cases": {"name": str, "seed": int, "core": bool, "status": str, "detail": str},
-    "choices": {"name": str, "option": str, "reading": str, "options": int, "altered": bool, "open": bool},
+    "choices": {
+        "name": str,
+        "option": str,
+        "reading": str,
+        "options": int,
+        "published": bool,
+        "altered": bool,
+        "open": bool,
+    },
     **{name: {"name": str, "status": str} for name in METHOD_KEYS},
 }
 

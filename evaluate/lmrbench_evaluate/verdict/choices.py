@@ -51,13 +51,14 @@ def _implemented(
     expected = {option["name"]: [*filter(is_run, option_frames(choice, option))] for option in options}
     found = next((name for name, frames in expected.items() if _agrees(frames, sent, declared)), "")
     reading = {"": NONE, choice["stated"]: STATED}.get(found, PUBLISHED if found == choice["published"] else OTHER)
-    altered = choice["stated"] != choice["published"] and not choice["open"]
+    published = choice["stated"] == choice["published"]
     return {
         "name": choice["name"],
         "option": found,
         "reading": reading,
         "options": len(options),
-        "altered": altered,
+        "published": published,
+        "altered": not published and not choice["open"],
         "open": choice["open"],
     }
 
