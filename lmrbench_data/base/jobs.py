@@ -39,7 +39,7 @@ def run_jobs(
     """
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:
-        yield from follow_jobs(jobs, lambda job: pool.submit(work, job), room=lambda: workers, stop=stop, go_on=go_on)
+        yield from follow_jobs(jobs, lambda job: pool.submit(work, job), slots=workers, stop=stop, go_on=go_on)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -48,7 +48,7 @@ def follow_jobs(
     jobs: Iterable[_Job],
     submit: Callable[[_Job], concurrent.futures.Future[_Result]],
     *,
-    room: Callable[[], int],
+    slots: int,
     stop: Callable[[], None],
     go_on: Callable[[], bool] = lambda: True,
 ) -> Generator[tuple[_Job, concurrent.futures.Future[_Result]]]:
@@ -58,7 +58,7 @@ def follow_jobs(
 
     Args:
         submit: starts or queues a job.
-        room: number of jobs to have submitted at a time; asked before each job.
+        slots: number of jobs to have submitted at a time.
         stop: ends the jobs that are under way; called if the generator is closed early.
         go_on: asked before each job; no more jobs begin once it is false.
     """
@@ -66,7 +66,7 @@ def follow_jobs(
     running: dict[concurrent.futures.Future[_Result], _Job] = {}
 
     def fill() -> None:
-        while len(running) < room() and go_on():
+        while len(running) < slots and go_on():
             try:
                 job = next(rest)
             except StopIteration:

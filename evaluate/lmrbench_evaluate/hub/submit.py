@@ -20,7 +20,7 @@ from lmrbench_data.dataset.rows import ResultRow
 from lmrbench_data.loader import CONFIGS, LoadError, read_card_stamp
 
 from ..judge.judgement_log import FILE as JUDGEMENTS
-from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder, benchmark_title, unofficial_reason
+from ..runs.folder import FACTS, PREDICTIONS, RESULTS, RunFolder, benchmark_title
 from ..verdict.verdict import Status
 from .layout import ALLOWED, MIB, PUBLISHED_FACTS, belongs, list_files, table_faults
 from .model_scores import model_results, verified_run
@@ -127,8 +127,8 @@ def _faults(run: Path, facts: Mapping[str, Any], rows: Sequence[ResultRow], inst
         yield "it is not complete; run the same `lmrbench evaluate` again"
     if any(row["status"] == Status.INFRA_ERROR for row in rows):
         yield "it has infra errors; run the same `lmrbench evaluate` again"
-    if reason := unofficial_reason(facts):
-        yield reason
+    if not facts["official_sandbox"]:
+        yield f"it ran in the {facts['sandbox']} sandbox, which does not isolate; evaluate in docker"
     if facts["timeout_scale"] != 1:
         yield f"its time limits were scaled by {facts['timeout_scale']}"
     if missing := set(instances) - set(facts["scope"]):

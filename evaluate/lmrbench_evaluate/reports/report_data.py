@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmrbench_data.tasks.manifest import LMR_BENCH
+
 from ..predictions.sources import BadRow
-from ..runs.folder import foreign_benchmark
+from ..runs.folder import BENCHMARK
 from .agreement import Agreement
 from .annotations import Annotation
 from .paired import Pair
@@ -32,7 +34,8 @@ class ReportData:
     @property
     def benchmark(self) -> str:
         """The name of the benchmark; empty for LMR-Bench."""
-        return foreign_benchmark(self.runs[0]) if self.runs else ""
+        name = str(self.runs[0].get(BENCHMARK) or "") if self.runs else ""
+        return "" if name == LMR_BENCH else name
 
     @property
     def title(self) -> str:

@@ -102,15 +102,6 @@ def fresh_outputs(row: DatasetRow, sandbox: Sandbox, conditions: Conditions) -> 
     )
 
 
-def expected_outputs(row: DatasetRow, fresh: Sequence[Frame]) -> list[Frame]:
-    """Return the recorded outputs of a row, followed by those of the fresh seeds.
-
-    Raises:
-        StreamError: the recording is damaged.
-    """
-    return [*read_expected(row), *fresh]
-
-
 class Engine(ABC):
     """Evaluates answers in sandboxes; a context manager that leaves nothing under way.
 
@@ -118,11 +109,15 @@ class Engine(ABC):
         name: as `run.json` records it.
         sandbox: name of the sandbox in which answers run.
         official: whether leaderboards accept results of that sandbox.
+        slots: number of answers to have submitted at a time, a few more than run.
+        facts: what `run.json` records about the engine, without names of machines.
     """
 
     name: str
     sandbox: str
     official: bool
+    slots: int
+    facts: Mapping[str, Any]
 
     @abstractmethod
     def prepare(self, tags: Sequence[str]) -> dict[str, str]:
@@ -139,14 +134,6 @@ class Engine(ABC):
     @abstractmethod
     def submit(self, row: DatasetRow, prediction: Prediction) -> Future[Verdict]:
         """Evaluate an answer soon. The future raises only the user's mistakes and machines that do not fit."""
-
-    @abstractmethod
-    def slots(self) -> int:
-        """Return the number of answers to have submitted at a time, a few more than run."""
-
-    @abstractmethod
-    def facts(self) -> dict[str, Any]:
-        """Return the facts about the engine for `run.json`, without names of machines."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -173,7 +160,10 @@ class Threads(Engine):
     name = "threads"
 
     def __init__(self, sandbox: Sandbox, workers: int) -> None:
-        self._place, self._workers = sandbox, workers
+        self._place = sandbox
+        # One more than the threads, which need not wait while the caller uses a result.
+        self.slots = workers + 1
+        self.facts = {"name": self.name, "nodes": 1, "cores": os.cpu_count()}
         self.sandbox, self.official = sandbox.name, sandbox.official
         self._pool = concurrent.futures.ThreadPoolExecutor(workers)
         self._stop = threading.Event()
@@ -192,14 +182,6 @@ class Threads(Engine):
         """Queue an answer for the threads."""
         self._locks.setdefault(row["instance_id"], threading.Lock())
         return self._pool.submit(self._evaluate, row, prediction)
-
-    def slots(self) -> int:
-        """One more than the threads, which need not wait while the caller uses a result."""
-        return self._workers + 1
-
-    def facts(self) -> dict[str, Any]:
-        """One node: this machine."""
-        return {"name": self.name, "nodes": 1, "cores": os.cpu_count()}
 
     def stop(self) -> None:
         """Empty the sandbox and wait for the threads."""
@@ -223,7 +205,7 @@ class Threads(Engine):
             if name not in self._expected:
                 try:
                     fresh = fresh_outputs(row, self._place, self._conditions)
-                    self._expected[name] = expected_outputs(row, fresh)
+                    self._expected[name] = [*read_expected(row), *fresh]
                 except BadReferenceError as error:
                     self._expected[name] = error
             outputs = self._expected[name]

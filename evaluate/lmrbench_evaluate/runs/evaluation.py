@@ -90,13 +90,13 @@ def evaluate(
         jobs = _plan(keys, writer, summary)
         seeds = writer.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
         images = engine.prepare(sorted({scope[job.instance_id]["docker_image"] for job in jobs}))
-        writer.update(images={**writer.facts.get("images", {}), **images}, fresh_seeds=seeds, engine=engine.facts())
+        writer.update(images={**writer.facts.get("images", {}), **images}, fresh_seeds=seeds, engine=engine.facts)
         engine.begin(Conditions(images, seeds, settings.timeout_scale))
         summary.stopped = _run(jobs, scope, writer, engine, images, progress or Progress())
         summary.infra_errors = sum(status is Status.INFRA_ERROR for status in writer.statuses(keys))
         complete = not summary.stopped and not summary.infra_errors
         bad_rows = [str(bad) for bad in summary.bad_rows]
-        writer.update(engine=engine.facts(), complete=complete, bad_rows=bad_rows, finished_at=now())
+        writer.update(complete=complete, bad_rows=bad_rows, finished_at=now())
     return summary
 
 
@@ -204,7 +204,7 @@ def _run(
     def submit(job: AnswerKey) -> Future[Verdict]:
         return engine.submit(scope[job.instance_id], writer.prediction(job))
 
-    done = follow_jobs(jobs, submit, room=engine.slots, stop=engine.stop)
+    done = follow_jobs(jobs, submit, slots=engine.slots, stop=engine.stop)
     with contextlib.closing(done):
         for job, future in done:
             verdict, row = future.result(), scope[job.instance_id]

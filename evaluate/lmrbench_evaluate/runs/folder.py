@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -104,14 +104,6 @@ class RunFolder:
             InputError: run.json is missing or damaged.
         """
         return str(self.facts.get("config", FUNCTION))
-
-    def check(self) -> None:
-        """Fail early if this is not a run folder.
-
-        Raises:
-            InputError: run.json is missing or damaged.
-        """
-        _ = self.facts
 
     def rows(self) -> Iterator[ResultRow]:
         """Yield the result that counts for each prediction, in the order of the predictions.
@@ -224,20 +216,3 @@ def benchmark_title(canary: str) -> str:
     """Return the name of a benchmark for readers: LMR-Bench, or that of a private one."""
     name = benchmark_of(canary) or LMR_BENCH
     return LMR_BENCH_TITLE if name == LMR_BENCH else name
-
-
-def foreign_benchmark(facts: Mapping[str, Any]) -> str:
-    """Return the name of the private benchmark that a run is on; empty for LMR-Bench, and if unknown.
-
-    Args:
-        facts: run.json.
-    """
-    name = str(facts.get(BENCHMARK) or LMR_BENCH)
-    return "" if name == LMR_BENCH else name
-
-
-def unofficial_reason(facts: Mapping[str, Any]) -> str:
-    """Return why a run may not be on a leaderboard, as a clause; empty if its sandbox does not prevent it."""
-    if not facts["official_sandbox"]:
-        return f"it ran in the {facts['sandbox']} sandbox, which does not isolate; evaluate in docker"
-    return ""

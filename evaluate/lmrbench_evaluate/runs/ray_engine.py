@@ -25,9 +25,9 @@ from ..predictions.prediction import Prediction
 from ..sandbox import open_sandbox
 from ..sandbox.base import Sandbox
 from ..verdict.decode import Frame
-from ..verdict.expected import BadReferenceError
+from ..verdict.expected import BadReferenceError, read_expected
 from ..verdict.verdict import Verdict
-from .engine import Conditions, Engine, expected_outputs, failure, fresh_outputs, job_verdict
+from .engine import Conditions, Engine, failure, fresh_outputs, job_verdict
 
 #: Retries of an answer whose worker or node died; then it is an infra error, which a resumed run tries again.
 RETRIES = 3
@@ -65,8 +65,8 @@ class RayEngine(Engine):
             import ray
 
             cores = int(ray.cluster_resources().get("CPU", 0))
-            self._workers = workers or 2 * cores
-            self._facts = {"name": self.name, "version": ray.__version__, "nodes": len(_nodes()), "cores": cores}
+            self.slots = workers or 2 * cores
+            self.facts = {"name": self.name, "version": ray.__version__, "nodes": len(_nodes()), "cores": cores}
             self.sandbox, self.official, _ = _ask_nodes(self._kind, ())
         except BaseException:
             self.close()
@@ -115,14 +115,6 @@ class RayEngine(Engine):
 
         task.future().add_done_callback(finish)
         return future
-
-    def slots(self) -> int:
-        """Return the number of answers to have submitted at a time."""
-        return self._workers
-
-    def facts(self) -> dict[str, Any]:
-        """Return the size of the cluster."""
-        return self._facts
 
     def stop(self) -> None:
         """Cancel all answers and wait until their sandboxes are gone."""
@@ -252,4 +244,4 @@ def _evaluate(
     kind: str, version: str, conditions: Conditions, row: DatasetRow, fresh: Sequence[Frame], prediction: Prediction
 ) -> Verdict:
     sandbox = _checked_sandbox(kind, version, conditions, row)
-    return job_verdict(row, prediction, sandbox, conditions, lambda: expected_outputs(row, fresh))
+    return job_verdict(row, prediction, sandbox, conditions, lambda: [*read_expected(row), *fresh])

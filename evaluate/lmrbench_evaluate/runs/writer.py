@@ -36,7 +36,6 @@ IDENTITY = (
     "scope",
 )
 
-
 #: The facts that each result repeats.
 _SHARED = ("run_id", "sandbox", "dataset", "dataset_sha256", "recordings_sha256", "harness_version", "started_at")
 

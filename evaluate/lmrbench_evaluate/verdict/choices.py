@@ -8,9 +8,10 @@ from lmrbench_data.loader import File, read_archive
 from lmrbench_data.tasks.experiments import FILES, digits_of, reported_digits
 
 from ..rebuild.workspace import has_tables
-from .compare import Comparison, TooLargeError, first_difference
+from .compare import Comparison
 from .decode import Frame, StreamError, decode, read_frames
 from .expected import unpack_frames
+from .verdict import Cause, compare_output
 
 #: An answer that holds this many numbers of its paper's tables can search them for the options.
 SEARCHES = 3
@@ -101,14 +102,8 @@ def _agrees(
 ) -> bool:
     """Whether an answer returned the outputs of an option in every case and seed."""
     for want in expected:
-        got = sent.get((want.case, want.seed))
-        try:
-            if got is None or first_difference(
-                decode(want.payload), decode(got.payload), Comparison(declared[want.case])
-            ):
-                return False
-        except (StreamError, TooLargeError):
-            return False
-        except Exception:  # an output that cannot be compared is none of the options
+        got, comparison = sent.get((want.case, want.seed)), Comparison(declared[want.case])
+        # An output that cannot be compared is none of the options.
+        if got is None or compare_output(decode(want.payload), got.payload, comparison)[0] is not Cause.EQUAL:
             return False
     return bool(expected)

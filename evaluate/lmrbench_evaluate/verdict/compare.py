@@ -167,17 +167,17 @@ class _Walk:
         if isinstance(expected, float):
             if self.comparison.close_floats(expected, actual):
                 return None
-            return self._told(expected, actual, path)
+            return self._different(expected, actual, path)
         if isinstance(expected, complex):
             self._spend(_WORK_OF_AN_ARRAY)
             if bool(self.comparison.close(np.asarray(expected), np.asarray(actual))):
                 return None
-            return self._told(expected, actual, path)
+            return self._different(expected, actual, path)
         if isinstance(expected, (str, bytes)):
             self._spend(min(len(expected), len(actual)) // _AT_ONCE)
-        return None if expected == actual else self._told(expected, actual, path)
+        return None if expected == actual else self._different(expected, actual, path)
 
-    def _told(self, expected: Any, actual: Any, path: str) -> str:
+    def _different(self, expected: Any, actual: Any, path: str) -> str:
         return f"{path}: {'different' if self.is_search else self.comparison.describe(expected, actual)}"
 
     def _first(self, pairs: Iterable[tuple[str, Any, Any]]) -> str | None:
@@ -218,11 +218,7 @@ class _Walk:
         return self._first((f"{path}[{_cut(key)}]", item, got[key][1]) for key, (_, item) in want.items())
 
     def _by_key(self, container: Any, form: str) -> dict[str, Any]:
-        items = {}
-        for item in container[form]:
-            key = self._key(item if form == "set" else item[0])
-            items[key] = item
-        return items
+        return {self._key(item if form == "set" else item[0]): item for item in container[form]}
 
     def _key(self, value: Any) -> str:
         """Return a text that only equal items of a set, or equal keys of a dict, share."""

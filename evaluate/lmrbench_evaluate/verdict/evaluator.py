@@ -22,7 +22,7 @@ from ..sandbox.turns import run_fairly
 from .choices import implemented_options, searches_table
 from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
-from .verdict import CAUSES, CaseResult, Cause, Status, Verdict, grade, worst
+from .verdict import CaseResult, Cause, Status, Verdict, grade, worst
 
 INFRA_TRIES = 3
 #: Number of answers that share a sandbox in checks of tasks.
@@ -57,13 +57,13 @@ def evaluate_prediction(
     try:
         repo = rebuild(row, prediction)
     except SourceError as error:
-        return _not_applicable(error)
+        return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
     except OSError as error:  # patches are applied on this machine's disk
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
     verdict = _evaluate_files(row, repo, sandbox, image, frames, timeout_scale, stop)
-    told = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
-    return dataclasses.replace(verdict, log=told + verdict.log) if verdict.cases else verdict
+    note = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
+    return dataclasses.replace(verdict, log=note + verdict.log) if verdict.cases else verdict
 
 
 def evaluate_repository(row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str) -> Verdict:
@@ -80,7 +80,7 @@ def evaluate_repository(row: DatasetRow, repo: Mapping[str, File], sandbox: Sand
     try:
         check_repository(row, repo)
     except SourceError as error:
-        return _not_applicable(error)
+        return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
     return _evaluate_files(row, repo, sandbox, image, frames)
 
 
@@ -104,7 +104,7 @@ def _evaluate_files(
         place = sandbox.serving(row["instance_id"], lambda: recipe_of(row))
     reason = ""
     stop = stop or threading.Event()
-    for attempt in range(INFRA_TRIES if CAUSES[Cause.ENGINE].retry else 1):
+    for attempt in range(INFRA_TRIES):
         if attempt and stop.wait(0.5 * 4 ** (attempt - 1)):
             break
         try:
@@ -150,7 +150,7 @@ def evaluate_batch(
             rebuilt = rebuild(row, prediction)
             answers[number] = {path: rebuilt[path] for path in goals_of(row)}
         except SourceError as error:
-            verdicts[number] = _not_applicable(error)
+            verdicts[number] = Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
     if answers:
         outcome, streams = run_batch(
             read_archive(row["repo_archive"]),
@@ -211,7 +211,3 @@ def run_batch(
             if place.isdecimal() and int(place) < len(answers):
                 streams[int(place)] += write_frame(dataclasses.replace(frame, case=case))
     return outcome, streams
-
-
-def _not_applicable(error: SourceError) -> Verdict:
-    return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))

@@ -1,4 +1,4 @@
-"""Decide the verdict on a sandbox's output: one table maps each cause to a status and to whether it is retried.
+"""Decide the verdict on a sandbox's output: `Cause` maps each cause to a status.
 
 Only an output that equals the recorded one leads to `passed`; claims of the tested code count for nothing. Nothing that
 it does leads to `infra_error`: only the engine, an overloaded machine, a damaged dataset or a bug of ours.
@@ -7,8 +7,8 @@ it does leads to `infra_error`: only the engine, an overloaded machine, a damage
 import signal
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, NamedTuple, Self
+from enum import Enum, StrEnum
+from typing import Any, Self
 
 from lmrbench_data.base.text import visible
 from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DeclaredCase, PartRow
@@ -30,56 +30,35 @@ class Status(StrEnum):
     INFRA_ERROR = "infra_error"
 
 
-class Cause(StrEnum):
-    """The cause of a verdict; each has its line in `CAUSES`."""
+class Cause(Enum):
+    """The cause of a verdict, with the status to which it leads."""
 
-    EQUAL = "equal"
-    DIFFERENT = "different"
-    RAISED = "raised"
-    DIED = "died"
-    NO_OUTPUT = "no_output"
-    UNREADABLE_OUTPUT = "unreadable_output"
-    TWO_OUTPUTS = "two_outputs"
-    OUTPUT_LIMIT = "output_limit"
-    TIME_LIMIT = "time_limit"
-    OUT_OF_MEMORY = "out_of_memory"
-    NOT_APPLICABLE = "not_applicable"
-    ENGINE = "engine"
-    OVERLOAD = "overload"
-    DATASET = "dataset"
-    BUG = "bug"
-
-
-class Policy(NamedTuple):
-    """The consequence of a cause."""
-
-    status: Status
-    retry: bool = False
-    """Whether the harness tries again, because another try can end differently."""
-
-
-CAUSES: dict[Cause, Policy] = {
     # the output decides
-    Cause.EQUAL: Policy(Status.PASSED),
-    Cause.DIFFERENT: Policy(Status.FAILED),
+    EQUAL = "equal", Status.PASSED
+    DIFFERENT = "different", Status.FAILED
     # the tested code
-    Cause.RAISED: Policy(Status.ERROR),
-    Cause.DIED: Policy(Status.ERROR),
-    Cause.NO_OUTPUT: Policy(Status.ERROR),
-    Cause.UNREADABLE_OUTPUT: Policy(Status.ERROR),
-    Cause.TWO_OUTPUTS: Policy(Status.ERROR),
-    Cause.OUTPUT_LIMIT: Policy(Status.ERROR),
-    Cause.TIME_LIMIT: Policy(Status.TIMEOUT),
-    Cause.OUT_OF_MEMORY: Policy(Status.OOM),
+    RAISED = "raised", Status.ERROR
+    DIED = "died", Status.ERROR
+    NO_OUTPUT = "no_output", Status.ERROR
+    UNREADABLE_OUTPUT = "unreadable_output", Status.ERROR
+    TWO_OUTPUTS = "two_outputs", Status.ERROR
+    OUTPUT_LIMIT = "output_limit", Status.ERROR
+    TIME_LIMIT = "time_limit", Status.TIMEOUT
+    OUT_OF_MEMORY = "out_of_memory", Status.OOM
     # the prediction
-    Cause.NOT_APPLICABLE: Policy(Status.MALFORMED),
+    NOT_APPLICABLE = "not_applicable", Status.MALFORMED
     # the machinery
-    Cause.ENGINE: Policy(Status.INFRA_ERROR, retry=True),
+    ENGINE = "engine", Status.INFRA_ERROR
     # It has been tried again alone. No answer causes this by sleeping: the rule is in `sandbox/meter.py`.
-    Cause.OVERLOAD: Policy(Status.INFRA_ERROR),
-    Cause.DATASET: Policy(Status.INFRA_ERROR),
-    Cause.BUG: Policy(Status.INFRA_ERROR),
-}
+    OVERLOAD = "overload", Status.INFRA_ERROR
+    DATASET = "dataset", Status.INFRA_ERROR
+    BUG = "bug", Status.INFRA_ERROR
+
+    @property
+    def status(self) -> Status:
+        """The status to which it leads."""
+        return Status(self.value[1])
+
 
 _SEVERITY = list(Status)
 MAX_DETAIL = 4000
@@ -133,7 +112,7 @@ class Verdict:
     @classmethod
     def without_cases(cls, cause: Cause, detail: str, *, log: str = "", duration_s: float = 0.0) -> Self:
         """Make the verdict on an answer without results of cases."""
-        return cls(CAUSES[cause].status, [], log, duration_s, detail, cause)
+        return cls(cause.status, [], log, duration_s, detail, cause)
 
     @property
     def core_status(self) -> Status:
@@ -213,7 +192,7 @@ def grade(expected: Sequence[Frame], declared: Sequence[DeclaredCase], outcome: 
     results = []
     for want in expected:
         cause, detail = _grade_case(want, sent[want.case, want.seed], comparisons[want.case], outcome, broken)
-        results.append(CaseResult(want.case, want.seed, CAUSES[cause].status, detail, want.case in core))
+        results.append(CaseResult(want.case, want.seed, cause.status, detail, want.case in core))
     return results
 
 
@@ -230,7 +209,7 @@ def _grade_case(
         case "output":
             if frame.payload == want.payload:  # a recorded output equals itself: `references` has compared it
                 return Cause.EQUAL, ""
-            return _compare(decode(want.payload), frame.payload, comparison)
+            return compare_output(decode(want.payload), frame.payload, comparison)
         case "raised":
             return _raised(read_json(frame.payload))
         case "died":
@@ -238,8 +217,8 @@ def _grade_case(
     return Cause.UNREADABLE_OUTPUT, "the stream holds something other than an output for this case"
 
 
-def _compare(expected: Any, payload: bytes, comparison: Comparison) -> tuple[Cause, str]:
-    """Return cause and detail of an output; any failure to read it is its own fault."""
+def compare_output(expected: Any, payload: bytes, comparison: Comparison) -> tuple[Cause, str]:
+    """Return cause and detail of an output of the tested code; any failure to read it is its own fault."""
     try:
         difference = first_difference(expected, decode(payload), comparison)
     except (StreamError, TooLargeError) as error:

@@ -51,7 +51,7 @@ def errors(
     from ...base.errors import InputError
 
     run, model = settings.run, settings.model
-    RunFolder(run).check()
+    _ = RunFolder(run).facts  # fails if there is no run
     annotations, bad = read_annotations(labels, COLUMN) if labels else ([], [])
     for row in bad:
         print_err(f"bad row: {row}")
