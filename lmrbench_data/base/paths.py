@@ -39,7 +39,8 @@ def cards_folder() -> Path:
 
 def cache_folder() -> Path:
     """Return `$LMRBENCH_CACHE`, else `lmrbench` below `$XDG_CACHE_HOME` or `~/.cache`; its content is expendable."""
-    if explicit := os.environ.get("LMRBENCH_CACHE"):
-        return Path(explicit).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "lmrbench"
+    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "lmrbench")
+    try:
+        return Path(os.environ.get("LMRBENCH_CACHE") or default).expanduser()
+    except RuntimeError as error:  # as in containers, for a user without a name
+        raise InputError("this user has no home folder; set LMRBENCH_CACHE to a folder for the cache") from error

@@ -11,25 +11,30 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from ..base.errors import InputError
 from ..base.text import one_line
-from . import (
-    agent,
-    analyse,
-    calibrate,
-    dataset,
-    doctor,
-    evaluate,
-    export,
-    generate,
-    images,
-    papers,
-    report,
-    show,
-    submit,
-    tasks,
-)
-from .options import MAINTAIN, flag_of
-from .output import flush, log_to_stderr, prepare_streams, print_err, print_out
+
+try:
+    from . import (
+        agent,
+        analyse,
+        calibrate,
+        dataset,
+        doctor,
+        evaluate,
+        export,
+        generate,
+        images,
+        papers,
+        report,
+        show,
+        submit,
+        tasks,
+    )
+    from .options import MAINTAIN, flag_of
+    from .output import flush, log_to_stderr, prepare_streams, print_err, print_out
+except InputError as error:  # this system cannot evaluate
+    sys.exit(f"error: {error}")
 
 #: Heading in the help → its commands.
 GROUPS: dict[str, dict[str, typer.Typer | Callable[..., None]]] = {

@@ -9,7 +9,8 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -164,6 +165,17 @@ def log_to_stderr() -> None:
         logger.handlers = [_LogToStderr()]
 
 
+def only_runs(paths: list[Path], is_one: Callable[[Path], bool] | None = None) -> list[Path]:
+    """Leave out files and folders that are no run, with a line on each; all stay if none is: the error says why."""
+    from lmrbench_evaluate.runs.folder import RunFolder
+
+    runs = [path for path in paths if RunFolder(path).exists or not path.exists() or (is_one and is_one(path))]
+    for path in paths if runs else ():
+        if path not in runs:
+            print_err(f"skipped: {path} is not a run folder")
+    return runs or paths
+
+
 @contextlib.contextmanager
 def progress_bar(description: str, *, shown: bool = True, kept: str = "") -> Iterator[Progress]:
     """Show progress on stderr: a bar in a terminal, a line from time to time elsewhere.
@@ -172,8 +184,7 @@ def progress_bar(description: str, *, shown: bool = True, kept: str = "") -> Ite
         kept: a clause that says where finished results are; with it, SIGINT and SIGTERM stop the work cleanly.
     """
     if kept:
-        # The event loop handles SIGINT: it drops requests and keeps results.
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        signal.signal(signal.SIGTERM, _interrupt)
     try:
         with _bar(description) if shown and sys.stderr.isatty() else contextlib.nullcontext(_Lines(description)) as bar:
             yield bar
@@ -182,6 +193,13 @@ def progress_bar(description: str, *, shown: bool = True, kept: str = "") -> Ite
             raise
         print_err(f"stopped; {kept}; re-run the command to resume")
         sys.exit(130)
+
+
+def _interrupt(*_: object) -> None:
+    """Stop as Ctrl-C does: the event loop handles SIGINT, which drops requests and keeps results."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a script
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.raise_signal(signal.SIGINT)
 
 
 class _Counts(Progress):

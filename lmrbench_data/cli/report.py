@@ -10,7 +10,7 @@ from ..base.extras import need
 from ..base.files import write_atomically
 from .options import JudgeModel, Labels, Notes
 from .outcomes import report_text
-from .output import Json, emit, print_err, print_out
+from .output import Json, emit, only_runs, print_err, print_out
 
 
 class Format(enum.StrEnum):
@@ -63,7 +63,7 @@ def report(
         check_form(out)
     if figures:
         need("report", "--figures")
-    made = api.report(*runs, judge_model=judge_model, labels=labels)
+    made = api.report(*only_runs(runs), judge_model=judge_model, labels=labels)
     if form in (Format.MD, Format.CSV) and not as_json:
         print_out((made.to_csv() if form is Format.CSV else made.to_markdown()).rstrip("\n"))
     else:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 import lmrbench_data.cli
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.sandbox.base import Sandbox
@@ -158,7 +160,7 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
         {},
     ),
     (["report", "absent"], 1, r"absent: no run\.json", {}),
-    (["report", "run", "empty"], 1, r"empty: no run\.json", {}),
+    (["report", "run", "absent"], 1, r"absent: no run\.json", {}),
     (["report", "file"], 1, r"file: no run\.json", {}),
     (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null", {}),
     (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in", {}),
@@ -197,6 +199,34 @@ def test_mistake_is_one_line_and_an_exit_status(
         assert message.startswith("error: ")
         assert message.isprintable()
     assert re.search(reason, message), message
+
+
+def test_report_skips_what_is_no_run(place: Path) -> None:
+    done = in_process("report", "run", "empty", "file", cwd=place)
+    assert done.returncode == 0
+    assert done.stderr == "skipped: empty is not a run folder\nskipped: file is not a run folder\n"
+
+
+@pytest.mark.parametrize("missing", ["signal.__dict__.pop('SIGHUP')", "sys.modules['fcntl'] = None"])
+def test_system_that_cannot_evaluate_is_one_line(missing: str) -> None:
+    program = f"import signal, sys; {missing}; from lmrbench_data.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, "evaluate", "gold"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[-1:]) == (
+        1,
+        ["error: lmrbench_evaluate needs Linux or macOS; on Windows, use WSL 2"],
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_user_without_a_home_names_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A container may run as a user without an entry in the system's list."""
+    for name in ("HOME", "XDG_CACHE_HOME", "LMRBENCH_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda user: {}[user])
+    with pytest.raises(InputError, match="no home folder; set LMRBENCH_CACHE"):
+        cache_folder()
+    monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
 
 
 def test_images_are_listed_without_a_daemon() -> None:

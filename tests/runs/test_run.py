@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +113,10 @@ class Bench:
     def run(self, *options: str) -> subprocess.CompletedProcess[str]:
         return warm_cli.run(self.command(*options), capture_output=True, text=True, timeout=120)
 
-    def start(self, *options: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            self.command(*options), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
-        )
+    def start(self, *options: str, before: Callable[[], object] | None = None) -> subprocess.Popen[bytes]:
+        """Start the command in a session of its own; `before` is called in its process."""
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        return subprocess.Popen(self.command(*options), start_new_session=True, preexec_fn=before, **pipes)
 
     def rows(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.results.read_text().splitlines()]
@@ -177,9 +179,10 @@ def test_resumes_after_kill(bench: Bench) -> None:
 
 @pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT] * 3])
 def test_interrupt_leaves_no_container_and_resumes(numbers: list[signal.Signals], bench: Bench) -> None:
-    """Also an impatient one."""
+    """Also an impatient one; SIGTERM also where Ctrl-C is ignored, as in a background job of a script."""
     bench.write_waiting(6, quick=1)
-    process = bench.start("--workers", "4")
+    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    process = bench.start("--workers", "4", before=ignore if numbers == [signal.SIGTERM] else None)
     bench.wait_for_rows(1)
     run_id = run_id_of(process)
     for pause, number in zip((0.0, 0.05, 0.3), numbers, strict=False):

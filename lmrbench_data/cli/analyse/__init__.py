@@ -7,12 +7,10 @@ import typer
 
 from ...chat.endpoint import Endpoint
 from ..options import DatasetSpec, JudgeModel, Labels, MovedDataset, options
-from ..output import Json, emit, print_err, progress_bar
+from ..output import Json, emit, only_runs, print_err, progress_bar
 from .errors import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from lmrbench_evaluate.predictions.sources import BadRow
 
     from ...analyse.answers import Answers
@@ -42,17 +40,6 @@ def _check(runs: list[Path] | None, out: list[Path] | None, *, has_figure: bool 
         raise ArgumentError(unused[0], "applies to runs; name a run as well")
 
 
-def _only_runs(paths: list[Path], is_one: "Callable[[Path], bool] | None" = None) -> list[Path]:
-    """Leave out paths that are no run, with a line on each; all stay if none is, so that the error says why."""
-    from lmrbench_evaluate.runs.folder import RunFolder
-
-    runs = [path for path in paths if RunFolder(path).exists or (is_one and is_one(path))]
-    for path in paths if runs else ():
-        if path not in runs:
-            print_err(f"skipped: {path} is not a run folder")
-    return runs or paths
-
-
 def _answers(
     runs: list[Path] | None, judge_model: str | None, labels: Path | None
 ) -> "tuple[Answers, list[BadRow], list[Path]]":
@@ -64,7 +51,7 @@ def _answers(
     if not runs:
         return original_answers(), [], []
     annotations, bad = read_annotations(labels) if labels else ([], [])
-    runs = _only_runs(runs)
+    runs = only_runs(runs)
     return run_answers(runs, judge_model, annotations, bad), bad, runs
 
 
@@ -124,7 +111,7 @@ def actions(
 
     _check(runs, out, has_figure=True)
     level = Level.ROBUST if robust else Level.REPRODUCED
-    sessions = run_sessions(_only_runs(runs, has_sessions), level) if runs else original_sessions()
+    sessions = run_sessions(only_runs(runs, has_sessions), level) if runs else original_sessions()
     _present(analyse_actions(sessions), as_json, out)
 
 
@@ -186,7 +173,7 @@ def cutoff(
     from ...analyse.familiarity import split_by_cutoff
 
     _check(runs, out)
-    _present(split_by_cutoff(_only_runs(runs), cutoffs, dataset), as_json, out)
+    _present(split_by_cutoff(only_runs(runs), cutoffs, dataset), as_json, out)
 
 
 @familiarity.command()
