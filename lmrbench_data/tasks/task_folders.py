@@ -118,7 +118,7 @@ def unknown_names(names: Iterable[str], benchmark: Path) -> InputError:
     listed = f"see `lmrbench tasks list{benchmark_option(benchmark)}`"
     for name in sorted(names):
         if name in ids:
-            return InputError(f"{name} belongs to the configuration {ids[name]}; add --config {ids[name]}")
+            return ArgumentError("config", f"{name} belongs to the configuration {ids[name]}")
     known = {*ids, *(folder.name for folder in task_folders(benchmark))}
     named = ", ".join(f"{name}{did_you_mean(name, known, within=True)}" for name in sorted(names))
     return InputError(f"unknown task or instance: {named} (not in {benchmark}); {listed}")

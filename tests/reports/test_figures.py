@@ -12,6 +12,7 @@ import pymupdf
 import pytest
 
 from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.reports import paired
 from lmrbench_evaluate.reports.figures import CHARTS
 from lmrbench_evaluate.reports.report import Report, make_report
 from lmrbench_evaluate.runs.folder import RunFolder
@@ -54,7 +55,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
                 predictions.append(made)
     run = write_run(tmp_path_factory.mktemp("runs") / "run", rows)
     RunFolder(run).predictions.write(predictions)
-    return make_report([run])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paired, "MIN_SHARED", 1)
+        return make_report([run])
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def write(folder: Path, passed: dict[str, list[list[bool]]]) -> Path:
 def test_sign_symmetry_and_interval(seed: int, tmp_path: Path) -> None:
     random_ = random.Random(seed)
     rates = {"a": random_.random(), "b": random_.random()}
-    samples, count = random_.choice([1, 1, 3]), random_.choice([3, 12, 28])
+    samples, count = random_.choice([1, 1, 3]), random_.choice([5, 12, 28])
     drawn = {name: [[random_.random() < p for _ in range(samples)] for _ in range(count)] for name, p in rates.items()}
     report = make_report([write(tmp_path / "run", drawn)])
     [verdict] = headlines(report)
@@ -58,6 +58,13 @@ def test_sign_symmetry_and_interval(seed: int, tmp_path: Path) -> None:
     excludes = not there.interval[0] <= 0 <= there.interval[1]
     assert bool(is_not) == (there.p_holm >= ALPHA or not excludes)
     assert not excludes or there.p < ALPHA, "interval and p agree"
+
+
+def test_few_shared_instances_are_not_compared(tmp_path: Path) -> None:
+    for count in (4, 5):
+        report = make_report([write(tmp_path / f"{count}", {"a": [[True]] * count, "b": [[False]] * count})])
+        [headline] = headlines(report)
+        assert (bool(report.pairs), "points over" in headline.text) == (count == 5, count == 5)
 
 
 def test_the_interval_is_that_of_agresti_and_min() -> None:

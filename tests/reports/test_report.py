@@ -19,6 +19,7 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.tasks.overview import task_facts
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.reports import paired
 from lmrbench_evaluate.reports.formats import MAX_REASONS
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.scores import ModelScore, score_runs
@@ -122,8 +123,11 @@ def test_summary_of_a_small_run(tmp_path: Path) -> None:
     assert "| a-two | m | INFRA | first, seed 0: why infra\\_error |" in text
 
 
-def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(tmp_path: Path) -> None:
+def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Model x reproduces more, y is more often robust: x leads the paper track, y the contract track."""
+    monkeypatch.setattr(paired, "MIN_SHARED", 1)
 
     def answers(model: str, track: str, *pairs: tuple[str, str]) -> list[dict[str, Any]]:
         return [two_levels(name, *pair, model=model, track=track) for name, pair in zip(SCOPE, pairs, strict=True)]
@@ -220,8 +224,9 @@ def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
     assert json.loads(command(first, third, "--json").stdout) == report_dict([first, third])
 
 
-def test_samples_and_pairs(tmp_path: Path) -> None:
+def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """pass@k averages over instances; pairs take first samples, leave infra errors out and count missing as failed."""
+    monkeypatch.setattr(paired, "MIN_SHARED", 1)
     verdicts = {"a-one": ["passed", "failed"], "a-two": ["failed", "passed"], "b-one": ["failed"]}
     rows = [
         result(name, status, sample=number) for name, each in verdicts.items() for number, status in enumerate(each)

@@ -152,7 +152,7 @@ def test_variants_of_a_method_belong_to_its_task(toy_method: Path) -> None:
 def test_an_instance_id_belongs_to_one_task(toy_method: Path) -> None:
     with pytest.raises(InputError, match="'bogus' is unknown; one of: function, method"):
         load_tasks(benchmark=toy_method, config="bogus")
-    with pytest.raises(InputError, match="toy-method belongs to the configuration method; add --config method"):
+    with pytest.raises(InputError, match="config: toy-method belongs to the configuration method"):
         load_tasks(["toy-method"], toy_method)
     assert choose_config(["toy-method"], toy_method) == METHOD
     assert choose_config(["toy-method", "toy-scale"], toy_method) == choose_config(["90-toy"], toy_method) == FUNCTION

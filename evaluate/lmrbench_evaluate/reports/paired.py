@@ -14,6 +14,8 @@ from .scores import ModelScore
 from .stats import holm, mcnemar, paired_interval, permutation
 
 MCNEMAR, PERMUTATION = "McNemar", "permutation"
+#: Fewer shared instances say nothing about a difference.
+MIN_SHARED = 5
 #: Two models whose p is at least this large are not distinguishable.
 ALPHA = 0.05
 
@@ -70,7 +72,7 @@ class Pair:
 
 
 def compare_pairs(scores: Sequence[ModelScore], names: Sequence[str]) -> list[Pair]:
-    """Compare all pairs of models that share an instance, at each level.
+    """Compare all pairs of models that share enough instances (`MIN_SHARED`), at each level.
 
     Args:
         names: the name of each of `scores`.
@@ -82,7 +84,7 @@ def _at_level(scores: Sequence[ModelScore], names: Sequence[str], level: Level) 
     pairs = [
         pair
         for (one, first), (other, second) in itertools.combinations(zip(scores, names, strict=True), 2)
-        if (pair := compare(one, other, first, second, level)).instances
+        if (pair := compare(one, other, first, second, level)).instances >= MIN_SHARED
     ]
     adjusted = holm([pair.p for pair in pairs])
     return [dataclasses.replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]

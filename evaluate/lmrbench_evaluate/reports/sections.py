@@ -12,7 +12,7 @@ from lmrbench_data.tasks.guessing import chance, reciting
 from ..runs.folder import RunFolder
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
-from .paired import MCNEMAR, PERMUTATION
+from .paired import MCNEMAR, MIN_SHARED, PERMUTATION
 from .report_data import ReportData
 from .score_tables import (
     WORDS,
@@ -147,7 +147,7 @@ def explanations(report: ReportData) -> list[str]:
         lines.append(
             f"p is the two-sided p of {'; or of '.join(said[test] for test in said if test in tests)}. Instances with "
             "an infra error are left out. Points are the difference of the shares. Holm's p is adjusted for the number "
-            "of comparisons at a level."
+            f"of comparisons at a level. Models with fewer than {MIN_SHARED} shared instances are not compared."
         )
     return [*lines, *_about_people(report)]
 

@@ -52,7 +52,7 @@ def _headline(report: ReportData, scores: Sequence[ModelScore]) -> Headline:
         return Headline(f"{names[0]}: nothing graded", about)
     comparisons = [pair for pair in report.pairs if pair.level is level]
     pair = next((pair for pair in comparisons if [pair.first, pair.second] == names), None)
-    if pair is None:  # one model, or too many to compare all pairs
+    if pair is None:  # one model, too many to compare all pairs, or too few shared instances
         share = best.overall.share(level)
         low, high = (f"{100 * bound:.0f}" for bound in share.interval)
         return Headline(f"{names[0]}: {percent(share.value)} {level} (95 % CI {low} to {high})", about)
