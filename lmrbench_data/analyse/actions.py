@@ -4,12 +4,11 @@ A share is of all actions of a group's sessions together. Its interval is the pe
 actions of one session are not independent.
 """
 
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.shares import Interval, percent
-from ..base.text import counted, cut
+from ..base.text import counted
 from ..base.text_table import Table
 from .bootstrap import MIN_CLUSTERS, draw, interval
 from .result import Analysis
@@ -19,16 +18,11 @@ from .trajectories import EXCLUDED, KINDS
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 ALL = "all"
 PASSED, NOT_PASSED = "passed", "not passed"
 OUTCOMES = {PASSED: True, NOT_PASSED: False}
-#: Colours that stay different with most kinds of colour vision, and in grey (Okabe and Ito).
-_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6e7781")
-#: Characters of a name in a figure.
-_NAME = 40
 
 
 def analyse_actions(sessions: Sessions) -> Analysis:
@@ -57,7 +51,7 @@ def analyse_actions(sessions: Sessions) -> Analysis:
         "notes": notes,
     }
     shown = [(title, table) for title, table in tables if table[1]]
-    return Analysis("What agents do", shown, notes, shares, numbers, lambda figure: _draw(shares, figure))
+    return Analysis("What agents do", shown, notes, shares, numbers)
 
 
 def _of_model(model: str, frame: "pd.DataFrame") -> Iterator[dict[str, Any]]:
@@ -128,33 +122,6 @@ def _notes(sessions: Sessions, *, has_outcomes: bool) -> list[str]:
     if unknown := int(frame["passed"].isna().sum()):
         lines.append(f"{counted(unknown, 'session has', 'sessions have')} no result: counted by model only.")
     return [*lines, *sessions.notes]
-
-
-def _draw(shares: "pd.DataFrame", figure: "Figure") -> None:
-    """Draw the shares by model and by outcome, with whiskers for intervals."""
-    panels = {"By model": ("model", shares[shares["outcome"] == ALL])}
-    whole = ALL if (shares["model"] == ALL).any() else shares["model"].iloc[0]
-    outcomes = shares[(shares["model"] == whole) & (shares["outcome"] != ALL)]
-    if len(outcomes):
-        panels["By outcome, all models"] = ("outcome", outcomes)
-    colours = itertools.cycle(_COLOURS)  # each panel has colours of its own: they mean something else
-    figure.set_figheight(3.3 * len(panels))
-    plots = figure.subplots(len(panels), squeeze=False)[:, 0]
-    for axes, (title, (column, own)) in zip(plots, panels.items(), strict=True):
-        groups = [(str(name), rows) for name, rows in own.groupby(column, sort=False) if name != ALL]
-        width = 0.8 / len(groups)
-        for number, (name, rows) in enumerate(groups):
-            places = [place + (number - (len(groups) - 1) / 2) * width for place in range(len(KINDS))]
-            shown = cut(" " * name.startswith("_") + name, _NAME)  # matplotlib hides a label that starts with _
-            label = f"{shown} ({counted(int(rows['sessions'].iloc[0]), 'session')})"
-            axes.bar(places, 100 * rows["share"], 0.92 * width, color=next(colours), label=label)
-            bounds = 100 * rows[["low", "high"]].astype(float)
-            axes.plot([places, places], [bounds["low"], bounds["high"]], color="black", linewidth=1.2)
-        axes.set_xticks(range(len(KINDS)), KINDS)
-        axes.set(ylabel="% of actions", ylim=(0, None))
-        axes.set_title(title, loc="left")
-        axes.yaxis.grid(color="#d0d7de")
-        axes.legend(fontsize=9)
 
 
 def _bounds(row: Mapping[Any, Any]) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
-from lmrbench_data.analyse.sessions import Sessions, original_sessions, run_sessions
+from lmrbench_data.analyse.sessions import original_sessions, run_sessions
 from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions, kind_of
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.original import facts
@@ -212,16 +212,3 @@ def test_real_session_of_mini_swe_agent_is_counted(mini: str, run: Any, server: 
     counts = {kind: session[kind] for kind in (*KINDS, EXCLUDED)}
     assert counts == {"read": 2, "edit": 1, "run": 1, "finish": 1, "message": 0, EXCLUDED: 0}
     assert session["model"].endswith(", mini-swe-agent")
-
-
-# --- figure -----------------------------------------------------------------------------------------------------------
-
-
-def test_any_name_can_be_drawn(tmp_path: Path) -> None:
-    names = ["_hidden", "$\\frac{", "模型", "x" * 200, "a<b&c"]
-    counts = dict.fromkeys((*KINDS, EXCLUDED), 1)
-    frame = pd.DataFrame([{"model": name, "session": "x-0", "passed": None, **counts} for name in names])
-    analyse_actions(Sessions("here", "reproduced", frame)).save(tmp_path / "f.svg")
-    drawn = (tmp_path / "f.svg").read_text(encoding="utf-8")
-    for shown in ("_hidden (1 session)", "$\\frac{ (1", "模型 (1", f"{'x' * 36} ... (1", "a&lt;b&amp;c (1"):
-        assert shown in drawn

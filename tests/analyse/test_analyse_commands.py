@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from matplotlib.image import imread
 
 from lmrbench_data.analyse.actions import analyse_actions
 from lmrbench_data.analyse.answers import original_answers
@@ -46,16 +45,6 @@ def test_tables_of_docs_are_those_of_the_commands() -> None:
     assert all(table in printed for table in shown if table not in definitions)
 
 
-def test_figure_is_white_one_page_wide_and_reproducible(tmp_path: Path) -> None:
-    files = [tmp_path / name for name in ("a.svg", "b.svg", "c.png")]
-    assert in_process("analyse", "actions", *(text for file in files for text in ("--out", file))).returncode == 0
-    assert files[0].read_bytes() == files[1].read_bytes()
-    assert "gpt4o (23 sessions)</text>" in files[0].read_text()
-    picture = imread(files[2])
-    assert picture.shape[1] == 1200
-    assert (picture[0, 0, :3] == 1).all()
-
-
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [result("a-one", "passed")])
     (tmp_path / "empty" / "trajectories").mkdir(parents=True)
@@ -66,7 +55,6 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         ("tables", "--labels", tmp_path / "labels.csv"): "--labels: applies to runs; name a run as well",
         ("tables", run, "--judge-model", "nobody"): "not judged by nobody",
         ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",
-        ("actions", "--out", "f.pdf"): "--out: f.pdf: give a name that ends in .md, .csv, .json, .png or .svg",
         ("structure", run): "--dataset: ",
         ("structure", "--dataset", "x"): "--dataset: applies to runs; name a run as well",
         ("structure", "--solved-by", "luck"): "--solved-by: 'luck' is unknown; one of: unit tests, judge, people",

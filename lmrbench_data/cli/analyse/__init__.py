@@ -29,13 +29,13 @@ Out = Annotated[
 ]
 
 
-def _check(runs: list[Path] | None, out: list[Path] | None, *, has_figure: bool = False, **of_runs: object) -> None:
+def _check(runs: list[Path] | None, out: list[Path] | None, **of_runs: object) -> None:
     """Check the names of the output files, and that options of runs come with runs, before the work."""
-    from ...analyse.result import FIGURES, FORMS, check_name
+    from ...analyse.result import check_name
     from ...base.errors import ArgumentError
 
     for path in out or ():
-        check_name(path, (*FORMS, *(FIGURES if has_figure else ())))
+        check_name(path)
     if unused := [name for name, value in of_runs.items() if value and not runs]:
         raise ArgumentError(unused[0], "applies to runs; name a run as well")
 
@@ -102,14 +102,14 @@ def actions(
     the LMR-BENCH paper, for its own sessions or for your runs: folders of `agent run`, and of `evaluate` on them, which
     have the outcomes. Reads sessions of mini-swe-agent and OpenHands.
 
-    Example: lmrbench analyse actions runs/mini --out actions.png
+    Example: lmrbench analyse actions runs/mini --out actions.csv
     """
     from lmrbench_evaluate.verdict.levels import Level
 
     from ...analyse.actions import analyse_actions
     from ...analyse.sessions import has_sessions, original_sessions, run_sessions
 
-    _check(runs, out, has_figure=True)
+    _check(runs, out)
     level = Level.ROBUST if robust else Level.REPRODUCED
     sessions = run_sessions(only_runs(runs, has_sessions), level) if runs else original_sessions()
     _present(analyse_actions(sessions), as_json, out)
