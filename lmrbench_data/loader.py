@@ -211,11 +211,7 @@ def _read_verified(spec: str | Path, config: str) -> pyarrow.Table:
 
 
 def _read_bounded(path: Path) -> pyarrow.Table:
-    """Read a Parquet file in pieces, so that one that unpacks to more than MAX_TABLE_BYTES is refused early.
-
-    Raises:
-        Exception: it exceeds a limit, has no rows, or cannot be read.
-    """
+    """Read a Parquet file in pieces, so that one that unpacks to more than MAX_TABLE_BYTES is refused early."""
     import pyarrow.parquet
 
     if path.stat().st_size > MAX_TABLE_BYTES:
@@ -305,11 +301,7 @@ def hub_timeout() -> float:
 
 
 def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
-    """Compare the rows with the card.
-
-    Raises:
-        LoadError: a row was changed or is unsafe, or the rows do not match the card.
-    """
+    """Compare the rows with the card."""
     identities = []
     for row in (row for batch in table.to_batches(max_chunksize=1) for row in batch.to_pylist()):
         check_row(row, where)

@@ -43,11 +43,7 @@ def parse_pdf(path: Path, form: str, pages: str = "") -> str:
 
 
 def _page_numbers(pages: str) -> list[list[int]]:
-    """Return [first, last] for each part of `1-9,12`.
-
-    Raises:
-        InputError: malformed.
-    """
+    """Return [first, last] for each part of `1-9,12`."""
     parts = []
     for part in filter(None, pages.replace(" ", "").split(",")):
         found = re.fullmatch(r"([1-9]\d{0,4})(?:-([1-9]\d{0,4}))?", part)

@@ -83,11 +83,7 @@ def altered_id(facts: Mapping[str, Any], config: str, number: int) -> str:
 
 
 def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choice]) -> None:
-    """Check that the options of an instance exist and were not published.
-
-    Raises:
-        InputError: a choice or option is unknown, or the option is the published one.
-    """
+    """Check that the options of an instance exist and were not published."""
     known = {choice.name: choice for choice in choices}
     for name, option in chosen.items():
         if name not in known:

@@ -225,11 +225,7 @@ def _read_paper(path: Path) -> str:
 
 
 def _check_files(task: Task, item: Instance, where: str) -> None:
-    """Check that the files, names and passages of an instance exist, and that its cases are outside `repo/`.
-
-    Raises:
-        InputError: naming file, key and fix.
-    """
+    """Check that the files, names and passages of an instance exist, and that its cases are outside `repo/`."""
     for key, names in {
         "context_files": item.context_files,
         "depends_on": item.depends_on,
