@@ -24,17 +24,18 @@ def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> Non
     Example: lmrbench papers list
     """
     from ..base.errors import InputError
-    from ..papers.paper_cache import PaperStore, pdf_url
+    from ..papers.fetch import PaperStore, pdf_url
 
     store, rows = PaperStore(), list[dict[str, Any]]()
     for key, row in _papers(dataset).items():
         try:
-            stored = store.facts(key)
-            state = "missing" if stored is None else f"{stored.bytes / 1e6:.1f} MB"
+            sha256 = store.sha256(key)
+            state = f"{store.path(key).stat().st_size / 1e6:.1f} MB" if sha256 else "missing"
         except InputError:
-            stored, state = None, "changed"
-        sha256 = stored.sha256 if stored else None
-        rows.append({"paper": key, "state": state, "sha256": sha256, "url": pdf_url(row), "title": row["paper_title"]})
+            sha256, state = "", "changed"
+        rows.append(
+            {"paper": key, "state": state, "sha256": sha256 or None, "url": pdf_url(row), "title": row["paper_title"]}
+        )
     table = ["paper", "PDF", "url"], [[row["paper"], row["state"], row["url"]] for row in rows]
     emit(rows, as_json, ("", table), f"folder: {store.folder}")
 
@@ -55,8 +56,7 @@ def fetch(
 
     Example: lmrbench papers fetch dpo-preference-loss
     """
-    from ..papers.fetch import fetch_missing
-    from ..papers.paper_cache import PaperStore
+    from ..papers.fetch import PaperStore, fetch_missing
 
     store, chosen = PaperStore(), _papers(dataset, names)
     with progress_bar("fetching", shown=not as_json) as progress:
@@ -91,16 +91,12 @@ def add(
 
     Example: lmrbench papers add dpo-preference-loss dpo.pdf
     """
-    from ..papers.fetch import add_pdf
-    from ..papers.paper_cache import PaperStore
+    from ..papers.fetch import PaperStore, add_pdf
 
     [key] = _papers(dataset, [name])
-    stored = add_pdf(PaperStore(), key, file, replace=replace)
-    emit(
-        {"paper": key, "sha256": stored.sha256, "bytes": stored.bytes},
-        as_json,
-        f"{key}: {stored.bytes / 1e6:.1f} MB, sha256 {stored.sha256[:12]}",
-    )
+    sha256 = add_pdf(PaperStore(), key, file, replace=replace)
+    size = file.stat().st_size
+    emit({"paper": key, "sha256": sha256, "bytes": size}, as_json, f"{key}: {size / 1e6:.1f} MB, sha256 {sha256[:12]}")
 
 
 @app.command()
@@ -133,7 +129,7 @@ def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetR
     """
     from ..dataset.load import load_rows
     from ..dataset.rows import check_instances
-    from ..papers.paper_cache import paper_key
+    from ..papers.fetch import paper_key
 
     rows: list[Any] = load_rows(dataset)
     known = {**{row["instance_id"]: row for row in rows}, **{paper_key(row): row for row in rows}}

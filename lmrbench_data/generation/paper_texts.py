@@ -7,7 +7,7 @@ from ..base.files import write_atomically
 from ..base.paths import cache_folder
 from ..dataset.rows import DatasetRow, config_of
 from ..loader import COUNTERFACTUAL, UNDERSPECIFIED
-from ..papers.paper_cache import PaperStore, paper_key
+from ..papers.fetch import PaperStore, paper_key
 from ..papers.parse import PARSER, parse_pdf
 
 #: `text` is our summary, which needs no PDF; `none` leaves the paper out.
@@ -37,11 +37,11 @@ def paper_text(row: DatasetRow, form: str, pages: str = "") -> str:
             raise ArgumentError("paper_pages", f"the paper as {form!r} has no pages; choose pdf-json or pdf-markdown")
         return row["paper_text"].strip() if form == "text" else ""
     store, key = PaperStore(), paper_key(row)
-    stored = store.facts(key)
-    if stored is None:
+    sha256 = store.sha256(key)
+    if not sha256:
         how = f"`lmrbench papers fetch {row['instance_id']}` or `lmrbench papers add {row['instance_id']} FILE`"
         raise InputError(f"{row['instance_id']}: its PDF is missing; run {how}")
-    name = hashlib.sha256(f"{stored.sha256} {PARSER} {form} {pages}".encode()).hexdigest()
+    name = hashlib.sha256(f"{sha256} {PARSER} {form} {pages}".encode()).hexdigest()
     kept = cache_folder() / "papers" / "parsed" / f"{name}.txt"
     try:
         return kept.read_text(encoding="utf-8")

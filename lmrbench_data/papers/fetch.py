@@ -1,5 +1,6 @@
-"""Fill the cache of PDFs: download them politely, from https addresses of public hosts only, or add the user's own."""
+"""The cache of PDFs: downloaded politely, from https addresses of public hosts only, or the user's own; with hashes."""
 
+import hashlib
 import os
 import re
 import time
@@ -10,18 +11,92 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from ..base.errors import InfraError, InputError, LMRBenchError
+from ..base.files import write_atomically
+from ..base.names import child_path
+from ..base.paths import cache_folder
 from ..base.progress import Progress
 from ..base.text import error_line
 from ..base.version import __version__
-from .paper_cache import MAX_BYTES, PaperStore, Stored, pdf_url
 from .parse import parse_pdf
 
+#: Maximum size of a PDF; the largest of the benchmark's papers has about 20 MB.
+MAX_BYTES = 100 * 1024 * 1024
 TRIES = 5
 #: Seconds between two downloads: arXiv asks for three.
 PAUSE_S = 3.0
 TIMEOUT_S, CONNECT_S = 60.0, 10.0
 _MAX_REDIRECTS = 5
 _BY_HAND = "`lmrbench papers add ID FILE` adds a PDF that you have"
+
+
+class PaperStore:
+    """PDFs in a folder: `<key>.pdf`, and in `<key>.sha256` the hash of the one that was stored first."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or cache_folder() / "papers"
+
+    def path(self, key: str, suffix: str = ".pdf") -> Path:
+        """Return the path of a paper's PDF, or of its hash; neither has to exist.
+
+        Raises:
+            ValueError: the key might leave the folder.
+        """
+        return child_path(self.folder, key, suffix)
+
+    def sha256(self, key: str) -> str:
+        """Return the hash of a stored PDF; empty if it is missing.
+
+        Raises:
+            InputError: it has changed since it was stored.
+        """
+        first, path = self._first(key), self.path(key)
+        if not first or not path.is_file():
+            return ""
+        if hashlib.sha256(path.read_bytes()).hexdigest() != first:
+            raise InputError(f"{path}: changed since it was stored; remove it, and fetch or add it again")
+        return first
+
+    def put(self, key: str, data: bytes, source: str, *, replace: bool = False) -> str:
+        """Store a PDF and return its hash.
+
+        Args:
+            replace: replace a different PDF.
+
+        Raises:
+            InputError: a different PDF was stored before.
+        """
+        first, sha256 = self._first(key), hashlib.sha256(data).hexdigest()
+        if first and first != sha256 and not replace:
+            raise InputError(f"{source}: differs from the PDF stored for {key} before (sha256 {first[:12]}…)")
+        write_atomically(self.path(key), data)
+        write_atomically(self.path(key, ".sha256"), sha256)
+        return sha256
+
+    def _first(self, key: str) -> str:
+        path = self.path(key, ".sha256")
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def paper_key(row: Mapping[str, Any]) -> str:
+    """Return the cache key of a row's paper, which instances of one paper share: the arXiv id for arXiv's PDF.
+
+    Other keys depend on the whole address, so that no dataset can replace another paper's PDF.
+    """
+    arxiv, url = str(row["arxiv_id"]), str(row["paper_url"])
+    if arxiv and pdf_url(row) == _arxiv_url(arxiv):
+        return arxiv.replace("/", "-")
+    words = re.sub(r"[^A-Za-z0-9]+", "-", url.rpartition("/")[2].removesuffix(".pdf")).strip("-")[:60]
+    return f"{words or 'paper'}-{hashlib.sha256(url.encode()).hexdigest()[:12]}"
+
+
+def pdf_url(row: Mapping[str, Any]) -> str:
+    """Return the address of a row's PDF: the one in the row, or arXiv's first version, which never changes."""
+    url, arxiv = str(row["paper_url"]), str(row["arxiv_id"])
+    return url if url.endswith(".pdf") or "/pdf?" in url or not arxiv else _arxiv_url(arxiv)
+
+
+def _arxiv_url(arxiv_id: str) -> str:
+    return f"https://arxiv.org/pdf/{arxiv_id}v1"
 
 
 class UnreachableError(InfraError):
@@ -118,7 +193,7 @@ def fetch_missing(
         replace: fetch all, and accept PDFs that have changed.
     """
     progress, done = progress or Progress(), FetchSummary()
-    missing = [key for key in papers if replace or store.facts(key) is None]
+    missing = [key for key in papers if replace or not store.sha256(key)]
     progress.start(len(missing))
     for number, key in enumerate(missing):
         url = pdf_url(papers[key])
@@ -138,8 +213,8 @@ def fetch_missing(
     return done
 
 
-def add_pdf(store: PaperStore, key: str, file: Path, *, replace: bool = False) -> Stored:
-    """Add a PDF of the user's own.
+def add_pdf(store: PaperStore, key: str, file: Path, *, replace: bool = False) -> str:
+    """Add a PDF of the user's own and return its hash.
 
     Raises:
         InputError: it is too large, cannot be read, or differs from the stored one.

@@ -17,8 +17,7 @@ from lmrbench_data.base.extras import EXTRAS
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.generation.paper_texts import paper_text
 from lmrbench_data.loader import row_sha256
-from lmrbench_data.papers.fetch import TRIES, fetch_pdf
-from lmrbench_data.papers.paper_cache import PaperStore, paper_key
+from lmrbench_data.papers.fetch import TRIES, PaperStore, fetch_pdf, paper_key
 from lmrbench_data.papers.parse import parse_pdf
 from lmrbench_data.tasks.manifest import load_benchmark
 from support import warm_cli
@@ -211,15 +210,15 @@ def test_unreachable_server_is_named_at_once(
 def test_changed_pdf_is_refused(tmp_path: Path) -> None:
     store = PaperStore(tmp_path)
     first = store.put("key", b"%PDF-1", "somewhere")
-    assert store.facts("key") == first
+    assert store.sha256("key") == first == hashlib.sha256(b"%PDF-1").hexdigest()
     with pytest.raises(InputError, match="differs from the PDF stored for key before"):
         store.put("key", b"%PDF-2", "elsewhere")
     store.path("key").write_bytes(b"%PDF-3")
     with pytest.raises(InputError, match="changed since it was stored"):
-        store.facts("key")
+        store.sha256("key")
     store.path("key").unlink()
-    assert store.facts("key") is None
-    assert store.put("key", b"%PDF-1", "somewhere").sha256 == hashlib.sha256(b"%PDF-1").hexdigest()
+    assert store.sha256("key") == ""
+    assert store.put("key", b"%PDF-1", "somewhere") == first
 
 
 def test_a_pdf_goes_from_a_file_into_a_prompt(
