@@ -25,6 +25,7 @@ import importlib
 import inspect
 import json
 import re
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -196,9 +197,23 @@ def _parameter(item: Any) -> tuple[str, str]:
 
 
 def _columns() -> str:
-    from lmrbench_data.dataset.columns import descriptions
+    from lmrbench_data.dataset.rows import DatasetRow
 
-    return _table(("column", "type", "meaning"), [(f"`{name}`", kind, text) for name, kind, text in descriptions()])
+    return _table(("column", "type", "meaning"), list(_described(DatasetRow)))
+
+
+def _described(row: type, above: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield name, type and description of each column; nested ones are named from the top, `tests.cases.name`."""
+    from lmrbench_data.dataset.columns import ARROW_NAMES, columns
+
+    for column in columns(row):
+        is_list = typing.get_origin(column.kind) is list
+        kind = typing.get_args(column.kind)[0] if is_list else column.kind
+        is_struct = typing.is_typeddict(kind)
+        shown = "struct" if is_struct else ARROW_NAMES[kind]
+        yield f"`{above}{column.name}`", f"list of {shown}" if is_list else shown, column.description
+        if is_struct:
+            yield from _described(kind, f"{above}{column.name}.")
 
 
 def _limits() -> str:

@@ -1,4 +1,4 @@
-"""The dataset's columns: Arrow types and descriptions, both read from the annotations of `DatasetRow`."""
+"""The dataset's columns: Arrow types and descriptions, read from the annotations of `DatasetRow`."""
 
 import typing
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 #: Names of Arrow's types.
-_ARROW_NAMES = {str: "string", int: "int64", float: "double", bool: "bool", bytes: "binary"}
+ARROW_NAMES = {str: "string", int: "int64", float: "double", bool: "bool", bytes: "binary"}
 
 
 class Column(NamedTuple):
@@ -41,22 +41,10 @@ def schema(config: str = FUNCTION) -> "pyarrow.Schema":
     def arrow(kind: Any) -> Any:
         if typing.get_origin(kind) is list:
             return pa.list_(arrow(typing.get_args(kind)[0]))
-        return pa.type_for_alias(_ARROW_NAMES[kind]) if kind in _ARROW_NAMES else pa.struct(fields(kind))
+        return pa.type_for_alias(ARROW_NAMES[kind]) if kind in ARROW_NAMES else pa.struct(fields(kind))
 
     def fields(row: type) -> list[tuple[str, Any]]:
         shown = [column for column in columns(row) if config in column.configs]
         return [(column.name, arrow(column.kind)) for column in shown]
 
     return pa.schema(fields(DatasetRow))
-
-
-def descriptions(row: type = DatasetRow, above: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield name, type and description of each column; nested ones are named from the top, `tests.cases.name`."""
-    for column in columns(row):
-        is_list = typing.get_origin(column.kind) is list
-        kind = typing.get_args(column.kind)[0] if is_list else column.kind
-        is_struct = typing.is_typeddict(kind)
-        shown = "struct" if is_struct else _ARROW_NAMES[kind]
-        yield f"{above}{column.name}", f"list of {shown}" if is_list else shown, column.description
-        if is_struct:
-            yield from descriptions(kind, f"{above}{column.name}.")

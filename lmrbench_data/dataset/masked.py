@@ -32,15 +32,14 @@ def _masked(body: list[ast.stmt], above: str = "") -> Iterator[str]:
             yield f"{above}{node.name}"
 
 
-def removed_helpers(row: DatasetRow) -> dict[str, list[str]]:
-    """Return file → definitions of the reference that only its goal functions use, which are not in the repository.
+def lacks_helpers(row: DatasetRow) -> bool:
+    """Whether the reference has definitions that are not in the repository, because only its goal functions use them.
 
     Raises:
         SourceError: a goal file cannot be parsed.
     """
-    files, removed = read_archive(row["repo_archive"]), {}
-    for path, text in golden_files_of(row).items():
-        shown = Module(path, files[path].data.decode("utf-8", "replace"))
-        if names := [name for name in Module(path, text).defined if name not in shown.defined]:
-            removed[path] = names
-    return removed
+    files = read_archive(row["repo_archive"])
+    return any(
+        not set(Module(path, text).defined) <= set(Module(path, files[path].data.decode("utf-8", "replace")).defined)
+        for path, text in golden_files_of(row).items()
+    )

@@ -19,7 +19,7 @@ from typing import Any
 from ..base.errors import InputError
 from ..base.files import read_regular, write_atomically
 from ..base.git import run_git
-from ..dataset.masked import other_masked_functions, removed_helpers
+from ..dataset.masked import lacks_helpers, other_masked_functions
 from ..dataset.rows import DatasetRow, contract_of, goals_of, is_method
 from ..loader import File, read_archive, unpack
 
@@ -155,7 +155,7 @@ def missing_parts(row: DatasetRow, folder: str = "") -> str:
     if others:
         places = [f"{', '.join(f'`{name}`' for name in names)} in `{folder}{path}`" for path, names in others.items()]
         text += f" Also masked, because other tasks ask for it: {'; '.join(places)}. The reference does not need it."
-    if removed_helpers(row):
+    if lacks_helpers(row):
         text += " Helpers that only the removed code used are gone, too: define those that you need."
     return text
 
