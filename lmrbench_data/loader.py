@@ -96,11 +96,10 @@ def load(spec: str | Path, config: str = FUNCTION) -> Dataset:
 
     Args:
         spec: a folder written by `lmrbench dataset build`, or `org/name[@revision]` on the Hub.
-        config: configuration of the dataset: `function` (one goal function per row) or `method` (all functions of a
-            paper's method).
+        config: one of `CONFIGS`.
 
     Returns:
-        The split as a `datasets.Dataset`, one row per task instance.
+        The split as a `datasets.Dataset`, one row per instance.
 
     Raises:
         LoadError: the dataset is missing, or its rows do not match its card.
@@ -198,8 +197,7 @@ def _read_verified(spec: str | Path, config: str) -> pyarrow.Table:
     """
     if not re.fullmatch("[a-z]{1,40}", config):
         raise LoadError(f"{spec}: configuration {config!r} is unknown")
-    card, data, where = _locate(str(spec), config)
-    stamp = read_card_stamp(card, where, config)
+    stamp, data, where = _locate(str(spec), config)
     try:
         table = _read_bounded(data)
         _verify(table, stamp, where)
@@ -232,17 +230,18 @@ def _read_bounded(path: Path) -> pyarrow.Table:
     return table
 
 
-def _locate(spec: str, config: str) -> tuple[Path, Path, str]:
-    """Return the card, the Parquet file and the name in messages of a configuration."""
+def _locate(spec: str, config: str) -> tuple[dict[str, str], Path, str]:
+    """Return the stamp of the card, the Parquet file and the name in messages of a configuration."""
     folder = Path(spec)
     if spec and folder.is_dir():
-        card = folder / "README.md"
-        if card.is_file():
-            read_card_stamp(card, spec, config)  # names a configuration that the dataset lacks
-        for name in ("README.md", data_file(config)):
-            if not (folder / name).is_file():
-                raise LoadError(f"{folder}: no {name}; `lmrbench dataset build` makes a dataset folder")
-        return card, folder / data_file(config), spec
+        card, data = folder / "README.md", folder / data_file(config)
+        stamp = read_card_stamp(card, spec, config) if card.is_file() else {}
+        for path in (card, data):
+            if not path.is_file():
+                raise LoadError(
+                    f"{folder}: no {path.relative_to(folder)}; `lmrbench dataset build` makes a dataset folder"
+                )
+        return stamp, data, spec
     if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
         return _download(*spec.partition("@")[::2], config)
     if spec == "embedded":
@@ -250,7 +249,7 @@ def _locate(spec: str, config: str) -> tuple[Path, Path, str]:
     raise LoadError(f"dataset {spec!r}: no such folder; give a folder, org/name[@revision] or 'embedded'")
 
 
-def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
+def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Path, str]:
     """Download a configuration; only what never changes, a commit or a version, may come from the client's cache."""
     from huggingface_hub import HfApi, constants, errors, hf_hub_download
 
@@ -274,8 +273,7 @@ def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
                 hf_hub_download(name, file, repo_type="dataset", revision=revision, local_files_only=bool(offline))
             )
 
-        card = fetch("README.md")
-        read_card_stamp(card, where, config)  # names a configuration that the dataset lacks
+        stamp = read_card_stamp(fetch("README.md"), where, config)  # names a configuration that the dataset lacks
         data = fetch(data_file(config))
     except LoadError:
         raise
@@ -289,10 +287,9 @@ def _download(name: str, revision: str, config: str) -> tuple[Path, Path, str]:
         if unreached and (status is None or status == 429 or status >= 500):
             raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from cause
         raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from cause
-    version = read_card_stamp(card, where, config)["version"]
-    if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{version}":
-        raise LoadError(f"{where}: the card says version {version}; the tag was moved")
-    return card, data, where
+    if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{stamp['version']}":
+        raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
+    return stamp, data, where
 
 
 def hub_timeout() -> float:
@@ -332,10 +329,11 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
             check_path(path)
         except LoadError as error:
             raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
-    for name in (name for names in goals.values() for name in names):
+    for name in itertools.chain(*goals.values()):
         if not isinstance(name, str) or not _QUALIFIED_NAME.fullmatch(name):
-            needed = "the name of a function, or Class.method"
-            raise LoadError(f"{where}: goal_function {ascii(name)[:100]} is not {needed}")
+            raise LoadError(
+                f"{where}: goal_function {ascii(name)[:100]} is not the name of a function, or Class.method"
+            )
 
 
 def _reason(error: Exception) -> str:
@@ -428,15 +426,17 @@ def check_path(name: str) -> str:
             enters a `.git` folder, whose configuration git would obey.
     """
     path = PurePosixPath(name)
-    unsafe = path.is_absolute() or ".." in path.parts or "\\" in name or re.match("[A-Za-z]:", name)
-    if unsafe or len(name) > 1000 or not path.parts:
-        raise LoadError(f"archive: path {name[:100]!r} is not a plain path below the root")
-    if not name.isprintable() or _INVISIBLE.search(name):
-        raise LoadError(f"archive: path {name[:40]!a} is not a plain path: it has invisible characters")
-    if any(len(part.encode()) > 255 for part in path.parts):
-        raise LoadError(f"archive: path {name[:100]!r} is not a plain path: a part of it is longer than 255 bytes")
-    if any(_is_git(part) for part in path.parts):
-        raise LoadError(f"archive: path {name[:100]!r} is not a plain path: it enters a .git folder")
+    problem = ""
+    if path.is_absolute() or ".." in path.parts or "\\" in name or re.match("[A-Za-z]:", name):
+        problem = "it leads out of its root"
+    elif not name.isprintable() or _INVISIBLE.search(name):
+        problem = "it has invisible characters"
+    elif len(name) > 1000 or not path.parts or any(len(part.encode()) > 255 for part in path.parts):
+        problem = "it is empty or too long"
+    elif any(map(_is_git, path.parts)):
+        problem = "it enters a .git folder"
+    if problem:
+        raise LoadError(f"archive: path {ascii(name)[:100]} is not a plain path: {problem}")
     return str(path)
 
 
