@@ -4,13 +4,10 @@ import ast
 import contextlib
 import dataclasses
 import os
-import shutil
-import signal
-import subprocess
-import tempfile
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +22,9 @@ from lmrbench_evaluate.verdict import verdict as verdict_module
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict, worst
-from support.toy import IN_CI, TOY_ANSWER
+from support.toy import TOY_ANSWER
 
-BASE_IMAGE = "python:3.11-slim"
+DAEMON = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
 
 # Name → (status, a word of the reason, limits, body of the goal function). The issue that asked for them lists them.
 PROVOKED: dict[str, tuple[Status, str, dict[str, int], str]] = {
@@ -161,80 +158,55 @@ def test_image_missing(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> None
         docker_sandbox.prepare("lmrbench/nowhere:000000000000")
 
 
-class SecondDaemon:
-    """A Docker daemon of the test's own, with one small image, that can be killed and started again."""
+class WayToDaemon:
+    """A socket that leads to the machine's Docker daemon, until it is cut."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.host = f"unix://{folder}/docker.sock"
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._sockets: list[socket.socket] = []
 
-    def start(self) -> None:
-        """Start and wait for it to answer."""
-        (self.folder / "docker.pid").unlink(missing_ok=True)
-        options = {
-            "--data-root": "data",
-            "--exec-root": "exec",
-            "--pidfile": "docker.pid",
-        }
-        # In a network of its own: without a bridge to keep, a daemon removes the one of the machine's daemon.
-        command = ["unshare", "--net", "dockerd", "-H", self.host]
-        command += ["--bridge=none", "--iptables=false", "--ip6tables=false"]
-        command += [f"{name}={self.folder / value}" for name, value in options.items()]
-        # Names of its own, should both daemons share the machine's containerd.
-        command += ["--containerd-namespace=lmrbench-test", "--containerd-plugins-namespace=lmrbench-test-plugins"]
-        with (self.folder / "dockerd.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-        for _ in range(300):
-            if self.docker("version").returncode == 0:
-                return
-            assert self._process.poll() is None, (self.folder / "dockerd.log").read_text()[-2000:]
-            time.sleep(0.1)
-        raise TimeoutError((self.folder / "dockerd.log").read_text()[-2000:])
+    def open(self) -> None:
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(str(self.path))
+        server.listen()
+        self._sockets = [server]
+        threading.Thread(target=self._serve, args=[server], daemon=True).start()
 
-    def docker(self, *command: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(["docker", "-H", self.host, *command], capture_output=True, **options)
+    def _serve(self, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                ends = server.accept()[0], socket.socket(socket.AF_UNIX)
+                ends[1].connect(DAEMON.removeprefix("unix://"))
+                self._sockets += ends
+                for source, target in (ends, ends[::-1]):
+                    threading.Thread(target=self._copy, args=[source, target], daemon=True).start()
 
-    def stop(self, number: signal.Signals) -> None:
-        """Stop it; with SIGKILL, containers live on without it."""
-        assert self._process is not None
-        self._process.send_signal(number)
-        self._process.wait(60)
+    def _copy(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
 
-
-@pytest.fixture
-def second_daemon(docker_sandbox: Sandbox) -> Iterator[SecondDaemon]:
-    if not (shutil.which("dockerd") and shutil.which("unshare")) or os.geteuid() != 0:
-        if IN_CI:
-            pytest.fail("CI needs dockerd, unshare and root to start a second daemon")
-        pytest.skip("needs dockerd, unshare and root to start a second daemon")
-    # A short path: those of sockets have few characters.
-    daemon = SecondDaemon(Path(tempfile.mkdtemp(prefix="lmr", dir="/tmp")))
-    try:
-        daemon.start()
-        saved = subprocess.Popen(["docker", "save", BASE_IMAGE], stdout=subprocess.PIPE)
-        loaded = daemon.docker("load", stdin=saved.stdout)
-        assert saved.wait() == 0, f"image {BASE_IMAGE} is missing; `.ci/base-image` makes it"
-        assert loaded.returncode == 0, loaded.stderr
-        yield daemon
-    finally:
-        daemon.stop(signal.SIGKILL)  # a graceful stop takes 15 s more
-        for mounted in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
-            if (place := mounted.split()[4]).startswith(f"{daemon.folder}/"):
-                subprocess.run(["umount", "-l", place], check=False)
-        shutil.rmtree(daemon.folder)
+    def cut(self) -> None:
+        self.path.unlink()
+        for each in self._sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
 
 
 @pytest.mark.docker
 @pytest.mark.nightly
-@pytest.mark.timeout(180)
-def test_daemon_stopped_mid_run(
-    second_daemon: SecondDaemon, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.skipif(not DAEMON.startswith("unix://"), reason="the daemon has no socket of this machine")
+def test_daemon_lost_mid_run(
+    docker_sandbox: Sandbox, toy_row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An infra error with a clear reason; once the daemon is back, answers pass again and no container is left."""
-    monkeypatch.setenv("DOCKER_HOST", second_daemon.host)
+    way = WayToDaemon(tmp_path / "docker.sock")
+    way.open()
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{way.path}")
     sandbox = DockerSandbox()
-    image = sandbox.prepare(BASE_IMAGE)
+    image = sandbox.prepare(toy_row["docker_image"])
     sleeping = "import time\ndef scale(values, factor):\n    time.sleep(20)\n"
     verdicts: list[Verdict] = []
 
@@ -246,7 +218,7 @@ def test_daemon_stopped_mid_run(
     label = {"label": f"{RUN_LABEL}={sandbox.run_id}"}
     api = connect()
     assert _until(lambda: bool(api.containers(filters={**label, "status": "running"})))
-    second_daemon.stop(signal.SIGKILL)
+    way.cut()
     thread.join(60)
     [verdict] = verdicts
     assert verdict.status is Status.INFRA_ERROR
@@ -255,12 +227,13 @@ def test_daemon_stopped_mid_run(
     assert "\n" not in verdict.reason()
 
     sandbox.close()  # the daemon is away: the reaper stays and waits for it
-    second_daemon.start()
+    way.open()
     assert _until(lambda: not connect().containers(all=True, filters=label)), "a container was left behind"
     assert _until(lambda: not _is_running(sandbox.run_id)), "the reaper stayed"
     sandbox = DockerSandbox()
     assert evaluate(TOY_ANSWER).status is Status.PASSED
     sandbox.close()
+    way.cut()
 
 
 def _until(condition: Callable[[], bool], seconds: float = 30) -> bool:

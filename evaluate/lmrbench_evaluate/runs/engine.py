@@ -204,8 +204,8 @@ class Threads(Engine):
         with self._locks[name]:
             if name not in self._expected:
                 try:
-                    fresh = fresh_outputs(row, self._place, self._conditions)
-                    self._expected[name] = [*read_expected(row), *fresh]
+                    recorded = read_expected(row)
+                    self._expected[name] = [*recorded, *fresh_outputs(row, self._place, self._conditions)]
                 except BadReferenceError as error:
                     self._expected[name] = error
             outputs = self._expected[name]
