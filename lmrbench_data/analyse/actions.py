@@ -12,8 +12,7 @@ from ..base.text import counted
 from ..base.text_table import Table
 from .bootstrap import MIN_CLUSTERS, draw, interval
 from .result import Analysis
-from .sessions import Sessions
-from .trajectories import EXCLUDED, KINDS
+from .sessions import EXCLUDED, KINDS, Sessions
 
 if TYPE_CHECKING:
     import numpy as np

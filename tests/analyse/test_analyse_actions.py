@@ -11,8 +11,7 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.analyse.actions import ALL, NOT_PASSED, PASSED, analyse_actions
-from lmrbench_data.analyse.sessions import original_sessions, run_sessions
-from lmrbench_data.analyse.trajectories import EXCLUDED, KINDS, count_actions, kind_of
+from lmrbench_data.analyse.sessions import EXCLUDED, KINDS, count_actions, kind_of, original_sessions, run_sessions
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.original import facts
 from lmrbench_evaluate.verdict.levels import Level

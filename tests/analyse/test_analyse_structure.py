@@ -11,18 +11,21 @@ import pandas as pd
 import pytest
 
 from lmrbench_data.analyse.answers import original_answers, rows_of_runs, run_answers
-from lmrbench_data.analyse.repositories import (
+from lmrbench_data.analyse.structure import (
     BRANCHES,
     DEPTH,
     IMBALANCE,
+    INTERCEPT,
     LENGTH,
     MEASURES,
+    Fit,
+    analyse_structure,
+    fit_logit,
     goal_length,
     measure_tree,
     original_measures,
     task_measures,
 )
-from lmrbench_data.analyse.structure import INTERCEPT, Fit, analyse_structure, fit_logit
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.dataset.load import load_rows
 from lmrbench_data.dataset.rows import DatasetRow

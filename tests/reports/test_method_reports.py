@@ -8,7 +8,7 @@ import pytest
 import lmrbench_data as lmr
 from lmrbench_data.analyse.errors.ask import ask_why
 from lmrbench_data.analyse.familiarity import measure_probabilities
-from lmrbench_data.analyse.repositories import task_measures
+from lmrbench_data.analyse.structure import task_measures
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.shares import Share
 from lmrbench_data.dataset.rows import DatasetRow
