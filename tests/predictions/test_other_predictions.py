@@ -167,7 +167,7 @@ def test_a_file_of_other_columns_is_told_how_it_is_read(tmp_path: Path) -> None:
     done = warm_cli.run(line, cwd=tmp_path, text=True)
     assert done.returncode == 1
     told = said(done)
-    for needed in ("has the columns ", "completion", "a prediction needs instance_id, model_name", "--map THEIRS=OURS"):
+    for needed in ("has the columns ", "completion", "a prediction needs instance_id, model_name", "the option `map`"):
         assert needed in told
 
 

@@ -8,7 +8,7 @@ from .sources import BadRow, Source, source_name
 
 #: What every row needs.
 NEEDED = f"instance_id, model_name_or_path and one of {', '.join(FORMS)}"
-RENAME = "rename columns with --map THEIRS=OURS, such as --map completion=function"
+RENAME = "rename columns with the option `map`, such as completion=function"
 #: Largest number of columns in a message.
 MAX_COLUMNS = 12
 

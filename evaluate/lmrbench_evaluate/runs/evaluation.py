@@ -121,7 +121,7 @@ def _add_predictions(
     if not keys and not summary.bad_rows:
         raise InputError(f"predictions {source_name(predictions)!r}: none for the chosen instances")
     if keys and (unanswered := len(scope.keys() - {key.instance_id for key in keys})):
-        consequence = "have no answer and count as not passed; to leave them out, choose the others with --instance"
+        consequence = "have no answer and count as not passed; to leave them out, choose the other `instances`"
         _log.warning("%d of %d instances %s", unanswered, len(scope), consequence)
     return keys
 
