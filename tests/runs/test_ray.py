@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ class Driver:
     """A user's working folder, and the command in it."""
 
     def __init__(self, folder: Path, row: DatasetRow, address: str) -> None:
-        self.folder, self.results = folder, folder / "run" / "results.jsonl"
+        self.folder, self.results = folder, folder / "out" / "results.jsonl"
         self.on_ray = ("--engine", "ray", "--ray-address", address)
         write_dataset([row], folder / "lmr-bench", load_benchmark())
 
@@ -116,8 +116,8 @@ class Driver:
         rows = [{**names(number), "function": f"{ANSWER.format(0.1)}# {number}\n"} for number in range(count)]
         (self.folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    def start(self, *options: str) -> subprocess.Popen[bytes]:
-        command = [*PROGRAM, "evaluate", "answers.jsonl", "--dataset", "lmr-bench", "--out", "run"]
+    def start(self, *options: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        command = [*before, *PROGRAM, "evaluate", "answers.jsonl", "--dataset", "lmr-bench", "--out", "out"]
         command += ["--sandbox", "local", *options]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return subprocess.Popen(command, cwd=self.folder, start_new_session=True, **pipes)
@@ -160,7 +160,12 @@ def test_killed_driver_and_lost_node_cost_no_answer(driver: Driver, add_node: Ca
     finished = driver.results.read_bytes()
     assert finished.count(b"\n") < 24
 
-    second = driver.start(*options)
+    # Below `uv run`, Ray would send the folder to the nodes, and refuse because it is too large.
+    shutil.copy("/bin/sh", driver.folder / "uv")
+    (driver.folder / "run").write_text('"$@"\n')
+    (driver.folder / "pyproject.toml").touch()
+    os.truncate(os.open(driver.folder / "large", os.O_CREAT | os.O_WRONLY), 700_000_000)
+    second = driver.start(*options, before=("./uv", "run"))
     driver.wait_for_rows(finished.count(b"\n") + 4)
     os.kill(raylet(lost), signal.SIGKILL)
     stdout, stderr = second.communicate(timeout=200)
@@ -168,7 +173,7 @@ def test_killed_driver_and_lost_node_cost_no_answer(driver: Driver, add_node: Ca
     assert driver.results.read_bytes().startswith(finished)
     assert sorted(row["sample"] for row in driver.rows()) == list(range(24))
     assert {row["status"] for row in driver.rows()} == {"passed"}
-    facts = json.loads((driver.folder / "run" / "run.json").read_text())
+    facts = json.loads((driver.folder / "out" / "run.json").read_text())
     [seed] = facts["fresh_seeds"]
     assert all(seed in {case["seed"] for case in row["cases"]} for row in driver.rows())
     assert facts["engine"]["name"] == "ray"
