@@ -224,23 +224,38 @@ def try_behind_wall(toy_row: dict[str, Any], walled_sandbox: Sandbox) -> Callabl
     return attempt_in(walled_sandbox, toy_row)
 
 
-@pytest.fixture
-def browser() -> Iterator["Chrome"]:
+@pytest.fixture(scope="session")
+def chromium() -> Iterator["Chrome"]:
     """Headless Chromium, which may load only pages of this machine. Required in CI."""
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
         reason = "chromium and chromedriver are needed (Debian: chromium, chromium-driver)"
         if IN_CI:
             pytest.fail(reason)
         pytest.skip(reason)
     options = ChromeOptions()
-    options.binary_location = chromium
+    options.binary_location = program
     for flag in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "window-size=1200,900"):
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     chrome = Chrome(options=options, service=Service(driver))
     yield chrome
     chrome.quit()
+
+
+@pytest.fixture
+def browser(chromium: "Chrome") -> "Chrome":
+    """A new window of the browser, which takes seconds to start: without the state and the logs of earlier tests."""
+    old = chromium.window_handles
+    chromium.switch_to.new_window("window")
+    new = chromium.current_window_handle
+    for handle in old:
+        chromium.switch_to.window(handle)
+        chromium.close()
+    chromium.switch_to.window(new)
+    for kind in ("browser", "performance"):
+        chromium.get_log(kind)
+    return chromium

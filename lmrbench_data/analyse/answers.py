@@ -12,8 +12,8 @@ from lmrbench_evaluate.reports.agreement import majorities, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.score_tables import column
-from lmrbench_evaluate.reports.scored_answer import NOT_JUDGED
 from lmrbench_evaluate.reports.scores import ModelScore
+from lmrbench_evaluate.reports.tally import NOT_JUDGED
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.levels import Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status

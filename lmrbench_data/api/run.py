@@ -11,7 +11,7 @@ from lmrbench_evaluate.runs.evaluation import RunSummary
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.result_log import METHOD_KEYS
 from lmrbench_evaluate.verdict.choices import STATED
-from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
+from lmrbench_evaluate.verdict.levels import Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.errors import InputError
@@ -74,19 +74,18 @@ class Run(RunFolder):
 
         from lmrbench_evaluate.judge.judgement_log import read_judgements
         from lmrbench_evaluate.judge.question_log import answer_id
-        from lmrbench_evaluate.reports.scored_answer import altered_readings, passed_parts, settled_choices
+        from lmrbench_evaluate.reports.tally import ScoredAnswer
 
         judgements, is_on_methods = read_judgements(self.path, judge_model), self.config != FUNCTION
         records = []
         for row in self.results():
             judgement = judgements.get(answer_id(row))
-            category = judgement.category if judgement else None
-            reached = outcome(row["status"], row["core_status"])
-            levels = {str(level): reaches(reached, level) for level in Level}
+            category, answer = judgement.category if judgement else None, ScoredAnswer.of(row, judgement)
+            levels = {str(level): reaches(answer.outcome, level) for level in Level}
             shares = {
-                "functions_passed": Share.of(passed_parts(row, "functions")),
-                "choices_read": Share.of(reading == STATED for reading in altered_readings(row)),
-                "choices_settled": Share.of(choice.is_settled for choice in settled_choices(row)),
+                "functions_passed": Share.of(answer.functions),
+                "choices_read": Share.of(reading == STATED for reading in answer.readings),
+                "choices_settled": Share.of(choice.is_settled for choice in answer.settled),
             }
             graded = row["status"] != Status.INFRA_ERROR
             more = {name: share.value if graded else None for name, share in shares.items()}

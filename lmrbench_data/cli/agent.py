@@ -67,8 +67,7 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
         summary = api.run_agent(**dict(settings), progress=progress, tell=tell)
     text = answers_text(answers, summary, "rows", done_now=summary.done, no_changes=summary.unchanged)
     emit(answers_dict(answers, summary), as_json, *text)
-    if status := exit_status(summary, "row", kept):
-        raise typer.Exit(status)
+    raise typer.Exit(exit_status(summary, "row", kept))
 
 
 @app.command()
@@ -99,7 +98,7 @@ def collect(
     from ..generation.workspace import read_marker
 
     configs = rows_by_config([read_marker(folder)[0] for folder in folders], dataset)
-    rows = {row["instance_id"]: row for known in configs.values() for row in known}
+    rows = {row["instance_id"]: row for group in configs.values() for row in group}
     answers = collect_rows(folders, rows, model=model, setting=setting, sample=sample)
     for folder, row in zip(folders, answers, strict=True):
         facts = row["metadata"]
@@ -110,7 +109,7 @@ def collect(
     replaced = add_rows(out, answers, replace=replace)
     instead = f" ({replaced} replaced)" if replaced else ""
     ids = {row["instance_id"] for row in answers}
-    needed = [name for name, known in configs.items() if ids & {row["instance_id"] for row in known}]
+    needed = [name for name, group in configs.items() if ids & {row["instance_id"] for row in group}]
     chosen = ["" if name == FUNCTION else f" --config {name}" for name in needed]
     commands = [f"`lmrbench evaluate {out}{config}{_dataset_option(dataset)}`" for config in chosen]
     empty = sum(not row["model_patch"] for row in answers)

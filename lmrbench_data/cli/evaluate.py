@@ -1,5 +1,7 @@
-"""`lmrbench evaluate` and `lmrbench judge`: test predictions, and have a language model judge them."""
+"""`lmrbench evaluate`, `judge` and `calibrate`: test predictions, judge them, calibrate a judge."""
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,13 +9,16 @@ import typer
 from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.runs.settings import RunSettings
 
+from ..base.settings import option
 from ..chat.endpoint import Endpoint
-from .options import Notes, Sandbox, option_of, options
-from .outcomes import judging_dict, judging_status, judging_text, report_text, run_status
+from .options import BenchmarkFolder, Notes, Sandbox, option_of, options
+from .outcomes import judging_dict, judging_status, judging_text, report_text, run_status, tokens_line, votes_line
 from .output import Json, emit, progress_bar
 
 if TYPE_CHECKING:
     from lmrbench_evaluate.judge.summary import JudgeSummary
+
+CALIBRATION = Path("runs/calibration-MODEL-TRACK")
 
 
 @options(RunSettings, without=("map",))
@@ -97,8 +102,7 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
         as_json,
         *judging_text(settings.run, done, settings.instances, settings.votes),
     )
-    if status := judging_status(done):
-        raise typer.Exit(status)
+    raise typer.Exit(judging_status(done))
 
 
 def _judge(settings: JudgeSettings, quiet: bool) -> "JudgeSummary":
@@ -109,3 +113,66 @@ def _judge(settings: JudgeSettings, quiet: bool) -> "JudgeSummary":
         done = api.judge(**dict(settings), progress=progress).judging
     assert done is not None
     return done
+
+
+calibrate = typer.Typer(no_args_is_help=True, help="Compare a judge with variants of known quality.")
+
+
+@calibrate.callback()
+def _calibrate() -> None:
+    """Keep the name of the only command."""
+
+
+@calibrate.command()
+@options(
+    JudgeSettings,
+    without=("dataset",),
+    run=option(CALIBRATION, "Folder to write.", "--out", "-o"),
+)
+def variants(
+    settings: JudgeSettings,
+    track: Annotated[
+        str, typer.Option("--track", help="Track in which to judge the variants: paper or contract.")
+    ] = "paper",
+    each: Annotated[
+        int | None, typer.Option("--each", min=1, help="Maximum number of variants per kind and instance.")
+    ] = None,
+    benchmark: BenchmarkFolder = None,
+    as_json: Json = False,
+) -> None:
+    """Compare a judge with variants whose quality is known.
+
+    Valid variants should be judged CC, wrong ones LC or LI. Plain and careless variants implement the method but may
+    have minor errors, so CC and LC are both accepted. In the contract track, careless variants should be judged LC or
+    LI, and plain ones are left out. Re-run the command to resume.
+
+    The installed package has no variants: run this in a clone of the repository, or name its folder with --benchmark.
+
+    Example: lmrbench calibrate variants --model gpt-5 --each 2
+    """
+    from lmrbench_evaluate.reports.calibration import calibrate as compare
+    from lmrbench_evaluate.reports.calibration import find_variants
+
+    from ..dataset.build import build_rows
+    from ..tasks.task_folders import load_tasks
+
+    tasks = load_tasks(settings.instances, benchmark)
+    predictions = find_variants(tasks, track, settings.instances, each)
+    if settings.run == CALIBRATION:
+        folder = re.sub(r"[^\w.-]", "-", f"calibration-{settings.model}-{track}")
+        settings = settings.model_copy(update={"run": Path("runs") / folder})
+    kept = f"judgements so far are in {settings.run}/judgements.jsonl"
+    with progress_bar("judging", shown=not as_json, kept=kept) as progress:
+        calibration, summary = compare(settings, predictions, build_rows(tasks), progress)
+    judge = calibration.judge
+    emit(
+        calibration.as_dict(),
+        as_json,
+        f"{judge.model} (prompt {judge.prompt_version}) on {len(calibration.rated)} variants, {track} track",
+        *calibration.tables(),
+        *(f"left out: {count} ({reason})" for reason, count in sorted(calibration.left_out.items())),
+        tokens_line(summary),
+        votes_line(summary),
+        f"judgements: {settings.run}/judgements.jsonl",
+    )
+    raise typer.Exit(judging_status(summary))

@@ -38,8 +38,7 @@ def generate(context: typer.Context, settings: SamplingSettings, as_json: Json =
         raise ArgumentError("model", "is missing")
     summary = _sample(settings, as_json)
     emit(answers_dict(settings.out, summary), as_json, *_text(settings, summary))
-    if status := _exit_status(summary, settings.out):
-        raise typer.Exit(status)
+    raise typer.Exit(_exit_status(summary, settings.out))
 
 
 @app.command()
@@ -120,8 +119,7 @@ def run(
     assert run.summary is not None
     report = run.report()
     emit(report.to_dict(), as_json, *report_text(report, notes=notes, folder=run.path))
-    if status := run_status(run.summary):
-        raise typer.Exit(status)
+    raise typer.Exit(run_status(run.summary))
 
 
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":

@@ -139,11 +139,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 def tasks_and_drafts(
     names: list[str] | None, benchmark: Path | None, config: str = "function"
 ) -> "tuple[list[Task], list[Problem]]":
-    """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out.
-
-    Raises:
-        InputError: a task is malformed, a name is unknown, or all tasks are drafts.
-    """
+    """Load the named tasks, or all finished ones; print and return a warning for each draft that is left out."""
     from ..tasks.drafts import load_finished
     from ..tasks.task_folders import choose_config, load_tasks
 
@@ -156,38 +152,29 @@ def tasks_and_drafts(
 
 
 def chosen_row(instance: str, dataset: str) -> "DatasetRow":
-    """Load the row of an instance from any configuration.
-
-    Raises:
-        InputError: the dataset has no such instance.
-        LoadError: there is no such dataset.
-    """
+    """Load the row of an instance from any configuration."""
     from ..dataset.rows import choose_rows
 
-    rows = [row for found in rows_by_config([instance], dataset).values() for row in found]
+    rows = [row for group in rows_by_config([instance], dataset).values() for row in group]
     with positional():
         [row] = choose_rows(rows, [instance])
     return row
 
 
 def rows_by_config(instances: Collection[str], dataset: str) -> "dict[str, list[DatasetRow]]":
-    """Load one configuration after the other until these instances, which may be unknown, are found.
-
-    Raises:
-        LoadError: there is no such dataset.
-    """
+    """Load one configuration after the other until these instances, which may be unknown, are loaded."""
     from ..dataset.load import load_rows
     from ..loader import CONFIGS, NoConfigError
 
-    found: dict[str, list[DatasetRow]] = {}
+    loaded: dict[str, list[DatasetRow]] = {}
     missing = set(instances)
     for config in CONFIGS:
         with suppress(NoConfigError):
-            found[config] = load_rows(dataset, config)
-            missing -= {row["instance_id"] for row in found[config]}
+            loaded[config] = load_rows(dataset, config)
+            missing -= {row["instance_id"] for row in loaded[config]}
         if not missing:
             break
-    return found
+    return loaded
 
 
 @contextmanager

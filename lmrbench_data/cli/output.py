@@ -115,11 +115,7 @@ def _write(text: str) -> None:
 
 
 def flush() -> None:
-    """Flush stdout.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Flush stdout."""
     with _to_stdout():
         sys.stdout.flush()
 

@@ -123,17 +123,14 @@ def _papers(dataset: str, names: list[str] | None = None) -> "dict[str, DatasetR
 
     Args:
         names: instance ids or keys.
-
-    Raises:
-        InputError: a name is unknown.
     """
     from ..dataset.load import load_rows
     from ..dataset.rows import check_instances
     from ..papers.fetch import paper_key
 
     rows: list[Any] = load_rows(dataset)
-    known = {**{row["instance_id"]: row for row in rows}, **{paper_key(row): row for row in rows}}
+    by_name = {**{row["instance_id"]: row for row in rows}, **{paper_key(row): row for row in rows}}
     with positional():
-        check_instances(names or (), known, "papers list")
-    chosen = [known[name] for name in names] if names else sorted(rows, key=paper_key)
+        check_instances(names or (), by_name, "papers list")
+    chosen = [by_name[name] for name in names] if names else sorted(rows, key=paper_key)
     return {paper_key(row): row for row in chosen}

@@ -162,6 +162,6 @@ def space(folder: Annotated[Path, typer.Argument(help="New folder.", file_okay=F
 
     Example: lmrbench space leaderboard && hf upload ORG/leaderboard leaderboard --type space
     """
-    from lmrbench_evaluate.hub.space import write_space
+    from lmrbench_evaluate.hub.layout import write_space
 
     print_out(f"written: {folder}, {counted(len(write_space(folder)), 'file')}")

@@ -1,4 +1,4 @@
-"""`lmrbench tasks`: list, show, start and lint tasks."""
+"""`lmrbench tasks` and `export`: list, show, start and lint tasks; export them for other harnesses."""
 
 import re
 import sys
@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import MAINTAIN, BenchmarkFolder, Config, TaskNames, Track, tasks_and_drafts
-from .output import Json, emit, print_markdown, print_out
+from ..export.settings import HarborSettings
+from .options import MAINTAIN, BenchmarkFolder, Config, TaskNames, Track, options, tasks_and_drafts
+from .output import Json, emit, print_markdown, print_out, progress_bar
 
 app = typer.Typer(help="List, show, start and lint tasks.", no_args_is_help=True)
 
@@ -21,7 +22,7 @@ _INLINE = re.compile(r"(?<![\\$`\w])\$([^$`\n]+)\$(?![\w$])")
 def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, as_json: Json = False) -> None:
     """List all instances of a configuration.
 
-    Shows year, category and goal functions; --json adds the paper, the size of the repository and what it depends on.
+    Shows goal functions by category; --json adds file, paper, year, the size of the repository and what it depends on.
 
     Drafts (tasks with a TODO and no recording) are left out; a warning lists them.
 
@@ -30,9 +31,11 @@ def list_tasks(config: Config = "function", benchmark: BenchmarkFolder = None, a
     from ..tasks.overview import goal_text, task_facts
 
     rows = task_facts(tasks_and_drafts(None, benchmark, config)[0])
-    header = ["instance_id", "year", "category", "goal"]
-    shown = [{**row, "goal": goal_text(row["goals"])} for row in rows]
-    emit(rows, as_json, ("", (header, [[str(row[name]) for name in header] for row in shown])))
+    goals: dict[str, list[list[str]]] = {}
+    for row in rows:
+        name = goal_text(row["goals"]).rpartition(":")[2]  # without the file, so that a row fits a line
+        goals.setdefault(row["category"], []).append([row["instance_id"], name])
+    emit(rows, as_json, *((category, (["instance_id", "goal"], goals[category])) for category in sorted(goals)))
 
 
 @app.command(rich_help_panel=MAINTAIN)
@@ -147,4 +150,31 @@ def new(
         as_json,
         f"written: {folder}",
         f"next: copy the repository to {folder / 'repo'}, replace each TODO, then `lmrbench tasks lint{option}`",
+    )
+
+
+export = typer.Typer(help="Export tasks for Harbor and Inspect.", no_args_is_help=True)
+
+
+@export.command()
+@options(HarborSettings)
+def harbor(settings: HarborSettings, as_json: Json = False) -> None:
+    """Write a task folder for Harbor per instance.
+
+    Each folder has the workspace, the reference and a verifier that gives our verdict as rewards. The folders hold the
+    hidden tests and the answers. Re-run the command to resume; it replaces only its own folders.
+
+    Example: lmrbench export harbor tasks --config method
+    """
+    from ..base.text import counted
+    from ..export.harbor import export_harbor
+
+    kept = f"finished folders are in {settings.out}"
+    with progress_bar("tasks", shown=not as_json, kept=kept) as progress:
+        done = export_harbor(settings, progress)
+    emit(
+        {"folder": str(settings.out), "instances": done.instances, "written": done.written},
+        as_json,
+        f"{settings.out}: {counted(len(done.instances), 'task')}, {done.written} written",
+        f"run with: harbor run -p {settings.out} -a AGENT -m MODEL",
     )

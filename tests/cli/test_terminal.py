@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from lmrbench_data.base.near import nearest
+from lmrbench_data.tasks.overview import task_facts
+from lmrbench_data.tasks.task_folders import load_tasks
 from support import warm_cli
 from support.command_line import PROGRAM, in_process, in_terminal, plain
 from support.runs import two_levels, write_run
@@ -66,6 +68,14 @@ def test_task_is_rendered_in_a_terminal_with_its_formulas() -> None:
     assert r"\frac{\pi_r(y \mid" in text.replace("\n", " "), "a formula loses no backslash"
 
 
+def test_tasks_are_listed_in_one_line_each_on_80_columns() -> None:
+    lines = plain(in_terminal(80, "tasks", "list")).splitlines()
+    assert max(map(len, lines)) <= 80
+    for row in task_facts(load_tasks()):
+        [line] = [line for line in lines if line.split()[:1] == [row["instance_id"]]]
+        assert row["goals"][0].partition(":")[2][:30] in line
+
+
 @contextlib.contextmanager
 def silent_server() -> Iterator[str]:
     """A server that takes connections and never answers."""
@@ -83,12 +93,7 @@ def silent_server() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "evaluate gold --dataset org/name@v9.9.9 --sandbox local --out out",
-        "evaluate gold --dataset org/name --sandbox local --out out",
-        "verify org/results 3",
-    ],
+    "command", ["evaluate gold --dataset org/name@v9.9.9 --sandbox local --out out", "verify org/results 3"]
 )
 def test_silent_hub_is_reported_in_one_line(command: str, tmp_path: Path) -> None:
     """On its own, the client would wait for ever, or try six times."""

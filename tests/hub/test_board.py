@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from lmrbench_evaluate.hub.layout import write_space
 from lmrbench_evaluate.hub.record import Record
-from lmrbench_evaluate.hub.space import write_space
 from lmrbench_evaluate.reports.stats import holm, mcnemar
 from support.space_app import INSTANCES, make_entry, make_record
 

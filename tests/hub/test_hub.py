@@ -95,7 +95,7 @@ def test_each_revision_gives_its_own_rows(hub: Hub, built: Callable[..., Files],
     assert len(set(hashes.values())) == 2
 
 
-def test_a_local_folder_does_not_stand_in_for_a_revision(
+def test_revision_is_never_read_from_a_local_folder(
     hub: Hub, built: Callable[..., Files], client: Callable[..., Any], tmp_path: Path
 ) -> None:
     hub.commit(REPO, built("1.0.0"), "main", "v1.0.0")
@@ -105,7 +105,7 @@ def test_a_local_folder_does_not_stand_in_for_a_revision(
     assert client(hub, REPO, f"{REPO}@v1.0.0") == {REPO: "2.0.0 local", f"{REPO}@v1.0.0": "1.0.0 first"}
 
 
-def test_what_does_not_fit_together_is_refused(
+def test_card_tag_and_rows_that_differ_are_refused(
     hub: Hub, built: Callable[..., Files], client: Callable[..., Any]
 ) -> None:
     old, new = built("1.0.0"), built("1.0.0", "changed")
@@ -134,7 +134,7 @@ def test_what_does_not_fit_together_is_refused(
 
 
 @pytest.mark.slow
-def test_a_dead_endpoint_is_one_clear_line_and_only_what_cannot_change_comes_from_the_cache(
+def test_unreachable_hub_is_one_line_and_only_pinned_revisions_come_from_the_cache(
     hub: Hub, built: Callable[..., Files], client: Callable[..., Any], tmp_path: Path
 ) -> None:
     first = hub.commit(REPO, built("1.0.0"), "v1.0.0")

@@ -271,7 +271,7 @@ def test_damaged_records_are_named_and_without_the_hub_the_last_state_stays(boar
     assert not board.find("#board .note")
 
 
-def test_the_card_of_the_space_is_one() -> None:
+def test_card_of_the_space_is_valid() -> None:
     header = yaml.safe_load((SPACE / "README.md").read_text(encoding="utf-8").split("---\n")[1])
     card = SpaceCardData(**header)
     assert (card.sdk, card.app_file, header["python_version"]) == ("gradio", "app.py", "3.12")

@@ -1,6 +1,7 @@
 """`lmrbench calibrate variants` over real HTTP: a judge on answers whose right categories are known."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,16 @@ def test_wrong_argument_is_one_line(
     done = in_process(*ask, *options)
     assert (done.returncode, done.stderr.count("\n"), judging.server.requests) == (1, 1, [])
     assert message in done.stderr
+
+
+def test_installed_benchmark_has_no_variants_and_the_error_says_where_they_are(
+    judging: Judging, toy_benchmark: Path
+) -> None:
+    for variants in toy_benchmark.glob("*/variants"):
+        shutil.rmtree(variants)
+    done = in_process("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "--benchmark: there are no variants of these tasks; the installed package has none: clone" in done.stderr
 
 
 def test_lost_votes_are_reported(judging: Judging, server: Server) -> None:

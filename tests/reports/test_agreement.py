@@ -15,8 +15,8 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.judge.category import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import measure_agreement
 from lmrbench_evaluate.reports.annotations import Annotation, read_annotations
-from lmrbench_evaluate.reports.scored_answer import ScoredAnswer
 from lmrbench_evaluate.reports.scores import ModelScore
+from lmrbench_evaluate.reports.tally import ScoredAnswer
 from support.kappa import cohen
 from support.runs import command, result, write_run
 
@@ -210,7 +210,8 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
     assert by_pair["ann", "judge"]["answers"] == 2
     assert by_pair["ann", "judge"]["conflicts"] == 1
     assert agreement["confusion"] == [{"people": "CC", "judge": c, "answers": 1} for c in ("CC", "LI")]
-    text = command(run, "--labels", labels, "--format", "md").stdout
+    command(run, "--labels", labels, "--out", tmp_path / "report.md")
+    text = (tmp_path / "report.md").read_text()
     assert "## Agreement" in text
     assert "| ann - judge | 2 | 50.0 % |" in text
     assert "| a-two | robust LI |" in text

@@ -11,7 +11,7 @@ from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.record import record_tasks
-from lmrbench_evaluate.reports.scored_answer import altered_readings, settled_choices
+from lmrbench_evaluate.reports.tally import ScoredAnswer
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.choices import counted_choices
 from support.command_line import in_process
@@ -126,9 +126,17 @@ def test_choices_of_a_memorised_answer_do_not_count() -> None:
         }
         for name, altered in (("one", True), ("two", False))
     ]
-    row = {"choices": choices, "memorised": False, "core_memorised": False}
+    row = {
+        "choices": choices,
+        "memorised": False,
+        "core_memorised": False,
+        "sample": 0,
+        "status": "failed",
+        "core_status": "failed",
+        "prediction_sha256": "",
+    }
     assert [choice["reading"] for choice in counted_choices(row)] == ["stated", "stated"]
     for key in ("memorised", "core_memorised"):
-        memorised = {**row, key: True}
-        assert altered_readings(memorised) == ("none",)
-        assert settled_choices(memorised) == ((False, 3, False),)
+        memorised = ScoredAnswer.of({**row, key: True}, None)
+        assert memorised.readings == ("none",)
+        assert memorised.settled == ((False, 3, False),)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmrbench_data.base.shares import percent
-from lmrbench_evaluate.reports.html.comparisons import headlines
+from lmrbench_evaluate.reports.html import headlines
 from lmrbench_evaluate.reports.paired import ALPHA, compare_pairs
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.reports.score_tables import column
@@ -96,7 +96,7 @@ def test_the_interval_covers(samples: int, covered: float) -> None:
     assert hits / 600 >= covered
 
 
-def test_one_model_and_many(tmp_path: Path) -> None:
+def test_headline_of_one_model_and_of_many_models(tmp_path: Path) -> None:
     [alone] = headlines(make_report([write(tmp_path / "one", {"a": [[True]] * 3 + [[False]]})]))
     assert alone.text.startswith(f"a: {percent(0.75)} reproduced (95 % CI ")
     models = {f"m{number}": [[number <= index] for index in range(20)] for number in range(0, 20, 4)}

@@ -73,6 +73,7 @@ def colour(browser: "Chrome", selector: str, name: str = "backgroundColor") -> R
     return red, green, blue
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_page_fits_screens_and_colours_stay_distinct(browser: "Chrome", page: Path) -> None:
     for width in (1440, 390):

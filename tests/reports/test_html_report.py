@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pymupdf
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -127,7 +128,13 @@ ANSWERS = [
     {"instance": "toy-one", "model": "many", "status": "passed", "code": TOY_ANSWER, "metadata": {"cost_usd": 0.125}},
     {"instance": "toy-one", "model": "many", "status": "failed", "code": WRONG, "sample": 1},
     {"instance": "toy-one", "model": "many", "status": "failed", "code": WRONG, "sample": 2},
-    {"instance": "toy-two", "model": "many", "status": "failed", "code": WRONG},
+    {
+        "instance": "toy-two",
+        "model": "many",
+        "status": "failed",
+        "code": WRONG,
+        "metadata": {"finish_reason": "length"},
+    },
 ]
 
 
@@ -209,6 +216,17 @@ def test_reader_filters_sorts_and_opens_answers(browser: "Chrome", page: Callabl
     assert column.find_element(By.XPATH, "..").get_attribute("aria-sort") == "descending"
     assert complaints(browser) == []
     assert requests(browser) == set()
+
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    )
+    table = browser.find_element(By.CSS_SELECTOR, ".plots .scroll")
+    edges = []
+    for place in (0, 9999):
+        browser.execute_script("arguments[0].scrollLeft = arguments[1]", table, place)
+        image = pymupdf.Pixmap(table.screenshot_as_png)
+        edges.append(image.pixel(image.width - 2, image.height - 8))
+    assert edges[0] != edges[1] == (255, 255, 255), "a shade says that the table goes on, until its end"
 
 
 @pytest.mark.slow
@@ -343,6 +361,14 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
     assert "It adds." in judged
     assert "took 0.1250 US dollars" in show("toy-one", "--model", "many").stdout
     assert "## Samples: 1 of 3 reproduced" in show("toy-one", "--model", "many").stdout
+    assert "the reply was cut at the token limit; raise --max-tokens" in show("toy-two", "--model", "many").stdout
+    report = make_report([tmp_path / "run"])
+    assert {score.model: score.as_dict()["cut_at_token_limit"] for score in report.scores} == {
+        "good": 0,
+        "bad": 0,
+        "many": 1,
+    }
+    assert "many: 1 answer was cut at the token limit; raise --max-tokens." in report.to_markdown()
     as_json = json.loads(show("toy-one", "--model", "many", "--json").stdout)
     assert as_json["outcome"] == "robust"
     assert [item["outcome"] for item in as_json["all_samples"]] == ["robust", "failed", "failed"]

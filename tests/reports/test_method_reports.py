@@ -10,6 +10,7 @@ from lmrbench_data.analyse.errors.ask import ask_why
 from lmrbench_data.analyse.familiarity import measure_probabilities
 from lmrbench_data.analyse.structure import task_measures
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.shares import Share
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_evaluate.judge.settings import JudgeSettings
@@ -55,6 +56,19 @@ def test_a_report_has_a_table_of_functions_and_one_level(run: lmr.Run) -> None:
     single = write_run(run.path.parent / "single", [result("a-one", "passed")])
     assert "Functions of methods" not in lmr.report(single).to_markdown()
     assert "functions" not in lmr.report(single).to_dict()["scores"][0]
+
+
+def test_progress_on_methods_names_the_one_level_that_they_have(run: lmr.Run) -> None:
+    labels: list[str] = []
+
+    class Recorder(Progress):
+        def step(self, label: str = "") -> None:
+            labels.append(label)
+
+    place, predictions = run.path.parent / "dataset", str(run.path / "predictions.jsonl")
+    again = run.path.parent / "again"
+    lmr.evaluate(predictions, again, dataset=str(place), config="method", sandbox="local", progress=Recorder())
+    assert sorted(labels) == ["failed", "malformed", "reproduced"]
 
 
 def test_runs_on_different_configurations_are_refused(run: lmr.Run) -> None:

@@ -16,12 +16,9 @@ from markdown_it import MarkdownIt
 
 from lmrbench_data.api import open_run
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.tasks.overview import task_facts
-from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports import paired
-from lmrbench_evaluate.reports.formats import MAX_REASONS
-from lmrbench_evaluate.reports.report import make_report
+from lmrbench_evaluate.reports.report import MAX_REASONS, make_report
 from lmrbench_evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
@@ -167,7 +164,7 @@ def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(
     frame = open_run(path).to_pandas().groupby(["track", "model_name_or_path"])[["reproduced", "robust"]].sum()
     assert frame.loc[("paper", "x")].tolist() == [3, 0]
     assert frame.loc[("contract", "y")].tolist() == [2, 2]
-    table = list(csv.DictReader(io.StringIO(command(path, "--format", "csv").stdout)))
+    table = list(csv.DictReader(io.StringIO(make_report([path]).to_csv())))
     assert Counter((row["track"], row["reproduced"], row["robust"], row["core_status"]) for row in table) == Counter(
         {
             (track, *cell): 3 if cell[1] == "0" and cell[0] == "1" else n
@@ -247,13 +244,15 @@ def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "permutation test on each instance's share of samples" in text
     assert "| a-one | 1/2 | failed |" in text
     assert "| b-one | 0/1, 1 missing | missing |" in text
-    assert "| m | robust | 33.3 % | 66.7 % |" in text
+    assert "| m | robust | 33.3 % | 66.7 % |" in text, "pass@k"
+    assert "| m | robust | 33.3 % | 0.0 % |" in text, "pass^k"
 
 
 def test_pass_at_k_goes_up_to_all_samples(tmp_path: Path) -> None:
     rows = [result("a-one", "passed" if number == 0 else "failed", sample=number) for number in range(7)]
     [score] = report_dict([write_run(tmp_path / "run", rows, scope={"a-one": "Alpha"})])["scores"]
     assert score["pass_at_k"]["robust"] == {"1": 0.1429, "2": 0.2857, "5": 0.7143, "7": 1.0}
+    assert score["pass_hat_k"]["robust"] == {"1": 0.1429, "2": 0.0, "5": 0.0, "7": 0.0}
 
 
 def test_runs_on_two_datasets_are_refused(tmp_path: Path) -> None:
@@ -265,7 +264,7 @@ def test_runs_on_two_datasets_are_refused(tmp_path: Path) -> None:
     assert f"{one} is on embedded 1.0 (000000000000), {other} is on embedded 2.0 (111111111111)" in done.stderr
 
 
-def test_a_name_that_says_no_form_is_refused(tmp_path: Path) -> None:
+def test_unknown_extension_of_out_is_refused(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", [result("a-one", "passed")])
     done = command(run, "--out", tmp_path / "x.txt")
     assert (done.returncode, done.stdout) == (1, "")
@@ -277,9 +276,13 @@ def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp
     """All that is spent counts, for wrong answers too; an answer that names no cost is no free success."""
     passed, failed = "passed", "failed"
     told: list[tuple[Any, str, str]] = [
-        ({"cost_usd": 0.5, "usage": {"prompt_tokens": 1000, "completion_tokens": 10}, "duration_s": 2}, passed, passed),
-        ({"cost": 0.25, "input_tokens": 3000}, passed, failed),
-        ({"cost_usd": 0.25}, failed, failed),
+        (
+            {"cost_usd": 0.5, "cpu_s": 3, "usage": {"prompt_tokens": 1000, "completion_tokens": 10}, "duration_s": 2},
+            passed,
+            passed,
+        ),
+        ({"cost": 0.25, "input_tokens": 3000, "cpu_s": 6}, passed, failed),
+        ({"cost_usd": 0.25, "cpu_s": 90}, failed, failed),
         ({"cost_usd": -1, "input_tokens": True, "duration_s": "long", "usage": []}, passed, passed),
         (None, passed, passed),
     ]
@@ -295,16 +298,17 @@ def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp
     RunFolder(run).predictions.write([*predictions, free])
     score, free_score = report_dict([run])["scores"]
     assert score["spending"] == {
-        "cost_usd": {"sum": 1.0, "answers": 3, "per_reproduced": 0.5, "per_robust": 1.0},
+        "cost_usd": {"sum": 1.0, "answers": 3, "per_reproduced": 0.5, "per_robust": 1.0, "of_reproduced": 0.375},
         "input_tokens": {"sum": 4000.0, "answers": 2, "per_reproduced": 2000.0, "per_robust": 4000.0},
         "output_tokens": {"sum": 10.0, "answers": 1, "per_reproduced": 10.0, "per_robust": 10.0},
         "duration_s": {"sum": 2.0, "answers": 1, "per_reproduced": 2.0, "per_robust": 2.0},
+        "cpu_s": {"sum": 99.0, "answers": 3, "per_reproduced": 49.5, "per_robust": 99.0, "of_reproduced": 4.5},
     }
     assert "cost_usd" not in free_score["spending"]
-    cells = ["0.3333", "2,000", "10", "2.0", "1.00 for 3 answers", "0.5000", "1.0000"]
+    cells = ["0.3333", "2,000", "10", "2.0", "33.0", "1.00 for 3 answers", "0.5000", "1.0000", "0.3750", "4.5"]
     text = render_markdown([run])
     assert f"| m, paper | {' | '.join(cells)} |" in text
-    assert "| free, unstated | - | 5 | - | - | - | - | - |" in text
+    assert "| free, unstated | - | 5 | - | - | - | - | - | - | - | - |" in text
     assert "dollars per reproduced | dollars per robust |" in text
     shown, page = command(run), make_report([run]).to_html()
     for cell in cells:
@@ -316,31 +320,28 @@ def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp
     RunFolder(nothing).predictions.write([lost])
     [lost_score] = report_dict([nothing])["scores"]
     assert lost_score["spending"]["cost_usd"]["per_reproduced"] is None
-    assert "| m | 0.2500 | 0.25 for 1 answer | - | - |" in render_markdown([nothing])
+    assert "| m | 0.2500 | 0.25 for 1 answer | - | - | - |" in render_markdown([nothing])
 
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_ids_of_the_first_column_are_whole_in_a_terminal(width: int, tmp_path: Path) -> None:
     rows = [two_levels(f"a-task-with-a-name-as-long-as-any-{number}", "passed", "failed") for number in range(3)]
     text = plain(in_terminal(width, "report", str(write_run(tmp_path / "run", rows))))
-    listed = plain(in_terminal(width, "tasks", "list"))
     assert max(map(len, text.splitlines())) <= width
-    assert all(row["instance_id"] in listed for row in task_facts(load_tasks()))
 
 
 def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
     names = ["=cmd()", 'a,"b"\nc']
     path = write_run(tmp_path / "run", [result("a-one", "passed", model=name) for name in names])
-    done = command(path, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    for name in ("out.csv", "out.json", "out.md"):
+        assert command(path, "--out", tmp_path / name).returncode == 0
+    assert json.loads((tmp_path / "out.json").read_text()) == report_dict([path])
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
     assert {row["model_name_or_path"] for row in rows} == {"'=cmd()", names[1]}, "no formula in a spreadsheet"
     assert {(row["run"], row["instance_id"], row["category"], row["status"], row["judge"]) for row in rows} == {
         ("run", "a-one", "Alpha", "passed", "")
     }
-    for name in ("out.csv", "out.json", "out.md"):
-        assert command(path, "--out", tmp_path / name).returncode == 0
-    assert (tmp_path / "out.csv").read_text() == done.stdout
-    assert json.loads((tmp_path / "out.json").read_text()) == report_dict([path])
 
 
 def test_many_failures_are_counted_not_listed(tmp_path: Path) -> None:
@@ -350,7 +351,7 @@ def test_many_failures_are_counted_not_listed(tmp_path: Path) -> None:
     assert "7 more are in results.jsonl." in text
 
 
-def test_no_results_yet(tmp_path: Path) -> None:
+def test_run_without_results_has_no_scores(tmp_path: Path) -> None:
     path = write_run(tmp_path, [])
     assert command(path).stdout == "no results yet\n"
     (path / "results.jsonl").unlink()
@@ -424,7 +425,7 @@ def as_shown(text: str) -> str:
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
-def test_names_cannot_reach_the_terminal(is_terminal: bool, tmp_path: Path) -> None:
+def test_names_send_no_control_sequence_to_the_terminal(is_terminal: bool, tmp_path: Path) -> None:
     rows = [result("a-one", "failed", model=name, setting=name) for name in HOSTILE]
     path = write_run(tmp_path, rows, bad_rows=["\x1b[2J"])
     text = in_terminal(200, "report", str(path)) if is_terminal else command(path).stdout

@@ -12,6 +12,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from lmrbench_evaluate.hub.record import Record
 from support.hub_server import Fault, Hub
 from support.hub_world import DATASET, RESULTS, World
 from support.openai_server import Reply, Request, Server, opinion
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 def judge(request: Request) -> str:
     """Multiplication is right, addition is wrong logic."""
     return opinion("LI" if "value + factor" in request.user else "CC")
+
+
+def records(hub: Hub) -> dict[str, Record]:
+    """Return the published records by configuration."""
+    found = [Record.model_validate_json(data) for name, data in hub.files(RESULTS).items() if name[:9] == "verified/"]
+    return {record.config: record for record in found}
 
 
 @pytest.mark.docker
@@ -150,7 +157,7 @@ def write_method(request: Request) -> str:
 
 @pytest.mark.docker
 @pytest.mark.timeout(900)
-def test_methods_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> None:
+def test_methods_from_task_folder_to_leaderboard(tmp_path: Path) -> None:
     with Hub() as hub, Server() as models:
         world = World(tmp_path, hub)
         models.judge = write_method
@@ -197,14 +204,8 @@ def test_methods_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrom
             ("sampler", "method", "passed"),
             ("worker", "method", "failed"),
         ]
-        (tmp_path / "space").mkdir()
-        with served_space(hub, RESULTS, tmp_path / "space") as address:
-            browser.get(address)
-            ranked = WebDriverWait(browser, PATIENCE_S).until(
-                lambda chrome: chrome.find_elements(By.CSS_SELECTOR, "#board tbody tr")
-            )
-            assert "sampler" in ranked[0].text
-            assert browser.find_element(By.CSS_SELECTOR, "#config input").get_attribute("value") == "method"
+        record = records(hub)["method"]
+        assert [(entry.model, entry.overall.reproduced) for entry in record.entries] == [("sampler", 1), ("worker", 0)]
 
 
 #: An agent that tries the options that its paper may mean, until the experiment prints the reported table.
@@ -243,7 +244,7 @@ def wonder(request: Request) -> str:
 
 @pytest.mark.docker
 @pytest.mark.timeout(900)
-def test_altered_papers_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> None:
+def test_altered_papers_from_task_folder_to_leaderboard(tmp_path: Path) -> None:
     """A model recites the published method; an agent settles by experiment what a paper leaves open."""
     configs = ("counterfactual", "underspecified")
     with Hub() as hub, Server() as models:
@@ -298,10 +299,5 @@ def test_altered_papers_from_task_folder_to_leaderboard(tmp_path: Path, browser:
             ("sampler", "underspecified", "failed"),
             ("worker", "underspecified", "passed"),
         }
-        (tmp_path / "space").mkdir()
-        with served_space(hub, RESULTS, tmp_path / "space") as address:
-            browser.get(address)
-            ranked = WebDriverWait(browser, PATIENCE_S).until(
-                lambda chrome: chrome.find_elements(By.CSS_SELECTOR, "#board tbody tr")
-            )
-            assert "chance 33.3" in ranked[0].text
+        worker = next(entry for entry in records(hub)["underspecified"].entries if entry.model == "worker")
+        assert worker.overall.choices == (2, 2, pytest.approx(2 / 3), 1), "settled, by guessing, by reciting"

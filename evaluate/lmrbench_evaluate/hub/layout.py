@@ -1,4 +1,4 @@
-"""The layout of the results dataset: its files, their largest sizes, and the records of verified runs on main."""
+"""The layout of the results dataset, the records of verified runs on its main branch, and the files of the Space."""
 
 import re
 from collections import Counter
@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from lmrbench_data.base import names
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.hub_client import LostAnswerError, hub_errors
 from lmrbench_data.base.names import PLAIN
+from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.rows import TRACKS
 
 from ..predictions.prediction import AnswerKey
+from ..reports import stats
+from . import record as record_format
 from .record import Record
 
 if TYPE_CHECKING:
@@ -28,6 +34,8 @@ ALLOWED = {
     "judgements.jsonl": 256 * MIB,
 }
 NEEDED = ("run.json", "predictions.jsonl")
+#: The modules that the Space gets a copy of: they import nothing of ours.
+SPACE_MODULES = (names, record_format, stats)
 #: Limits of a run: what the leaderboard can show.
 MAX_ROWS, MAX_ENTRIES, MAX_SAMPLES = 50_000, 100, 1000
 #: The keys of run.json that are published: facts about the run, none about the machine.
@@ -63,12 +71,12 @@ def read_records(api: "HfApi", repo_id: str, revision: str = "main") -> dict[str
         # At one commit: for a branch that it cannot reach, the client returns an old state from its cache.
         sha = str(api.dataset_info(repo_id, revision=revision).sha)
         plain = re.compile(rf"verified/{PLAIN.pattern}\.json")
-        names = [name for name in list_files(api, repo_id, sha) if plain.fullmatch(name)]
-        if not names:
+        paths = [name for name in list_files(api, repo_id, sha) if plain.fullmatch(name)]
+        if not paths:
             return {}
-        folder = api.snapshot_download(repo_id, repo_type="dataset", revision=sha, allow_patterns=names)
+        folder = api.snapshot_download(repo_id, repo_type="dataset", revision=sha, allow_patterns=paths)
     records = {}
-    for path in (Path(folder, name) for name in sorted(names)):
+    for path in (Path(folder, name) for name in sorted(paths)):
         try:
             record = Record.model_validate_json(path.read_bytes())
         except ValidationError:
@@ -78,6 +86,17 @@ def read_records(api: "HfApi", repo_id: str, revision: str = "main") -> dict[str
         if record.run_id == path.stem:
             records[path.stem] = record
     return records
+
+
+def commit_title(record: Record) -> str:
+    """Return the start of the title of the commit that publishes a run."""
+    return f"Verified {record.run_id} [PR {record.pull_request} at "
+
+
+def commit_of(api: "HfApi", repo_id: str, record: Record) -> str:
+    """Return the commit that published a run, or main."""
+    commits = api.list_repo_commits(repo_id, repo_type="dataset")
+    return next((item.commit_id for item in commits if item.title.startswith(commit_title(record))), "main")
 
 
 def row_name(row: Mapping[str, Any]) -> str:
@@ -107,3 +126,16 @@ def table_faults(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if len({key._replace(instance_id="") for key in samples}) > MAX_ENTRIES:
         faults.append(f"it has more than {MAX_ENTRIES} models, settings and tracks; submit it in parts")
     return faults
+
+
+def write_space(folder: Path) -> list[Path]:
+    """Write everything that a Space repository needs into a folder, new or empty; return the files."""
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder}: is not empty; give a new folder")
+    sources = {path.name: path for path in sorted((cards_folder() / "space").iterdir()) if path.is_file()}
+    for module in SPACE_MODULES:
+        path = Path(str(module.__file__))
+        sources[f"base/{path.name}"] = path
+    for name, source in sources.items():
+        write_atomically(folder / name, source.read_bytes())
+    return [folder / name for name in sources]

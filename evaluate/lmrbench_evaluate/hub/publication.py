@@ -32,7 +32,17 @@ from ..runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder, benchmark_title
 from ..verdict.choices import STATED, counted_choices
 from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
-from .layout import MIB, PUBLISHED_FACTS, belongs, list_files, read_records, record_path, shown
+from .layout import (
+    MIB,
+    PUBLISHED_FACTS,
+    belongs,
+    commit_of,
+    commit_title,
+    list_files,
+    read_records,
+    record_path,
+    shown,
+)
 from .record import JUDGED, Choices, Entry, Record, Score, Task, TaskResult
 from .verify import Verification
 
@@ -89,7 +99,7 @@ def publish(api: "HfApi", verified: Verification) -> tuple[Record, str]:
         card = (cards_folder() / "results_card.md").read_text(encoding="utf-8")
         name = benchmark_title(next(iter(verified.instances.values()))["canary"])
         files["README.md"] = card.replace("{{ benchmark }}", name).encode()
-    title = f"{_title(record)}{claim.sha[:12]}]"
+    title = f"{commit_title(record)}{claim.sha[:12]}]"
     commit(api, claim.repo_id, additions(files), title=title, parent_commit=head)
     return record, close(api, claim.repo_id, record)
 
@@ -107,18 +117,11 @@ def close(api: "HfApi", repo_id: str, record: Record) -> str:
         The address of the commit.
     """
     with hub_errors(f"{repo_id} PR {record.pull_request}"):
-        commits = api.list_repo_commits(repo_id, repo_type="dataset")
-        sha = next((item.commit_id for item in commits if item.title.startswith(_title(record))), "main")
-        url = f"{api.endpoint}/datasets/{repo_id}/commit/{sha}"
+        url = f"{api.endpoint}/datasets/{repo_id}/commit/{commit_of(api, repo_id, record)}"
         place: Any = {"repo_id": repo_id, "discussion_num": record.pull_request, "repo_type": "dataset"}
         if api.get_discussion_details(**place).status == "open":
             api.change_discussion_status(**place, new_status="closed", comment=_comment(record, url))
     return url
-
-
-def _title(record: Record) -> str:
-    """Return the start of the title of the commit that publishes a run."""
-    return f"Verified {record.run_id} [PR {record.pull_request} at "
 
 
 def _comment(record: Record, url: str) -> str:

@@ -94,9 +94,6 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
 
     An annotation belongs to the answer with its instance, model, setting, track and sample, in the first run that has
     one. An annotation without setting or track belongs to the only answer that matches the rest, if there is one.
-
-    Raises:
-        InputError: the extra `report` is not installed.
     """
     need("report", "agreement of people and judge")
     judged: dict[AnswerKey, str | None] = {}
@@ -144,12 +141,12 @@ def match_labels(annotations: Sequence[Annotation], answers: Iterable[AnswerKey]
     labels: dict[str, Labels] = {}
     unknown: list[AnswerKey] = []
     ambiguous = 0
-    for annotation, found in meant_answers(annotations, answers):
-        if len(found) == 1:
-            labels.setdefault(annotation.annotator, {}).setdefault(found[0], annotation.category)
+    for annotation, candidates in meant_answers(annotations, answers):
+        if len(candidates) == 1:
+            labels.setdefault(annotation.annotator, {}).setdefault(candidates[0], annotation.category)
         else:
-            ambiguous += bool(found)
-            unknown += [] if found else [annotation.answer]
+            ambiguous += bool(candidates)
+            unknown += [] if candidates else [annotation.answer]
     return Matched(labels, unknown, ambiguous)
 
 
@@ -177,8 +174,8 @@ def _meant(annotation: Annotation, candidates: Sequence[AnswerKey]) -> list[Answ
 def majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
     """Return the majority label of each answer and, separately, the answers without a majority."""
     votes: dict[AnswerKey, Counter[str]] = {}
-    for given in labels.values():
-        for answer, label in given.items():
+    for by_answer in labels.values():
+        for answer, label in by_answer.items():
             votes.setdefault(answer, Counter())[label] += 1
     majority: Labels = {}
     split: Labels = {}

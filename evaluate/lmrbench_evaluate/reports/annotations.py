@@ -73,9 +73,6 @@ def read_annotations(path: Path, label: LabelColumn = CATEGORY) -> tuple[list[An
 
     Args:
         label: the column of labels (default: the category).
-
-    Raises:
-        InputError: the file cannot be read.
     """
     if path.suffix not in (".csv", ".jsonl"):
         raise InputError(f"annotations {path}: give a .csv or .jsonl file")
@@ -126,8 +123,8 @@ def _check(place: str, raw: Any, label: LabelColumn) -> Annotation | BadRow:
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
             return BadRow(place, f"{name}: a text of 1 to {MAX_NAME} characters is needed, found {_shown(value)}")
         texts[name] = value.strip()
-    found = label.read(texts[label.name])
-    if found is None:
+    chosen = label.read(texts[label.name])
+    if chosen is None:
         return BadRow(place, f"{label.name}: {label.needed} is needed, found {_shown(texts[label.name])}")
     setting, track, comment = (row.get(name) or "" for name in ("setting", "track", "comment"))
     if not (isinstance(setting, str) and isinstance(comment, str)):
@@ -142,7 +139,7 @@ def _check(place: str, raw: Any, label: LabelColumn) -> Annotation | BadRow:
     if number < 0:
         return BadRow(place, f"sample: a number from 0 on is needed, found {_shown(sample)}")
     names = texts["annotator"], texts["instance_id"], texts["model_name_or_path"]
-    return Annotation(*names, setting, track, number, found, comment)
+    return Annotation(*names, setting, track, number, chosen, comment)
 
 
 def _shown(value: Any) -> str:

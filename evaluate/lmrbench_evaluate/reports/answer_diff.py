@@ -77,9 +77,6 @@ def split_source(source: str, names: Sequence[str]) -> tuple[list[str], str, lis
 
     Args:
         names: qualified names of the functions.
-
-    Raises:
-        SourceError: the file cannot be parsed or lacks a function.
     """
     nodes, lines = [find_function(source, name).node for name in names], split_lines(source)
     taken = {number for node in nodes for number in range(first_line(node) - 1, block_end(lines, node))}

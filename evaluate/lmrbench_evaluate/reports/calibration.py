@@ -120,9 +120,6 @@ def find_variants(
 
     Args:
         each: the maximum number of each kind and instance, spread over all of them.
-
-    Raises:
-        ArgumentError: no such track or instance, or there is no variant.
     """
     if track not in EXPECTED:
         raise ArgumentError("track", f"{track!r} is unknown; one of: {', '.join(EXPECTED)}")
@@ -137,7 +134,8 @@ def find_variants(
                         name = f"{kind}/{path.stem}"
                         variants.append(Prediction(item.instance_id, name, "function", text, track=track))
     if not variants:
-        raise ArgumentError("instances", "there are no variants of these")
+        fix = "the installed package has none: clone the repository and name its folder `benchmark`"
+        raise ArgumentError("benchmark", f"there are no variants of these tasks; {fix}")
     return variants
 
 
@@ -147,11 +145,7 @@ def calibrate(
     rows: Sequence[DatasetRow],
     progress: Progress | None = None,
 ) -> tuple[Calibration, JudgeSummary]:
-    """Let a judge judge variants of one track in the folder `settings.run`; the same call again resumes.
-
-    Raises:
-        InputError, InfraError, KeyboardInterrupt: as `judge`.
-    """
+    """Let a judge judge variants of one track in the folder `settings.run`; the same call again resumes."""
     settings.run.mkdir(parents=True, exist_ok=True)
     RunFolder(settings.run).predictions.write(variants)
     summary = judge_predictions(settings, rows, progress)

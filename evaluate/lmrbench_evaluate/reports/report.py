@@ -1,10 +1,15 @@
-"""Report on one or more runs: scores, paired comparisons and agreement.
+"""Report on one or more runs: scores, paired comparisons and agreement; as Markdown, JSON, CSV or HTML.
 
 Every number is computed from the rows of the run folders, never read from an earlier report.
 """
 
+import csv
+import dataclasses
+import io
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,43 +17,101 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.extras import need
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.text import counted
+from lmrbench_data.base.text_table import csv_cell, escape, markdown_table
 from lmrbench_data.loader import FUNCTION
+from lmrbench_data.tasks.manifest import LMR_BENCH
 
 from ..predictions.sources import BadRow
-from ..runs.folder import RunFolder
-from .agreement import measure_agreement
+from ..runs.folder import BENCHMARK, RunFolder
+from ..verdict.levels import Level, reaches
+from .agreement import Agreement, measure_agreement
 from .annotations import Annotation
-from .paired import compare_pairs
-from .report_data import ReportData
+from .paired import Pair, compare_pairs
 from .score_tables import column
-from .scores import score_runs
+from .scores import ModelScore, score_runs
+from .sections import failures, notes, tables
 
 #: Extensions of the formats that a report can be saved in.
 FORMS = (".md", ".json", ".csv", ".html")
 #: Largest number of models that are compared two by two.
 MAX_COMPARED = 12
+#: Largest number of rows in the Markdown table of failures.
+MAX_REASONS = 100
 
 
-class Report(ReportData):
-    """A report on one or more runs, as Markdown, JSON, CSV or HTML."""
+@dataclass(frozen=True)
+class Report:
+    """A report on one or more runs."""
+
+    paths: Sequence[Path]
+    runs: list[dict[str, Any]]
+    """run.json of each run."""
+    scores: list[ModelScore]
+    pairs: list[Pair]
+    judge_model: str | None = None
+    """The judge whose judgements count; the last one if None."""
+    agreement: Agreement | None = None
+    bad_annotations: Sequence[BadRow] = ()
+    annotations: Sequence[Annotation] = ()
+    """People's labels."""
+
+    @property
+    def benchmark(self) -> str:
+        """The name of the benchmark; empty for LMR-Bench."""
+        name = str(self.runs[0].get(BENCHMARK) or "") if self.runs else ""
+        return "" if name == LMR_BENCH else name
+
+    @property
+    def title(self) -> str:
+        """The heading of the report."""
+        return f"Report on {self.benchmark}" if self.benchmark else "LMR-Bench report"
 
     def to_markdown(self) -> str:
         """Return tables and notes as Markdown."""
-        from .formats import render_markdown
-
-        return render_markdown(self)
+        lines = [f"# {escape(self.title)}", ""]
+        for facts in self.runs:
+            lines.append(f"- run {escape(facts['run_id'])}: {_run_line(facts)}")
+            if bad := facts.get("bad_rows"):
+                lines.append(
+                    f"  - {counted(len(bad), 'prediction row')} could not be evaluated; see `bad_rows` in run.json"
+                )
+        for title, table in tables(self):
+            lines += ["", f"## {title}", "", *markdown_table(*table)]
+        reasons = (reason for path in self.paths for reason in failures(path))
+        if shown := list(itertools.islice(reasons, MAX_REASONS)):
+            lines += ["", "## What did not pass", "", *markdown_table(["instance", "model", "outcome", "why"], shown)]
+            if more := sum(1 for _ in reasons):
+                lines += ["", f"{more} more are in results.jsonl."]
+        for note in notes(self):
+            lines += ["", note]
+        return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as JSON types."""
-        from .formats import report_dict
-
-        return report_dict(self)
+        agreement = self.agreement
+        return {
+            "runs": self.runs,
+            "scores": [score.as_dict() for score in self.scores],
+            "pairs": [_pair_dict(pair) for pair in self.pairs],
+            "agreement": agreement and _agreement_dict(agreement),
+            "bad_annotations": [str(bad) for bad in self.bad_annotations],
+        }
 
     def to_csv(self) -> str:
         """Return one CSV row per answer, for a spreadsheet."""
-        from .formats import render_csv
-
-        return render_csv(self)
+        header = ["run", "model_name_or_path", "setting", "track", "instance_id", "category", "sample"]
+        header += [*map(str, Level), "status", "core_status", "judge"]
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(header)
+        for score in self.scores:
+            for instance, answers in sorted(score.answers.items()):
+                for answer in answers:
+                    names = score.run, *score.key, instance, score.scope[instance]
+                    levels = (int(reaches(answer.outcome, level)) for level in Level)
+                    verdict = *levels, answer.status, answer.core_status, answer.judged or ""
+                    writer.writerow([*map(csv_cell, names), answer.sample, *verdict])
+        return out.getvalue()
 
     def to_html(self) -> str:
         """Return one self-contained HTML page with every answer beside the reference.
@@ -56,6 +119,7 @@ class Report(ReportData):
         Raises:
             InputError: the extra `report` is not installed, or a run folder is damaged.
         """
+        need("report", "the HTML report")
         from .html import render_html
 
         return render_html(self)
@@ -148,3 +212,29 @@ def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> N
             raise InputError(
                 f"runs on different datasets cannot be compared: {', '.join(named)}; make a report for each of them"
             )
+
+
+def _run_line(facts: Mapping[str, Any]) -> str:
+    """Return dataset, sandbox and harness of a run as one line."""
+    dataset = (
+        f"dataset {escape(facts['dataset'])} version {escape(facts['benchmark_version'])} "
+        f"({escape(facts['dataset_sha256'][:12])})"
+    )
+    incomplete = "" if facts.get("complete") else ", **incomplete**"
+    official = "" if facts["official_sandbox"] else " (no isolation: not for a leaderboard)"
+    seeds = f", {facts['fresh_seed_count']} fresh seeds" if facts["fresh_seed_count"] else ""
+    return (
+        f"{dataset}, sandbox {escape(facts['sandbox'])}{official}{seeds}, "
+        f"harness {escape(facts['harness_version'])}, {escape(facts['started_at'])}{incomplete}"
+    )
+
+
+def _pair_dict(pair: Pair) -> dict[str, Any]:
+    facts = {**dataclasses.asdict(pair), "instances": pair.instances}
+    del facts["interval"]
+    return {**facts, "ci95": [round(bound, 4) for bound in pair.interval]}
+
+
+def _agreement_dict(agreement: Agreement) -> dict[str, Any]:
+    confusion = [{"people": a, "judge": b, "answers": n} for (a, b), n in sorted(agreement.confusion.items())]
+    return {**vars(agreement), "pairs": [pair.as_dict() for pair in agreement.pairs], "confusion": confusion}

@@ -1,7 +1,7 @@
 """Make the tables of a report: header and rows of plain text, for terminal, Markdown and HTML."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lmrbench_data.base.shares import Share, bounds, percent
 from lmrbench_data.base.text import counted
@@ -13,10 +13,10 @@ from ..runs.result_log import METHOD_KEYS
 from ..verdict.levels import MISSING, OUTCOMES, Level
 from .agreement import Agreement
 from .paired import Pair
-from .scored_answer import NOT_JUDGED
 from .scores import READ, ModelScore
-from .spending import NAMES
-from .tally import Tally
+from .spending import NAMES, OF_SUCCESS
+from .stats import pass_at_k
+from .tally import NOT_JUDGED, Tally
 
 #: Outcomes that have another word in tables.
 WORDS = {"reproduced": "core only", "infra_error": "INFRA"}
@@ -69,24 +69,24 @@ def graded_table(scores: Sequence[ModelScore]) -> Table:
 
 def method_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of the functions and experiments of methods that passed."""
-    header = ["model", *(cell for key in METHOD_KEYS for cell in (f"{key} passed", "95 %"))]
-    rows = []
-    for score in scores:
-        shares = map(score.parts, METHOD_KEYS)
-        if score.is_on_methods:
-            rows.append([column(score, scores), *(cell for share in shares for cell in (share.fraction, share.bounds))])
-    return header, rows
+    shares = {f"{key} passed": lambda score, key=key: score.parts(key) for key in METHOD_KEYS}
+    return _share_table(scores, [score for score in scores if score.is_on_methods], shares)
 
 
 def reading_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of altered choices: read from the paper, recited as published, or neither."""
-    header = ["model", *(cell for name in READ for cell in (name, "95 %"))]
+    shares = {name: lambda score, kinds=kinds: score.reading(*kinds) for name, kinds in READ.items()}
+    return _share_table(scores, [score for score in scores if score.has_readings], shares)
+
+
+def _share_table(
+    scores: Sequence[ModelScore], shown: Sequence[ModelScore], shares: Mapping[str, Callable[[ModelScore], Share]]
+) -> Table:
     rows = []
-    for score in scores:
-        if score.has_readings:
-            shares = [score.reading(*readings) for readings in READ.values()]
-            rows.append([column(score, scores), *(cell for share in shares for cell in (share.fraction, share.bounds))])
-    return header, rows
+    for score in shown:
+        values = [share(score) for share in shares.values()]
+        rows.append([column(score, scores), *(cell for share in values for cell in (share.fraction, share.bounds))])
+    return ["model", *(cell for title in shares for cell in (title, "95 %"))], rows
 
 
 def settled_table(scores: Sequence[ModelScore]) -> Table:
@@ -111,15 +111,15 @@ def settled_table(scores: Sequence[ModelScore]) -> Table:
     return header, rows
 
 
-def pass_at_table(scores: Sequence[ModelScore]) -> Table:
-    """Make the table of pass@k at both levels, for models with several samples."""
+def pass_at_table(scores: Sequence[ModelScore], estimate: Callable[[int, int, int], float] = pass_at_k) -> Table:
+    """Make the table of pass@k at both levels, for models with several samples; of pass^k with `all_of_k`."""
     several = [score for score in scores if score.samples > 1]
     ks = sorted({k for score in several for k in score.pass_at(score.headline)})
     rows = []
     for score in several:
         for level in levels(scores):
-            found = score.pass_at(level)
-            cells = (percent(found.get(k)) for k in ks)
+            rates = score.pass_at(level, estimate)
+            cells = (percent(rates.get(k)) for k in ks)
             rows.append([column(score, scores), str(level), *cells])
     return ["model", "level", *(f"k = {k}" for k in ks)], rows
 
@@ -136,10 +136,10 @@ def cross_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of the judge's categories by outcome: do tests and judge agree?"""
     rows = []
     for score in scores:
-        found = Counter((answer.outcome, answer.judged) for items in score.answers.values() for answer in items)
+        pairs = Counter((answer.outcome, answer.judged) for items in score.answers.values() for answer in items)
         for name in OUTCOMES if score.overall.has_category else ():
-            counts = [found[name, category] for category in BEST_FIRST]
-            if total := sum(count for (of, _), count in found.items() if of == name):
+            counts = [pairs[name, category] for category in BEST_FIRST]
+            if total := sum(count for (of, _), count in pairs.items() if of == name):
                 cells = map(str, (*counts, total - sum(counts)))
                 rows.append([column(score, scores), words(scores).get(name, name), *cells])
     return ["model", "tests", *(f"judge: {name}" for name in BEST_FIRST), "no category"], rows
@@ -148,16 +148,19 @@ def cross_table(scores: Sequence[ModelScore]) -> Table:
 def spending_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of cost, tokens and time per answer, and of the cost of a success, from the predictions."""
     forms = {"cost_usd": "{:.4f}", "input_tokens": "{:,.0f}", "output_tokens": "{:,.0f}", "duration_s": "{:,.1f}"}
+    forms["cpu_s"] = "{:,.1f}"
     titles = {
         "cost_usd": "US dollars",
         "input_tokens": "tokens in",
         "output_tokens": "tokens out",
         "duration_s": "seconds",
+        "cpu_s": "CPU seconds",
     }
     named = [name for name in NAMES if any(score.spending.answers[name] for score in scores)]
     header = ["model", *(titles[name] for name in named)]
     if has_cost := "cost_usd" in named:
         header += ["dollars in all", *(f"dollars per {level}" for level in levels(scores))]
+    header += [f"{titles[name]} of a reproduced answer" for name in OF_SUCCESS if name in named]
     rows = []
     for score in scores:
         spending = score.spending
@@ -168,6 +171,7 @@ def spending_table(scores: Sequence[ModelScore]) -> Table:
             answers = spending.answers["cost_usd"]
             cells.append(f"{spending.sums['cost_usd']:.2f} for {counted(answers, 'answer')}" if answers else "-")
             cells += [_amount(spending.per_success("cost_usd", level), "{:.4f}") for level in levels(scores)]
+        cells += [_amount(spending.of_success(name), forms[name]) for name in OF_SUCCESS if name in named]
         rows.append([column(score, scores), *cells])
     return header, rows
 

@@ -7,7 +7,7 @@ missing, malformed or too long to be shown; answers that it was not asked about 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,9 @@ from ..runs.result_log import METHOD_KEYS
 from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
 from ..verdict.levels import MISSING, TRACK_ORDER, Level, headline
 from ..verdict.verdict import Status
-from .scored_answer import ScoredAnswer
-from .spending import Spending, read_spending
-from .stats import pass_at_k
-from .tally import Tally, share_dict
+from .spending import Spending, read_numbers, was_cut
+from .stats import all_of_k, pass_at_k
+from .tally import ScoredAnswer, Tally, share_dict
 
 #: The reported k of pass@k, up to the number of samples; k = samples is added.
 PASS_AT = (1, 2, 5, 10, 20, 50, 100)
@@ -63,13 +62,13 @@ class ModelScore:
         self.complete = self.complete and not self.overall.outcomes[Status.INFRA_ERROR]
 
     def _tally(self, name: str) -> Tally:
-        found = self.answers.get(name, [])
+        answers = self.answers.get(name, [])
         tally = Tally(
-            Counter(answer.outcome for answer in found), Counter(a.judged for a in found if a.judged), instances=1
+            Counter(answer.outcome for answer in answers), Counter(a.judged for a in answers if a.judged), instances=1
         )
-        tally.nothing_to_judge = sum(answer.status == Status.MALFORMED and not answer.judged for answer in found)
-        tally.votes_lost = sum(answer.votes_lost > 0 for answer in found)
-        if missing := self.samples - len(found):
+        tally.nothing_to_judge = sum(answer.status == Status.MALFORMED and not answer.judged for answer in answers)
+        tally.votes_lost = sum(answer.votes_lost > 0 for answer in answers)
+        if missing := self.samples - len(answers):
             tally.outcomes[MISSING] = missing
             tally.nothing_to_judge += missing
         return tally
@@ -120,7 +119,7 @@ class ModelScore:
         Choices of one paper resemble each other, so an interval counts papers.
         """
         return Share.clustered(
-            (paper_of(name), found in readings) for name, answer in self._graded() for found in answer.readings
+            (paper_of(name), kind in readings) for name, answer in self._graded() for kind in answer.readings
         )
 
     @property
@@ -147,13 +146,17 @@ class ModelScore:
         for name, answers in self.answers.items():
             yield from ((name, answer) for answer in answers if answer.status != Status.INFRA_ERROR)
 
-    def pass_at(self, level: Level) -> dict[int, float]:
-        """Return k → mean pass@k over the instances of the scope, for k = samples and the smaller ones of `PASS_AT`."""
+    def pass_at(self, level: Level, estimate: Callable[[int, int, int], float] = pass_at_k) -> dict[int, float]:
+        """Return k → mean pass@k over the instances of the scope, for k = samples and the smaller ones of `PASS_AT`.
+
+        Args:
+            estimate: `pass_at_k`, or `all_of_k` for pass^k.
+        """
         if self.samples == 1:
             return {}
         ks = [*(k for k in PASS_AT if k < self.samples), self.samples]
         tallies = self.instances.values()
-        return {k: sum(pass_at_k(tally.total, tally.reached(level), k) for tally in tallies) / len(tallies) for k in ks}
+        return {k: sum(estimate(tally.total, tally.reached(level), k) for tally in tallies) / len(tallies) for k in ks}
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
@@ -166,12 +169,17 @@ class ModelScore:
             "complete": self.complete,
             "samples": self.samples,
             "spending": self.spending.as_dict(),
+            "cut_at_token_limit": self.spending.cut,
             "overall": self.overall.as_dict(),
             **({key: share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
             **({"reading": _readings(self)} if self.has_readings else {}),
             **({"settled": _settled(self)} if self.has_open_choices else {}),
-            "pass_at_k": {
-                str(level): {str(k): round(value, 4) for k, value in self.pass_at(level).items()} for level in Level
+            **{
+                name: {
+                    str(level): {str(k): round(value, 4) for k, value in self.pass_at(level, estimate).items()}
+                    for level in Level
+                }
+                for name, estimate in (("pass_at_k", pass_at_k), ("pass_hat_k", all_of_k))
             },
             "categories": {name: tally.as_dict() for name, tally in sorted(self.categories.items())},
             "instances": {name: dict(tally.outcomes) for name, tally in self.instances.items()},
@@ -186,9 +194,6 @@ def score_runs(paths: Sequence[Path], judge_model: str | None = None) -> list[Mo
 
     Args:
         judge_model: the judge whose judgements count (default: the last one).
-
-    Raises:
-        InputError: a path is not a run folder, or the folder is damaged.
     """
     names = Counter(path.resolve().name for path in paths)
     scores = [
@@ -205,20 +210,22 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
     run = RunFolder(path)
     facts = run.facts
     judgements = read_judgements(path, judge_model)
-    found: dict[tuple[str, str, str], dict[str, list[ScoredAnswer]]] = {}
+    by_model: dict[tuple[str, str, str], dict[str, list[ScoredAnswer]]] = {}
     for row in run.rows():
         instance = row["instance_id"]
         if instance in facts["scope"]:
             answer = ScoredAnswer.of(row, judgements.get(answer_id(row)))
-            by_instance = found.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
+            by_instance = by_model.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
             by_instance.setdefault(instance, []).append(answer)
-    spent = read_spending(run)
-    for key, answers in sorted(found.items()):
+    metadata = {item.key.row: item.metadata for item in run.predictions}
+    for key, answers in sorted(by_model.items()):
         in_order = {instance: sorted(items, key=lambda answer: answer.sample) for instance, items in answers.items()}
         score = ModelScore(name, path, *key, facts["scope"], in_order, bool(facts.get("complete")))
         for instance, items in in_order.items():
             for answer in items:
-                score.spending.add(spent.get(AnswerKey(instance, *key, answer.sample), {}), answer.outcome)
+                about = metadata.get(AnswerKey(instance, *key, answer.sample))
+                score.spending.add(read_numbers(about), answer.outcome)
+                score.spending.cut += was_cut(about)
         yield score
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lmrbench_data.base.shares import percent
 from lmrbench_data.base.text import counted
@@ -13,7 +14,6 @@ from ..runs.folder import RunFolder
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
 from .paired import MCNEMAR, MIN_SHARED, PERMUTATION
-from .report_data import ReportData
 from .score_tables import (
     WORDS,
     agreement_tables,
@@ -34,6 +34,12 @@ from .score_tables import (
     summary_table,
 )
 from .scores import READ, ModelScore
+from .spending import OF_SUCCESS
+from .stats import all_of_k
+
+if TYPE_CHECKING:
+    from .report import Report
+
 
 #: Largest number of names in one note.
 MAX_NAMED = 10
@@ -59,10 +65,10 @@ COMPARABILITY = (
 )
 
 
-def tables(report: ReportData) -> list[tuple[str, Table]]:
+def tables(report: "Report") -> list[tuple[str, Table]]:
     """Return the titles and tables of a report, without empty ones."""
     scores = report.scores
-    found = [
+    titled = [
         ("Unit-test accuracy", summary_table(scores)),
         ("Outcomes", outcome_table(scores)),
         ("Functions of methods", method_table(scores)),
@@ -70,6 +76,7 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
         ("Open choices", settled_table(scores)),
         ("Share of graded answers", graded_table(scores)),
         ("pass@k", pass_at_table(scores)),
+        ("pass^k", pass_at_table(scores, all_of_k)),
         ("Judge", judge_table(scores)),
         ("Tests and judge", cross_table(scores)),
         ("Cost, tokens and time per answer", spending_table(scores)),
@@ -81,19 +88,23 @@ def tables(report: ReportData) -> list[tuple[str, Table]]:
         ),
         *(agreement_tables(report.agreement) if report.agreement else []),
     ]
-    return [(title, table) for title, table in found if table[1]]
+    return [(title, table) for title, table in titled if table[1]]
 
 
-def notes(report: ReportData) -> list[str]:
+def notes(report: "Report") -> list[str]:
     """Return the notes of a report: warnings, then explanations of its tables."""
     return [*warnings(report), *explanations(report)]
 
 
-def warnings(report: ReportData) -> list[str]:
+def warnings(report: "Report") -> list[str]:
     """Return the notes without which the numbers mislead; the terminal always shows them."""
     lines = []
     if report.bad_annotations:
         lines.append(f"{counted(len(report.bad_annotations), 'row')} of labels could not be read.")
+    for score in report.scores:
+        if score.spending.cut:
+            cut = counted(score.spending.cut, "answer was", "answers were")
+            lines.append(f"{score.name}: {cut} cut at the token limit; raise --max-tokens.")
     if lost := sum(score.overall.votes_lost for score in report.scores):
         what = "category rests" if lost == 1 else "categories rest"
         lines.append(f"{lost} {what} on fewer votes than the judge was asked for: the other requests failed.")
@@ -103,7 +114,7 @@ def warnings(report: ReportData) -> list[str]:
     return lines
 
 
-def explanations(report: ReportData) -> list[str]:
+def explanations(report: "Report") -> list[str]:
     """Return the notes that say how to read the tables."""
     scores = report.scores
     lines = [*(ABOUT_METHODS if on_methods(scores) else ABOUT_LEVELS)]
@@ -120,17 +131,19 @@ def explanations(report: ReportData) -> list[str]:
     lines += _about_readings(scores)
     if any(score.samples > 1 for score in scores):
         lines.append(
-            "With several samples, a share is the mean over samples, the n of its interval is the number of instances, "
-            "and pass@k is the unbiased estimate."
+            "With several samples, a share is the mean over samples, and the n of its interval is the number of "
+            "instances. pass@k estimates the chance that one of k samples succeeds, pass^k that all k do; both are "
+            "unbiased."
         )
     unanswered = sorted({name for score in scores for name in score.scope if not _answered(scores, name)})
     if unanswered:
         named = ", ".join(unanswered[:MAX_NAMED]) + ("" if len(unanswered) <= MAX_NAMED else ", ...")
         lines.append(f"No model answered {counted(len(unanswered), 'instance')}: {named}.")
-    if any(score.spending.answers["cost_usd"] for score in scores):
+    if any(score.spending.answers[name] for score in scores for name in OF_SUCCESS):
         lines.append(
             "Dollars per reproduced or robust instance: the cost of all answers, including wrong ones, divided by the "
-            "number of reproduced or robust answers. Answers without a stated cost are left out of both."
+            "number of reproduced or robust answers. Answers without a stated cost are left out of both. Dollars and "
+            "CPU seconds of a reproduced answer are means over the reproduced answers alone."
         )
     if any(score.overall.judged for score in scores):
         lines.append(
@@ -139,15 +152,15 @@ def explanations(report: ReportData) -> list[str]:
             "was not asked about."
         )
     if report.pairs:
-        tests = {pair.test for pair in report.pairs}
-        said = {
+        about = {
             MCNEMAR: "McNemar's exact test, where both models have one sample",
             PERMUTATION: "the exact paired permutation test on each instance's share of samples, where one has several",
         }
+        tests = "; or of ".join(text for test, text in about.items() if any(pair.test == test for pair in report.pairs))
         lines.append(
-            f"p is the two-sided p of {'; or of '.join(said[test] for test in said if test in tests)}. Instances with "
-            "an infra error are left out. Points are the difference of the shares. Holm's p is adjusted for the number "
-            f"of comparisons at a level. Models with fewer than {MIN_SHARED} shared instances are not compared."
+            f"p is the two-sided p of {tests}. Instances with an infra error are left out. Points are the difference "
+            "of the shares. Holm's p is adjusted for the number of comparisons at a level. Models with fewer than "
+            f"{MIN_SHARED} shared instances are not compared."
         )
     return [*lines, *_about_people(report)]
 
@@ -158,11 +171,11 @@ def _about_readings(scores: Sequence[ModelScore]) -> Iterator[str]:
         if score.has_readings:
             shares = ", ".join(f"{name} {score.reading(*readings).percent}" for name, readings in READ.items())
             yield f"{score.name}: {shares} of the altered choices. Intervals count papers."
-        if score.has_open_choices:
+        if choices := score.open_choices:
             yield (
                 f"{score.name}: settled {score.settled().percent} of the open choices; guessing settles "
-                f"{percent(chance(score.open_choices))}, reciting the published method "
-                f"{percent(reciting(score.open_choices))}. *Corrected* is 0 for the larger of both, and 1 for all."
+                f"{percent(chance(choices))}, reciting the published method {percent(reciting(choices))}. *Corrected* "
+                "is 0 for the larger of both, and 1 for all."
             )
 
 
@@ -170,7 +183,7 @@ def _answered(scores: Sequence[ModelScore], instance: str) -> bool:
     return any(instance in score.answers for score in scores)
 
 
-def _about_people(report: ReportData) -> Iterator[str]:
+def _about_people(report: "Report") -> Iterator[str]:
     """Yield notes on people's labels that were left out, and why."""
     agreement = report.agreement
     if agreement and agreement.without_majority:

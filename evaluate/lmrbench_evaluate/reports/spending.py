@@ -15,7 +15,10 @@ NAMES = {
     "input_tokens": ("input_tokens", "prompt_tokens"),
     "output_tokens": ("output_tokens", "completion_tokens"),
     "duration_s": ("duration_s", "latency_s"),
+    "cpu_s": ("cpu_s",),
 }
+#: Numbers whose means over reproduced answers alone are shown.
+OF_SUCCESS = ("cost_usd", "cpu_s")
 #: Larger numbers are ignored as mistakes.
 MAX = 1e12
 
@@ -28,13 +31,19 @@ class Spending:
     answers: Counter[str] = field(default_factory=Counter)
     successes: Counter[tuple[str, Level]] = field(default_factory=Counter)
     """(number, level) → answers that state the number and reached the level."""
+    cut: int = 0
+    """Answers whose reply was cut at the token limit."""
+    reproduced: Counter[str] = field(default_factory=Counter)
+    """Sums over the answers that reproduced."""
 
-    def add(self, found: Mapping[str, float], outcome: str) -> None:
+    def add(self, amounts: Mapping[str, float], outcome: str) -> None:
         """Add one answer with its outcome."""
-        for name, number in found.items():
+        for name, number in amounts.items():
             self.sums[name] += number  # type: ignore[assignment]
             self.answers[name] += 1
             self.successes.update((name, level) for level in Level if reaches(outcome, level))
+            if reaches(outcome, Level.REPRODUCED):
+                self.reproduced[name] += number  # type: ignore[assignment]
 
     def mean(self, name: str) -> float | None:
         """Return the mean of a number over answers; None if no answer states it."""
@@ -48,12 +57,19 @@ class Spending:
         successes = self.successes[name, level]
         return self.sums[name] / successes if successes else None
 
+    def of_success(self, name: str) -> float | None:
+        """Return the mean of a number over the answers that reproduced; None without any."""
+        successes = self.successes[name, Level.REPRODUCED]
+        return self.reproduced[name] / successes if successes else None
+
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
         return {name: self._number_dict(name) for name in NAMES if self.answers[name]}
 
     def _number_dict(self, name: str) -> dict[str, Any]:
         per = {f"per_{level}": self.per_success(name, level) for level in Level}
+        if name in OF_SUCCESS:
+            per["of_reproduced"] = self.of_success(name)
         rounded = {key: None if value is None else round(value, 6) for key, value in per.items()}
         return {"sum": round(self.sums[name], 6), "answers": self.answers[name], **rounded}
 
@@ -64,24 +80,30 @@ def read_numbers(metadata: Any) -> dict[str, float]:
         return {}
     usage = metadata.get("usage")
     places = [metadata, usage] if isinstance(usage, Mapping) else [metadata]
-    found = {}
+    amounts = {}
     for name, aliases in NAMES.items():
         values = (place.get(alias) for place in places for alias in aliases)
         number = next((value for value in values if _is_amount(value)), None)
         if number is not None:
-            found[name] = float(number)
-    return found
+            amounts[name] = float(number)
+    return amounts
 
 
-def in_words(found: Mapping[str, float]) -> str:
+def was_cut(metadata: Any) -> bool:
+    """Return whether the server cut the reply of an answer at the token limit."""
+    return isinstance(metadata, Mapping) and metadata.get("finish_reason") == "length"
+
+
+def in_words(amounts: Mapping[str, float]) -> str:
     """Print the numbers of one answer on a line; empty without any."""
     forms = {
         "cost_usd": "{:.4f} US dollars",
         "input_tokens": "{:,.0f} tokens in",
         "output_tokens": "{:,.0f} tokens out",
         "duration_s": "{:,.1f} s",
+        "cpu_s": "{:,.1f} CPU s",
     }
-    return " · ".join(forms[name].format(found[name]) for name in NAMES if name in found)
+    return " · ".join(forms[name].format(amounts[name]) for name in NAMES if name in amounts)
 
 
 def _is_amount(value: Any) -> bool:
@@ -89,9 +111,5 @@ def _is_amount(value: Any) -> bool:
 
 
 def read_spending(run: RunFolder) -> dict[AnswerKey, dict[str, float]]:
-    """Read the numbers of each answer of a run; answers without any are left out.
-
-    Raises:
-        InputError: predictions.jsonl is damaged.
-    """
-    return {item.key.row: found for item in run.predictions if (found := read_numbers(item.metadata))}
+    """Read the numbers of each answer of a run; answers without any are left out."""
+    return {item.key.row: amounts for item in run.predictions if (amounts := read_numbers(item.metadata))}

@@ -1,15 +1,81 @@
-"""Count outcomes and judgements, by level and by category of the judge."""
+"""The outcome of each prediction row, and counts of outcomes and judgements by level and by category of the judge."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from lmrbench_data.base.shares import Share
+from lmrbench_data.tasks.guessing import SettledChoice
 
 from ..judge.category import BEST_FIRST
-from ..verdict.levels import MISSING, OUTCOMES, Level
+from ..judge.judgement_log import Judgement
+from ..runs.result_log import METHOD_KEYS
+from ..verdict.choices import STATED, counted_choices
+from ..verdict.levels import MISSING, OUTCOMES, Level, outcome
 from ..verdict.verdict import Status
-from .scored_answer import NOT_JUDGED
+
+#: Prefix of the reason why an answer cannot be shown to a judge.
+NOT_JUDGED = "not judged: "
+
+
+class ScoredAnswer(NamedTuple):
+    """The outcome of one prediction row."""
+
+    sample: int
+    status: str
+    core_status: str
+    sha256: str
+    judged: str | None
+    """The judge's category; `judge_error` if the judge failed, `not judged: ` and a reason if the answer cannot be
+    shown to a judge, None if the judge was not asked."""
+    votes_lost: int = 0
+    """Failed votes of the judge, where others succeeded."""
+    functions: tuple[bool, ...] = ()
+    """For each function of a method, whether it passed; empty for a single goal function."""
+    experiments: tuple[bool, ...] = ()
+    """For each experiment of a method, whether it passed."""
+    readings: tuple[str, ...] = ()
+    """For each altered choice of a counterfactual, the kind of reading (`verdict.choices.READINGS`)."""
+    settled: tuple[SettledChoice, ...] = ()
+    """The choices that an underspecified paper leaves open, as the answer settled them."""
+    searches_table: bool = False
+    """Whether the answer holds numbers of its paper's tables; then it settles nothing."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], judgement: Judgement | None) -> "ScoredAnswer":
+        """Score a result row."""
+        choices = counted_choices(row)
+        opened = [choice for choice in choices if choice["open"]]
+        parts = {key: tuple(part["status"] == Status.PASSED for part in row.get(key, ())) for key in METHOD_KEYS}
+        return cls(
+            row["sample"],
+            row["status"],
+            row["core_status"],
+            row["prediction_sha256"],
+            _label(judgement),
+            judgement.errors if judgement and judgement.category else 0,
+            functions=parts["functions"],
+            experiments=parts["experiments"],
+            readings=tuple(choice["reading"] for choice in choices if choice["altered"]),
+            settled=tuple(
+                SettledChoice(choice["reading"] == STATED, choice["options"], choice["published"]) for choice in opened
+            ),
+            searches_table=bool(row.get("searches_table")),
+        )
+
+    @property
+    def outcome(self) -> str:
+        """One of `OUTCOMES`."""
+        return outcome(self.status, self.core_status)
+
+
+def _label(judgement: Judgement | None) -> str | None:
+    if judgement is None:
+        return None
+    if judgement.not_judged:
+        return NOT_JUDGED + judgement.not_judged
+    return str(judgement.category) if judgement.category else "judge_error"
 
 
 @dataclass
@@ -70,8 +136,8 @@ class Tally:
     @property
     def not_judged(self) -> dict[str, int]:
         """Number of rows that cannot be shown to a judge, by reason."""
-        found = ((name.removeprefix(NOT_JUDGED), count) for name, count in self.judged.items() if NOT_JUDGED in name)
-        return dict(sorted(found))
+        reasons = ((name.removeprefix(NOT_JUDGED), count) for name, count in self.judged.items() if NOT_JUDGED in name)
+        return dict(sorted(reasons))
 
     @property
     def unjudged(self) -> int:

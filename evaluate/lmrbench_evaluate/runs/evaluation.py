@@ -18,14 +18,14 @@ from lmrbench_data.base.jobs import Failures, follow_jobs
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.times import now
 from lmrbench_data.base.version import __version__
-from lmrbench_data.dataset.rows import DatasetRow, check_instances
+from lmrbench_data.dataset.rows import DatasetRow, check_instances, is_method
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
 from ..predictions.foreign import Columns
 from ..predictions.prediction import AnswerKey, Prediction, read_predictions
 from ..predictions.sources import BadRow, Source, source_name
 from ..sandbox.base import Limits, Sandbox
-from ..verdict.levels import outcome
+from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Cause, Status, Verdict
 from .engine import Conditions, Engine, Threads
 from .folder import BENCHMARK, benchmark_of, default_run_folder
@@ -211,7 +211,9 @@ def _run(
             writer.write_log(job, verdict.log)
             for key in jobs[job]:
                 writer.append(key, verdict, row, images[row["docker_image"]])
-            progress.step(outcome(verdict.status, verdict.core_status))
+            reached = outcome(verdict.status, verdict.core_status)
+            # All cases of a method are core cases: the two levels are one.
+            progress.step(str(Level.REPRODUCED if reached == Level.ROBUST and is_method(row) else reached))
             if failures.note(verdict.cause in (Cause.ENGINE, Cause.OVERLOAD)):
                 return verdict.detail
     return ""

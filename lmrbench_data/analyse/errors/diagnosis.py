@@ -23,7 +23,7 @@ from lmrbench_evaluate.judge.parse import MAX_REPLY, Unreadable, mend_escapes, p
 from lmrbench_evaluate.judge.question import Question, ask, template_sections, version_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
-from lmrbench_evaluate.reports.answer_pages import failed_cases
+from lmrbench_evaluate.reports.answers import failed_cases
 
 from ...base.text import one_line
 from ...chat.client import Message

@@ -7,12 +7,15 @@ import base64
 import datetime
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from lmrbench_data.base.extras import need
+import jinja2
+from markupsafe import Markup, escape
+
 from lmrbench_data.base.paths import benchmark_folder
+from lmrbench_data.base.shares import Interval, percent
 from lmrbench_data.base.text import counted, visible
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
 from lmrbench_data.loader import LoadError
@@ -20,17 +23,18 @@ from lmrbench_data.tasks.task_folders import stated_ids, task_folders
 
 from ...judge.category import BEST_FIRST
 from ...verdict.expected import row_cases
-from ...verdict.levels import OUTCOMES
+from ...verdict.levels import OUTCOMES, Level
 from ..answer_diff import DiffSection
-from ..answer_pages import collect
-from ..report_data import ReportData
+from ..answers import collect
+from ..paired import MCNEMAR, Pair
 from ..score_tables import column, levels, mark, words
+from ..scores import ModelScore
 from ..sections import notes, tables
 from ..spending import in_words
-from .comparisons import difference_matrix, headlines, p_value, point_bounds, points
+from .markup import prose, python_lines
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
+    from ..report import Report
 
 
 _HERE = Path(__file__).parent
@@ -42,17 +46,8 @@ MIN_MODELS = 4
 MAX_TITLE = 3
 
 
-def render_html(report: ReportData) -> str:
-    """Return the page.
-
-    Raises:
-        InputError: a run folder is damaged, or the extra `report` is not installed.
-    """
-    need("report", "the HTML report")
-    import jinja2
-
-    from .markup import prose
-
+def render_html(report: "Report") -> str:
+    """Return the page."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
         autoescape=True,
@@ -106,18 +101,14 @@ def render_html(report: ReportData) -> str:
     )
 
 
-def _title(report: ReportData, names: Sequence[str]) -> str:
+def _title(report: "Report", names: Sequence[str]) -> str:
     """Return the title of the page, which names the first models."""
     more = f" and {len(names) - MAX_TITLE} more" if len(names) > MAX_TITLE else ""
     return f"{', '.join(names[:MAX_TITLE])}{more} - {report.title}" if names else report.title
 
 
-def _test_code(row: DatasetRow) -> "Markup | str":
+def _test_code(row: DatasetRow) -> Markup | str:
     """Return the highlighted source of the cases of an instance; empty if the row has none."""
-    from markupsafe import Markup
-
-    from .markup import python_lines
-
     try:
         return Markup("\n").join(python_lines(row_cases(row).decode("utf-8").splitlines()))
     except (KeyError, LoadError, UnicodeDecodeError):
@@ -126,13 +117,11 @@ def _test_code(row: DatasetRow) -> "Markup | str":
 
 def _unbroken(text: str) -> str:
     """Keep interval and p of a verdict on one line each."""
-    return re.sub(r"\(95 % CI [^()]*\)|p [=<] \S+", lambda found: found[0].replace(" ", "\u00a0"), text)
+    return re.sub(r"\(95 % CI [^()]*\)|p [=<] \S+", lambda match: match[0].replace(" ", "\u00a0"), text)
 
 
-def _breakable(name: str) -> "Markup":
+def _breakable(name: str) -> Markup:
     """Allow line breaks in a name after slashes and underscores."""
-    from markupsafe import Markup, escape
-
     return Markup(re.sub(r"([/_])(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
@@ -146,10 +135,8 @@ def _date(text: str) -> str:
     return f"{time.day} {time:%B %Y, %H:%M}{zone}"
 
 
-def _coloured(section: DiffSection) -> "Sequence[tuple[str, Markup | str]]":
+def _coloured(section: DiffSection) -> Sequence[tuple[str, Markup | str]]:
     """Return (kind, line) for each line of a difference, with highlighted code."""
-    from .markup import python_lines
-
     before, after = python_lines(section.before), python_lines(section.after)
     return [
         (line.kind, line.text if line.number < 0 else (before if line.kind == "del" else after)[line.number])
@@ -174,3 +161,65 @@ def _link(address: str) -> str:
 def _task_folders() -> dict[str, str]:
     """Return instance → folder, for the tasks of this installation."""
     return {name: folder.name for folder in task_folders(benchmark_folder()) for name in stated_ids(folder)}
+
+
+# --- paired comparisons -----------------------------------------------------------------------------------------------
+
+
+class Headline(NamedTuple):
+    """The best model of a track against the next one."""
+
+    text: str
+    about: str
+    """The compared scores and the method."""
+
+
+def points(value: float) -> str:
+    """Print a difference of shares in points, with its sign: "+10.0"."""
+    return f"{100 * value + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def point_bounds(interval: Interval) -> str:
+    """Print an interval of a difference in whole points: "-2 to 22"."""
+    return " to ".join(f"{round(100 * bound)}" for bound in interval).replace("-", "\N{MINUS SIGN}")
+
+
+def p_value(p: float) -> str:
+    """Print a p with its relation: "= 0.12"."""
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+
+
+def headlines(report: "Report") -> list[Headline]:
+    """Return a headline for each track, in the order of the scores."""
+    tracks = dict.fromkeys(score.track for score in report.scores)
+    return [_headline(report, [score for score in report.scores if score.track == track]) for track in tracks]
+
+
+def _headline(report: "Report", scores: Sequence[ModelScore]) -> Headline:
+    best, shown = scores[0], levels(report.scores)
+    level = best.headline if best.headline in shown else shown[0]
+    names = [column(score, report.scores) for score in scores[:2]]
+    samples = f", {best.samples} samples each" if best.samples > 1 else ""
+    about = f"{best.track} track, {counted(len(best.scope), 'instance')}{samples}"
+    if not best.overall.graded:
+        return Headline(f"{names[0]}: nothing graded", about)
+    comparisons = [pair for pair in report.pairs if pair.level is level]
+    pair = next((pair for pair in comparisons if [pair.first, pair.second] == names), None)
+    if pair is None:  # one model, or too many to compare all pairs
+        share = best.overall.share(level)
+        low, high = (f"{100 * bound:.0f}" for bound in share.interval)
+        return Headline(f"{names[0]}: {percent(share.value)} {level} (95 % CI {low} to {high})", about)
+    pair = pair.reverse if pair.difference < 0 else pair
+    text = (
+        f"{pair.first} {points(pair.difference)} points over {pair.second} (95 % CI {point_bounds(pair.interval)}), "
+        f"p {p_value(pair.p_holm)}: {'' if pair.distinguishable else 'not '}distinguishable"
+    )
+    test = "McNemar's exact test" if pair.test == MCNEMAR else "the exact paired permutation test"
+    adjusted = f", adjusted for {len(comparisons)} comparisons (Holm)" if len(comparisons) > 1 else ""
+    return Headline(text, f"Points of {level}, {about}; {test}{adjusted}.")
+
+
+def difference_matrix(pairs: Sequence[Pair], level: Level) -> Mapping[tuple[str, str], Pair]:
+    """Return the comparisons at a level by (row, column), each from both sides."""
+    there = {(pair.first, pair.second): pair for pair in pairs if pair.level is level}
+    return there | {(pair.second, pair.first): pair.reverse for pair in there.values()}

@@ -7,7 +7,12 @@ import textwrap
 from functools import lru_cache
 from typing import Any
 
+import latex2mathml.converter
+import nh3
+from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from pygments.lexers import PythonLexer
 
 from lmrbench_data.base.text import visible
 
@@ -27,8 +32,6 @@ _LOOKS = (
 
 def prose(text: str) -> Markup:
     """Convert a stranger's Markdown to HTML."""
-    import nh3
-
     made = _markdown().render(visible(textwrap.dedent(text.expandtabs(4)).strip("\n")))
     attributes = {"*": set(_LOOKS.split()), "code": {"class"}, "span": {"class"}, "div": {"class"}}
     return Markup(nh3.clean(made, tags=set(f"{_HTML} {_MATHML}".split()), attributes=attributes))
@@ -36,9 +39,6 @@ def prose(text: str) -> Markup:
 
 @lru_cache
 def _markdown() -> Any:
-    from markdown_it import MarkdownIt
-    from mdit_py_plugins.dollarmath import dollarmath_plugin
-
     # No links: a model would choose where they lead.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.disable(["link", "image", "autolink", "reference", "html_block", "html_inline"])
@@ -47,8 +47,6 @@ def _markdown() -> Any:
 
 def _formula(source: str, options: dict[str, Any]) -> str:
     """Convert a formula from LaTeX to MathML; show it as written if it cannot be converted."""
-    import latex2mathml.converter
-
     try:
         if len(source) <= MAX_FORMULA and not ("<" in source and "\\text" in source):  # nh3 would drop such a text
             display = "block" if options.get("display_mode") else "inline"
@@ -70,8 +68,6 @@ def python_lines(lines: list[str]) -> list[Markup]:
 
 @lru_cache(maxsize=256)  # every answer to an instance is shown beside the same reference
 def _python_lines(lines: tuple[str, ...]) -> list[Markup]:
-    from pygments.lexers import PythonLexer
-
     # Exactly these lines: the lexer must neither strip nor add any.
     lexer = PythonLexer(stripnl=False, ensurenl=False)
     plain = [visible(line, keep="\t") for line in lines]

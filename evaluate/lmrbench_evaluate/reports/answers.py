@@ -1,11 +1,12 @@
-"""Collect the details of each answer: verdict, failing cases, code difference, judgement and log."""
+"""The details of each answer: verdict, failing cases, code difference, judgement and log; and the choice of one."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lmrbench_data.base.errors import LMRBenchError
+from lmrbench_data.base.errors import ArgumentError, InputError, LMRBenchError
+from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import error_line
 from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DatasetRow, PartRow, ResultRow
 
@@ -19,11 +20,11 @@ from ..verdict.verdict import Status
 from .agreement import meant_answers
 from .annotations import Annotation
 from .answer_diff import DiffSection, diff_answer
-from .report_data import ReportData
-from .spending import read_numbers
+from .scores import ModelScore
+from .spending import read_numbers, was_cut
 
 if TYPE_CHECKING:
-    from .scores import ModelScore
+    from .report import Report
 
 MAX_LOG_CHARACTERS = 6000
 MAX_RAW_CHARACTERS = 20_000
@@ -70,6 +71,8 @@ class Answer:
     """Cost, tokens and time of its first sample (see `spending`)."""
     choices: list[ChoiceRow] = field(default_factory=list)
     """The choices that an altered paper decides otherwise or leaves open."""
+    is_cut: bool = False
+    """Whether the server cut the reply at the token limit."""
     raw: str = ""
     """The model's whole text, before the answer was extracted."""
     labels: list[Annotation] = field(default_factory=list)
@@ -101,7 +104,7 @@ class Instance:
 
 
 def collect(
-    report: ReportData, only: Collection[str] | None = None, score: int | None = None
+    report: "Report", only: Collection[str] | None = None, score: int | None = None
 ) -> tuple[list[Instance], list[str]]:
     """Return the instances of a report, sorted by name, and warnings for the reader.
 
@@ -141,7 +144,7 @@ def collect(
     return instances, warnings
 
 
-def _labels(report: ReportData) -> dict[AnswerKey, list[Annotation]]:
+def _labels(report: "Report") -> dict[AnswerKey, list[Annotation]]:
     """Return people's labels by answer, without those that can mean several; of a rater's, the most specific."""
     keys = [
         AnswerKey(instance, *score.key, answer.sample)
@@ -149,11 +152,11 @@ def _labels(report: ReportData) -> dict[AnswerKey, list[Annotation]]:
         for instance, answers in score.answers.items()
         for answer in answers
     ]
-    found: dict[AnswerKey, dict[str, Annotation]] = {}
+    by_answer: dict[AnswerKey, dict[str, Annotation]] = {}
     for label, answers in meant_answers(report.annotations, dict.fromkeys(keys)):
         if len(answers) == 1:
-            found.setdefault(answers[0], {}).setdefault(label.annotator, label)
-    return {key: list(given.values()) for key, given in found.items()}
+            by_answer.setdefault(answers[0], {}).setdefault(label.annotator, label)
+    return {key: list(by_annotator.values()) for key, by_annotator in by_answer.items()}
 
 
 def _dataset(run: Path) -> tuple[dict[str, DatasetRow], str]:
@@ -181,7 +184,7 @@ class _Run:
         return cls(folder, results, predictions, read_judgements(path, judge_model))
 
 
-def _answers(number: int, score: "ModelScore", instance: str, row: DatasetRow | None, run: _Run) -> Sequence[Answer]:
+def _answers(number: int, score: ModelScore, instance: str, row: DatasetRow | None, run: _Run) -> Sequence[Answer]:
     groups: dict[str, list[int]] = {}
     for answer in score.answers.get(instance, ()):
         groups.setdefault(answer.sha256, []).append(answer.sample)
@@ -211,18 +214,19 @@ def _answer(number: int, key: AnswerKey, samples: list[int], row: DatasetRow | N
         _log(run.folder.log_path(key.instance_id, result["prediction_sha256"])),
         read_numbers(prediction.metadata) if prediction else {},
         counted_choices(result),
+        bool(prediction and was_cut(prediction.metadata)),
         _cut(prediction.content, MAX_RAW_CHARACTERS) if prediction else "",
     )
 
 
 def failed_cases(cases: Sequence[CaseRow]) -> list[FailedCase]:
     """Return the cases of a result row that did not pass, core cases before others."""
-    found: dict[tuple[str, str], FailedCase] = {}
+    failed: dict[tuple[str, str], FailedCase] = {}
     for case in sorted(cases, key=lambda case: not case["core"]):
         if case["status"] != Status.PASSED:
             first = FailedCase(case["name"], case["core"], case["status"], [], case["detail"])
-            found.setdefault((case["name"], case["status"]), first).seeds.append(case["seed"])
-    return list(found.values())
+            failed.setdefault((case["name"], case["status"]), first).seeds.append(case["seed"])
+    return list(failed.values())
 
 
 def _log(path: Path) -> str:
@@ -235,3 +239,81 @@ def _cut(text: str, most: int) -> str:
     """Return a text without its middle, if it is longer than `most` characters."""
     half = most // 2
     return text if len(text) <= most else f"{text[:half]}\n[...]\n{text[-half:]}"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One answer of a report."""
+
+    instance_id: str
+    score: ModelScore
+    """The score of its model."""
+    answer: Answer
+    samples: list[tuple[int, str]]
+    """Number and outcome of each sample of the instance, this answer's included."""
+    warnings: list[str]
+    """For the reader."""
+
+
+def choose_answer(report: "Report", instance: str, sample: int | None = None, **choice: str | None) -> Chosen:
+    """Return one answer with its details.
+
+    Args:
+        sample: number of the sample (default: the first).
+        choice: `model`, `setting` and `track`; None where the run has only one.
+    """
+    number = _score(report.scores, instance, **choice)
+    [details], warnings = collect(report, only=[instance], score=number)
+    samples = sorted((one, answer.outcome) for answer in details.answers for one in answer.samples)
+    return Chosen(instance, report.scores[number], _sample(details.answers, sample), samples, warnings)
+
+
+def answer_dict(chosen: Chosen) -> dict[str, Any]:
+    """Return the details of an answer for JSON."""
+    score, answer = chosen.score, chosen.answer
+    names = {
+        "instance_id": chosen.instance_id,
+        "model_name_or_path": score.model,
+        "setting": score.setting,
+        "track": score.track,
+    }
+    facts = {**vars(answer), "cases": [vars(case) for case in answer.cases]}
+    facts["sections"] = [
+        {"title": section.title, "lines": [[line.kind, line.text] for line in section.lines]}
+        for section in answer.sections
+    ]
+    facts["labels"] = [vars(label) for label in answer.labels]
+    del facts["score"]
+    facts["all_samples"] = [{"sample": number, "outcome": outcome} for number, outcome in chosen.samples]
+    return {**names, **facts, "judgement": answer.judgement and vars(answer.judgement)}
+
+
+def _score(scores: Sequence[ModelScore], instance: str, **choice: str | None) -> int:
+    instances = sorted({name for score in scores for name in score.scope})
+    if instance not in instances:
+        raise InputError(f"{instance!r} is not in the scope of this run{did_you_mean(instance, instances)}")
+    for name, want in choice.items():
+        present = {str(getattr(score, name)) for score in scores}
+        if want is not None and want not in present:
+            near = did_you_mean(want, present, within=True)
+            raise ArgumentError(name, f"this run has no {name} {want!r}{near}; it has {', '.join(sorted(present))}")
+    fits = [
+        number
+        for number, score in enumerate(scores)
+        if all(want in (None, getattr(score, name)) for name, want in choice.items())
+    ]
+    fits = [number for number in fits if instance in scores[number].answers] or fits
+    if len(fits) == 1:
+        return fits[0]
+    names = "; ".join(f"{score.name}, {score.track}" for score in scores)
+    values = {name: {getattr(scores[number], name) for number in fits} for name in choice}
+    missing = next((name for name in choice if len(values[name]) != 1), "model")
+    raise ArgumentError(missing, f"choose one; the answers of this run are: {names}")
+
+
+def _sample(answers: Sequence[Answer], sample: int | None) -> Answer:
+    chosen = next((answer for answer in answers if sample is None or sample in answer.samples), None)
+    if chosen is None:
+        numbers = ", ".join(str(number) for answer in answers for number in answer.samples) or "none"
+        raise ArgumentError("sample", f"{sample} does not exist; the samples of this instance are: {numbers}")
+    return chosen
