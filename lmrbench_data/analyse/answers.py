@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_evaluate.judge.category import BEST_FIRST
+from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.reports.agreement import majorities, match_labels

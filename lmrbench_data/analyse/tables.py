@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lmrbench_evaluate.judge.category import BEST_FIRST
+from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.agreement import PairAgreement
 
 from ..base.shares import Share

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.judge.judging import judge as judge_run
-from lmrbench_evaluate.judge.settings import JudgeSettings
+from lmrbench_evaluate.runs.settings import JudgeSettings
 
 from ..base.progress import Progress
 from ..dataset.load import load_rows

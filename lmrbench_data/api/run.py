@@ -22,7 +22,7 @@ from ..loader import FUNCTION
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmrbench_evaluate.judge.summary import JudgeSummary
+    from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
     from lmrbench_evaluate.reports.scores import ModelScore
 
@@ -72,8 +72,7 @@ class Run(RunFolder):
         """
         import pandas as pd
 
-        from lmrbench_evaluate.judge.judgement_log import read_judgements
-        from lmrbench_evaluate.judge.question_log import answer_id
+        from lmrbench_evaluate.judge.judgement_log import answer_id, read_judgements
         from lmrbench_evaluate.reports.tally import ScoredAnswer
 
         judgements, is_on_methods = read_judgements(self.path, judge_model), self.config != FUNCTION

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench_evaluate.judge.settings import JudgeSettings
-from lmrbench_evaluate.runs.settings import RunSettings
+from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
 from ..base.settings import option
 from ..chat.endpoint import Endpoint
@@ -16,7 +15,7 @@ from .outcomes import judging_dict, judging_status, judging_text, report_text, r
 from .output import Json, emit, progress_bar
 
 if TYPE_CHECKING:
-    from lmrbench_evaluate.judge.summary import JudgeSummary
+    from lmrbench_evaluate.judge.asking import JudgeSummary
 
 CALIBRATION = Path("runs/calibration-MODEL-TRACK")
 

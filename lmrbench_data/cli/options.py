@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
-from lmrbench_evaluate.judge.settings import JudgeSettings
-from lmrbench_evaluate.runs.settings import RunSettings
+from lmrbench_evaluate.runs.settings import JudgeSettings, RunSettings
 
 from ..base.settings import Settings
 from ..generation.settings import PromptSettings

@@ -10,7 +10,7 @@ from ..base.text import counted, one_line
 from .output import print_err
 
 if TYPE_CHECKING:
-    from lmrbench_evaluate.judge.summary import JudgeSummary
+    from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
     from lmrbench_evaluate.runs.evaluation import RunSummary
 

@@ -16,7 +16,7 @@ from lmrbench_data.analyse.result import Analysis
 from lmrbench_data.analyse.tables import ALL, BOTH, make_tables
 from lmrbench_data.base.shares import wilson
 from lmrbench_data.original import facts
-from lmrbench_evaluate.judge.category import BEST_FIRST
+from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.annotations import Annotation, Category
 from lmrbench_evaluate.reports.scores import score_runs
 from support.kappa import cohen

@@ -19,9 +19,9 @@ from lmrbench_data.analyse.errors.diagnosis import (
 )
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_evaluate.judge.parse import Unreadable
+from lmrbench_evaluate.judge.opinion import Unreadable
 from support.command_line import Done, in_process
-from support.openai_server import Reply, Request, Server
+from support.openai_server import Request, Server
 from support.toy import TOY_ANSWER
 
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
@@ -122,7 +122,7 @@ def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
     assert bench.server.requests[0].body["temperature"] == 0
     again = bench.errors("--model", "m")
     assert (again.returncode, len(bench.server.requests)) == (0, asked)
-    assert "0 asked now, 0 from the cache, 4 answered before" in again.stdout
+    assert "0 asked now, 0 from the cache, 3 answered before" in again.stdout
     assert "? def made_up(): pass" not in again.stdout
     assert "[value + factor for value in values]" in again.stdout
 
@@ -195,21 +195,22 @@ def test_cost_limit_stops_and_the_next_call_resumes(bench: Bench) -> None:
         file.write(b'{"instance_id": "toy-sc')  # killed while it wrote
     assert bench.errors("--model", "m").returncode == 0
     assert len(bench.server.requests) == 3
-    assert [row["status"] for row in bench.rows()].count("diagnosed") == 3
+    assert [row["status"] for row in bench.rows()].count("judged") == 3
 
-    (bench.run / "errors.jsonl").write_text('{"status": "diagnosed"}\n')
+    (bench.run / "errors.jsonl").write_text('{"status": "judged"}\n')
     done = bench.errors("--model", "m")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "errors.jsonl:1: damaged" in done.stderr
 
 
-def test_question_too_long_for_the_model_is_not_asked_again(bench: Bench) -> None:
-    said = {"message": "maximum context length is 100 tokens", "code": "context_length_exceeded"}
-    bench.server.judge = lambda request: Reply(400, {"error": said}) if "tuple(" in request.user else model(request)
+def test_unreadable_reply_is_an_error_without_a_class(bench: Bench) -> None:
+    bench.server.judge = lambda request: "policy, I guess" if "tuple(" in request.user else model(request)
     done = bench.errors("--model", "m")
-    assert (done.returncode, "1 not diagnosed: too long" in done.stderr) == (0, True)
-    assert bench.json("--model", "m")["without_class"] == {"malformed": 1, "too long": 1}
-    assert len(bench.server.requests) == 3
+    assert done.returncode == 3
+    assert "1 diagnosis failed (no readable answer in 3 attempts" in done.stderr
+    bench.server.judge = model
+    found = bench.json("--model", "m")
+    assert (found["classified"], found["asked"]) == (4, 1)
 
 
 GOOD = error("policy", "return None")

@@ -41,7 +41,7 @@ def command(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
+def test_sound_task_has_no_errors(toy_benchmark: Path) -> None:
     done = command(toy_benchmark, "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
@@ -71,17 +71,7 @@ def test_a_sound_task_is_all_ok(toy_benchmark: Path) -> None:
     assert (seeds["varying_cases"], seeds["constant_cases"]) == (["random_values"], ["empty", "input_unchanged"])
 
 
-def test_a_wrong_variant_is_told_by_the_core_case_that_it_fails(toy_benchmark: Path) -> None:
-    """Failing the contract, however badly, proves nothing."""
-    code = "# Doubles.\ndef scale(v, f):\n    return [2 * f * x for x in v] if v else v[0]\n"
-    (toy_benchmark / WRONG / "doubles.py").write_text(code)
-    [line] = [line for line in command(toy_benchmark, "--verbose").stdout.splitlines() if "doubles.py" in line]
-    assert line.startswith("note: toy-scale: wrong/doubles.py: failed: case_random_values seed 0: output[0]: got")
-
-
-def test_a_recording_of_the_local_sandbox_gives_way_to_one_of_docker(
-    toy_benchmark: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_docker_recording_replaces_a_local_one(toy_benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not the other way round. The sandbox is a local one under another name: the name that it gives decides."""
 
     def record(name: str) -> tuple[str, str]:
@@ -95,15 +85,6 @@ def test_a_recording_of_the_local_sandbox_gives_way_to_one_of_docker(
     assert record("local") == ("up to date", "local")
     assert record("docker") == ("recorded", "docker")
     assert record("local") == ("up to date", "docker")
-
-
-def test_cases_that_ignore_the_seed_are_named(toy_benchmark: Path) -> None:
-    shutil.rmtree(toy_benchmark / TASK / "variants")
-    lines = command(toy_benchmark, "--verbose").stdout.splitlines()
-    message = "1 of 3 cases vary with the seed; constant: empty, input_unchanged"
-    assert f"note: toy-scale: seeds: {message}" in lines
-    assert any({"vary", "trials"} <= set(line.split()) for line in lines)
-    assert any("1 / 3" in line and "toy-scale" in line for line in lines)
 
 
 #: file of a variant → its source, and the finding of the check
@@ -156,7 +137,8 @@ def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> No
         (toy_benchmark / name).write_bytes(source if isinstance(source, bytes) else source.encode())
     done = command(toy_benchmark)
     assert done.returncode == 1, done.stderr
-    lines = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
+    errors = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
+    lines = [line for line in errors if "toy-scale: variants/" not in line]  # those are found by reading alone
     assert len(lines) == len(BAD_VARIANTS), done.stdout
     for name, (_, message) in BAD_VARIANTS.items():
         where = "/".join(Path(name).parts[-2:])
@@ -170,19 +152,9 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "instruction",
         " words, at most 100; move conventions to the contract",
     ),
-    "leak_in_readme": (
-        lambda folder: edit(folder, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`"),
-        "repo/README.md",
-        f"shows a line of the reference; remove it: {BODY}",
-    ),
     "leak_in_another_file": (
         lambda folder: edit(folder, "repo/helpers.py", "OFFSET", f"def twin(values, factor):\n\t{BODY}\n\nOFFSET"),
         "repo/helpers.py",
-        f"shows a line of the reference; remove it: {BODY}",
-    ),
-    "leak_in_a_comment_of_the_goal_file": (
-        lambda folder: edit(folder, "repo/scale.py", "from helpers", f"# {BODY}\nfrom helpers"),
-        "repo/scale.py",
         f"shows a line of the reference; remove it: {BODY}",
     ),
     "leak_in_paper": (
@@ -195,20 +167,6 @@ FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "instruction",
         f"shows a line of the reference; remove it: {BODY}",
     ),
-    "leak_in_contract": (
-        lambda folder: edit(folder, "task.yaml", "same order.", f"same order: `{BODY}`."),
-        "contract",
-        f"shows a line of the reference; remove it: {BODY}",
-    ),
-}
-
-
-#: folder of a kind → a variant that it needs, and the message without it
-TOO_FEW = {
-    WRONG: ("adds.py", "4 variants, at least 5 needed"),
-    VALID: ("map.py", "1 variant, at least 2 needed"),
-    PLAIN: ("comprehension.py", "1 variant, at least 2 needed"),
-    CARELESS: ("in_place.py", "0 variants, at least 1 needed"),
 }
 
 
@@ -220,7 +178,7 @@ def faults(folder: Path, instance: str = "toy-scale") -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_faults_that_need_no_run_are_reported(name: str, toy_benchmark: Path) -> None:
+def test_static_faults_are_reported(name: str, toy_benchmark: Path) -> None:
     change, finding, message = FAULTS[name]
     assert faults(toy_benchmark) == {}
     change(toy_benchmark)
@@ -229,14 +187,17 @@ def test_faults_that_need_no_run_are_reported(name: str, toy_benchmark: Path) ->
     assert message in said
 
 
-@pytest.mark.parametrize("kind", TOO_FEW)
-def test_too_few_variants_are_reported(kind: str, toy_benchmark: Path) -> None:
-    name, message = TOO_FEW[kind]
-    (toy_benchmark / kind / name).unlink()
-    assert faults(toy_benchmark) == {Path(kind).name: f"{message}; add some to variants/toy-scale/{Path(kind).name}"}
+def test_too_few_variants_are_reported(toy_benchmark: Path) -> None:
+    for name in (f"{WRONG}/adds.py", f"{VALID}/map.py", f"{CARELESS}/in_place.py"):
+        (toy_benchmark / name).unlink()
+    assert faults(toy_benchmark) == {
+        "valid": "1 variant, at least 2 needed; add some to variants/toy-scale/valid",
+        "careless": "0 variants, at least 1 needed; add some to variants/toy-scale/careless",
+        "wrong": "4 variants, at least 5 needed; add some to variants/toy-scale/wrong",
+    }
 
 
-def test_the_first_line_of_a_function_without_docstring_is_secret_too(toy_benchmark: Path) -> None:
+def test_first_line_of_a_function_without_docstring_is_secret(toy_benchmark: Path) -> None:
     edit(toy_benchmark, "repo/scale.py", '    """Each of `values` times `factor`, in order."""\n', "")
     edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n{BODY}")
     assert faults(toy_benchmark).keys() == {"repo/README.md"}
@@ -259,7 +220,7 @@ def add_sibling(folder: Path) -> None:
     path.write_text(yaml.safe_dump(task))
 
 
-def test_what_an_instance_shows_does_not_answer_its_sibling(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_sibling_is_masked_too(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     add_sibling(toy_benchmark)
     first, second = recorded_rows(toy_benchmark, local_sandbox)
     goal = {row["instance_id"]: read_archive(row["repo_archive"])["scale.py"].data.decode() for row in (first, second)}
@@ -269,7 +230,7 @@ def test_what_an_instance_shows_does_not_answer_its_sibling(toy_benchmark: Path,
     assert BODY in second["golden_file"]
 
 
-def test_a_sibling_that_is_needed_stays_and_a_leak_of_another_is_found(toy_benchmark: Path) -> None:
+def test_shown_sibling_stays_and_other_leaks_are_found(toy_benchmark: Path) -> None:
     add_sibling(toy_benchmark)
     edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`")
     message = f"shows a line of the reference of toy-scale; remove it: {BODY}"
@@ -288,12 +249,12 @@ def test_a_sibling_that_is_needed_stays_and_a_leak_of_another_is_found(toy_bench
         load_tasks(benchmark=toy_benchmark)
 
 
-def test_a_core_case_that_ignores_the_seed_is_a_fault(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_constant_core_case_is_an_error(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     edit(toy_benchmark, "unit_test/cases.py", "def case_empty", "@core\ndef case_empty")
     assert check(toy_benchmark, local_sandbox) == {"seeds": "core cases must vary with the seed: empty"}
 
 
-def test_cases_without_a_level_are_core_and_constant_ones_run_once(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_cases_without_levels_are_core_and_constant_ones_run_once(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     cases = toy_benchmark / TASK / "unit_test" / "cases.py"
     cases.write_text(cases.read_text().replace("@core\n", ""))
     [row] = recorded_rows(toy_benchmark, local_sandbox)
@@ -306,7 +267,7 @@ def test_cases_without_a_level_are_core_and_constant_ones_run_once(toy_benchmark
     assert runs == [("random_values", 0), ("random_values", 1), ("empty", 0), ("input_unchanged", 0)]
 
 
-def test_core_cases_run_first_so_that_no_other_can_take_their_time(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_core_cases_run_first(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """An answer that hangs on an empty list has reproduced the method, but not met the contract."""
     edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
     path = toy_benchmark / TASK / "unit_test" / "cases.py"
@@ -325,15 +286,13 @@ def test_core_cases_run_first_so_that_no_other_can_take_their_time(toy_benchmark
 #: replacement of the line that computes → the message
 BAD_REFERENCES = {
     "raise ValueError(f'broken\\n{factor}')": "case_random_values seed 0: the reference raised ValueError: broken 3.0",
-    "import os; os._exit(0)": "case_random_values seed 0: the reference ended its process",
     "return (value for value in values)": "case_random_values seed 0: the reference raised UnsupportedOutput",
-    "import os; os.getppid() > 1 and os.kill(os.getppid(), 9)": "the reference did not return once for each case",
     "import time; time.sleep(60)": "the reference ended with time_limit; raise tests.timeout_s or tests.memory_mb",
 }
 
 
 @pytest.mark.parametrize("body", BAD_REFERENCES)
-def test_a_reference_that_does_not_return_is_reported(body: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_reference_that_fails_is_reported(body: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     edit(toy_benchmark, "repo/scale.py", BODY, body)
     edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
     with pytest.raises(InputError) as caught:
@@ -344,10 +303,8 @@ def test_a_reference_that_does_not_return_is_reported(body: str, toy_benchmark: 
 
 CASES_HEAD = "from scale import scale\n"
 BAD_CASES = {
-    "": "no case_<name>(seed) function",
     "def case_x(seed): return scale(seed)\n": "case_x seed 0: the reference raised TypeError",
     "import not_there\n": "importing the cases: the reference raised ModuleNotFoundError: No module named 'not_there'",
-    "def case_x(seed:\n": "importing the cases: the reference raised SyntaxError",
     "from lmrbench_cases import compare\n@compare(checker='mood')\ndef case_x(seed): return scale([], 1)\n": (
         "case_x: unknown checker 'mood'; known: total_variation"
     ),
@@ -355,18 +312,15 @@ BAD_CASES = {
 
 
 @pytest.mark.parametrize("cases", BAD_CASES)
-def test_cases_that_do_not_work_are_reported(cases: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_broken_cases_are_reported(cases: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     (toy_benchmark / TASK / "unit_test" / "cases.py").write_text(CASES_HEAD + cases)
     with pytest.raises(InputError) as caught:
         check(toy_benchmark, local_sandbox)
     assert BAD_CASES[cases] in str(caught.value)
 
 
-@pytest.mark.parametrize("noise", ["int.from_bytes(__import__('os').urandom(2), 'big')", "hash('text')"])
-def test_a_reference_that_does_not_repeat_itself_is_reported(
-    noise: str, toy_benchmark: Path, local_sandbox: Sandbox
-) -> None:
-    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", f"+ {noise}")
+def test_reference_that_does_not_repeat_itself_is_reported(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ hash('text')")
     found = check(toy_benchmark, local_sandbox)
     # Such a large hash leaves little or nothing of the inputs.
     assert {"golden", "golden, repeated"} <= found.keys()
@@ -374,20 +328,12 @@ def test_a_reference_that_does_not_repeat_itself_is_reported(
     assert "two runs of the reference differ: case_random_values seed 0: output[0]: got" in found["golden, repeated"]
 
 
-def test_noise_below_the_tolerances_is_reported_too(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ __import__('time').time()")
-    # The values are so small compared with the time that their mean passes, too.
-    assert {"golden, repeated", "trivial answers"} <= check(toy_benchmark, local_sandbox).keys()
-
-
-def test_a_reference_that_depends_on_the_number_of_threads_is_reported(
-    toy_benchmark: Path, local_sandbox: Sandbox
-) -> None:
+def test_reference_that_depends_on_threads_is_reported(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ int(__import__('os').environ['OMP_NUM_THREADS'])")
     assert check(toy_benchmark, local_sandbox).keys() == {"golden, two threads"}
 
 
-def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_broken_task_does_not_hide_others(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-copy")
     path = toy_benchmark / "91-copy" / "task.yaml"
     path.write_text(path.read_text().replace("toy-scale", "toy-copy"))
@@ -401,7 +347,7 @@ def test_one_broken_task_does_not_hide_the_findings_of_others(toy_benchmark: Pat
 
 
 @pytest.mark.slow
-def test_a_stopped_check_resumes_with_what_is_not_proved(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_stopped_check_resumes_with_unproved_instances(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """A finished check is recorded at once, and holds until the content of the row or a variant changes."""
     shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-other")
     for path in (toy_benchmark / "91-other" / "variants").glob("toy-scale"):
@@ -439,7 +385,6 @@ BROKEN_REPOSITORIES: dict[str, tuple[tuple[str, str, str], str, str]] = {
         "demo",
         "`python scale.py` ends with status 1: ",
     ),
-    "demo_without_a_file": (("task.yaml", "python scale.py", "python gone.py"), "demo", "No such file or directory"),
     "demo_that_shows_nothing": (("repo/scale.py", "print(scale", "(scale"), "demo", "prints 0 lines; print something"),
     "demo_that_hangs": (
         ("repo/scale.py", "    for factor in", "    import time; time.sleep(60)\n    for factor in"),
@@ -451,17 +396,12 @@ BROKEN_REPOSITORIES: dict[str, tuple[tuple[str, str, str], str, str]] = {
         "smoke tests",
         "AssertionError: 2 != 7",
     ),
-    "smoke_test_cannot_be_imported": (
-        ("repo/tests/test_smoke.py", "import unittest", "import unittest\nimport pytest_of_nobody"),
-        "smoke tests",
-        "No module named 'pytest_of_nobody'",
-    ),
     "no_smoke_test": (("repo/tests/test_smoke.py", "TestCase", "TestResult"), "smoke tests", "finds no test"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN_REPOSITORIES)
-def test_a_repository_that_does_not_do_what_it_says_is_reported(
+def test_broken_repository_is_reported(
     name: str, toy_benchmark: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lmrbench_evaluate.checks.repository.LIMIT_S", 3 if name == "demo_that_hangs" else 60)
@@ -476,9 +416,7 @@ def test_a_repository_that_does_not_do_what_it_says_is_reported(
 
 
 @pytest.mark.slow
-def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
-    toy_benchmark: Path, local_sandbox: Sandbox
-) -> None:
+def test_instance_of_a_broken_repository_is_not_proved(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """The row is the same with either demo: only an instance that was checked whole is recorded as checked."""
     edit(toy_benchmark, "paper.md", "a factor", "a factor, and the demo is broken")
     edit(toy_benchmark, "task.yaml", "python scale.py", "python gone.py")
@@ -497,15 +435,7 @@ def test_an_instance_of_a_broken_repository_does_not_count_as_checked(
     ]
 
 
-@pytest.mark.slow
-def test_each_finished_task_is_a_line_also_when_piped(toy_benchmark: Path) -> None:
-    done = command(toy_benchmark, "--json")
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("[1/1] toy-scale: ")]
-    trials = [row for row in json.loads(done.stdout) if row["where"] not in ("seeds", "trivial answers")]
-    assert line.endswith(f"ok, {len(trials)} of {len(trials)} trials as expected")
-
-
-def test_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -> None:
+def test_closed_sandbox_is_an_infra_error(toy_benchmark: Path) -> None:
     tasks = load_tasks(benchmark=toy_benchmark)
     sandbox = LocalSandbox()
     list(record_tasks(tasks, sandbox))
@@ -515,7 +445,7 @@ def test_machinery_that_fails_says_nothing_about_the_task(toy_benchmark: Path) -
             list(work)
 
 
-def test_answers_of_a_batch_find_their_libraries_loaded(toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
+def test_batch_loads_libraries_once(toy_row: dict[str, Any], local_sandbox: Sandbox) -> None:
     """Each case would load them anew otherwise, which takes minutes where an alternative needs torch."""
     source = f"import sys\nassert 'numpy' in sys.modules\nimport numpy\n{TOY_ANSWER}"
     batch = [Prediction("toy-scale", "test", "goal_file", text) for text in (source, TOY_ANSWER, source + "#\n")]

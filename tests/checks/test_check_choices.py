@@ -45,7 +45,7 @@ def errors(benchmark: Path, sandbox: Sandbox) -> dict[str, str]:
     return {item.where: item.message for item in found if item.is_error}
 
 
-def test_a_counterfactual_has_its_own_paper_and_reference_and_the_same_masked_repository(
+def test_counterfactual_has_its_own_paper_and_reference(
     rows: list[DatasetRow], benchmark: Path, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
     [method] = built(benchmark, local_sandbox, METHOD)
@@ -65,7 +65,7 @@ def test_a_counterfactual_has_its_own_paper_and_reference_and_the_same_masked_re
     assert load_rows(tmp_path / "data", COUNTERFACTUAL) == rows
 
 
-def test_an_answer_is_read_by_its_outputs(rows: list[DatasetRow], local_sandbox: Sandbox) -> None:
+def test_options_of_an_answer_are_recognised(rows: list[DatasetRow], local_sandbox: Sandbox) -> None:
     row, other = rows
     stated, altered = golden_files_of(row), golden_files_of(other)
 
@@ -87,7 +87,7 @@ def test_an_answer_is_read_by_its_outputs(rows: list[DatasetRow], local_sandbox:
     assert reading({**stated, "window.py": nothing})["average"] == ("", "none")
 
 
-def test_an_option_without_seeds_is_told_from_one_with_seeds(benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_constant_option_is_recognised(benchmark: Path, local_sandbox: Sandbox) -> None:
     """A constant is recorded for the first seed only, on either side of the comparison."""
     _edit("choices/weights/linear.py", "[1 - SLOPE * value for value in values]", "[SLOPE] * len(values)")(
         benchmark / "90-toy"
@@ -99,10 +99,6 @@ def test_an_option_without_seeds_is_told_from_one_with_seeds(benchmark: Path, lo
         answer = Prediction(row["instance_id"], "m", "files", json.dumps({**golden_files_of(row), "window.py": window}))
         found = evaluate_prediction(row, answer, local_sandbox, "").choices
         assert {item["name"]: item["reading"] for item in found} == {"weights": "other", "average": "other"}
-
-
-def test_sound_choices_have_no_errors(benchmark: Path, local_sandbox: Sandbox) -> None:
-    assert errors(benchmark, local_sandbox) == {}
 
 
 def _edit(place: str, old: str, new: str) -> Any:
@@ -146,7 +142,7 @@ UNSOUND = {
 
 
 @pytest.mark.parametrize("name", UNSOUND)
-def test_each_unsound_choice_is_named(name: str, benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_unsound_choice_is_reported(name: str, benchmark: Path, local_sandbox: Sandbox) -> None:
     edit, place, words = UNSOUND[name]
     edit(benchmark / "90-toy")
     found = errors(benchmark, local_sandbox)
@@ -156,16 +152,13 @@ def test_each_unsound_choice_is_named(name: str, benchmark: Path, local_sandbox:
 #: what is wrong in the folder → (edit, words of the error)
 MALFORMED = {
     "an_open_region": (_edit("paper.md", "<!-- choice: average -->", ""), "a region is not closed"),
-    "another_region": (_edit("paper.md", "choice: average", "choice: mean"), "no region <!-- choice: average -->"),
     "too_few_options": (lambda folder: (folder / "choices/weights/linear.py").unlink(), "give at least 2 options"),
-    "no_text": (lambda folder: (folder / "choices/weights/linear.md").unlink(), "linear.md: cannot be read"),
     "another_function": (_edit("choices/weights/linear.py", "def weigh", "def weight"), "does not define weigh"),
-    "no_folder": (lambda folder: shutil.rmtree(folder / "choices/average"), "average: give at least 2 options"),
 }
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_choices_are_one_error_that_names_the_file(name: str, benchmark: Path) -> None:
+def test_malformed_choice_is_one_error(name: str, benchmark: Path) -> None:
     edit, words = MALFORMED[name]
     edit(benchmark / "90-toy")
     with pytest.raises(InputError) as caught:
@@ -173,7 +166,7 @@ def test_malformed_choices_are_one_error_that_names_the_file(name: str, benchmar
     assert words in str(caught.value)
 
 
-def test_counterfactuals_name_unpublished_options(toy_benchmark: Path) -> None:
+def test_counterfactual_with_a_published_option_is_refused(toy_benchmark: Path) -> None:
     for chosen, words in (
         ({"weights": "exponential", "average": "size"}, "'exponential' is not an unpublished option"),
         ({"weights": "cauchy", "colour": "red"}, "the choice 'colour' is unknown"),

@@ -42,7 +42,7 @@ def errors(benchmark: Path, sandbox: Sandbox) -> dict[str, str]:
     return {item.where: item.message for item in check_tasks(tasks, sandbox) if item.is_error}
 
 
-def test_a_sound_method_has_no_errors_and_each_unsound_part_is_named(benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_unsound_variants_of_a_method_are_reported(benchmark: Path, local_sandbox: Sandbox) -> None:
     assert errors(benchmark, local_sandbox) == {}
     folder = benchmark / "90-toy" / "variants" / "toy-method"
     (folder / "wrong" / "sign" / "window.py").write_text(
@@ -56,7 +56,7 @@ def test_a_sound_method_has_no_errors_and_each_unsound_part_is_named(benchmark: 
     assert "must fail a core case, but passes" in found["wrong/sign"]
 
 
-def test_a_row_holds_all_goals_and_no_answer(row: DatasetRow) -> None:
+def test_row_of_a_method_has_all_goals(row: DatasetRow) -> None:
     assert goals_of(row) == METHOD_YAML["goals"]
     assert golden_files_of(row)["window.py"] == WINDOW.lstrip()
     assert not {"goal_file", "goal_function", "golden_file", "contract"} & row.keys()
@@ -69,7 +69,7 @@ def test_a_row_holds_all_goals_and_no_answer(row: DatasetRow) -> None:
     assert all(case["core"] for case in row["tests"]["cases"])
 
 
-def test_every_form_of_the_reference_reproduces(row: DatasetRow, local_sandbox: Sandbox) -> None:
+def test_reference_passes_in_every_form(row: DatasetRow, local_sandbox: Sandbox) -> None:
     golden = golden_files_of(row)
     functions = dict(METHOD_ANSWER)
     answers = {
@@ -93,25 +93,18 @@ def test_every_form_of_the_reference_reproduces(row: DatasetRow, local_sandbox: 
 #: form, content → what the message names
 UNUSABLE = {
     "no_json": ("functions", "def scale(): ...", "functions must be an object of texts"),
-    "a_list": ("files", [1], "files must be an object of texts"),
     "another_function": ("functions", {"scale.py::main": "def main(): ..."}, "'scale.py::main' is not masked"),
     "an_outside_path": ("files", {"../x.py": ""}, "not a plain path"),
-    "a_git_folder": ("files", {".git/config": ""}, ".git"),
     "a_file_as_a_folder": ("files", {"window.py/x.py": ""}, "'window.py' is both a file and a folder"),
     "one_file_twice": ("files", {"window.py": "", "./window.py": ""}, "'window.py' is there twice"),
-    "a_path_too_long": ("files", {"/".join(["long"] * 200)[:998]: ""}, "too long"),
-    "half_a_character": ("files", {"window.py": "\ud800"}, "'window.py' is not valid Unicode"),
     "many_files": ("files", {f"{number}.txt": "" for number in range(501)}, "adds more than 500 files"),
-    "many_folders": ("files", {"a/" * 40 + "x": ""}, "is below more than 32 folders"),
-    "no_definition": ("files", {"window.py": "x = 1\n"}, "window.py"),
     "a_goal_file": ("goal_file", "def scale(values, factor): ...", "a method has several goal files; give `files`"),
     "no_function": ("function", "I cannot.\n```python\nx = 1\n```", "no definition of any of the masked functions"),
-    "no_python": ("functions", {"scale.py::scale": "def scale(:"}, "scale.py::scale: syntax error"),
 }
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
-def test_an_unusable_answer_is_malformed(name: str, row: DatasetRow) -> None:
+def test_unusable_answer_is_malformed(name: str, row: DatasetRow) -> None:
     form, content, words = UNUSABLE[name]
     with pytest.raises(MalformedAnswerError) as caught:
         rebuild(row, answer(row, form, content))

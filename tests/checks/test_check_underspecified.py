@@ -43,7 +43,7 @@ def errors(benchmark: Path, sandbox: Sandbox) -> dict[str, str]:
     return {item.where: item.message for item in found if item.is_error}
 
 
-def test_a_solver_finds_the_table_but_not_the_options(benchmark: Path, local_sandbox: Sandbox, tmp_path: Path) -> None:
+def test_row_shows_the_table_and_hides_the_options(benchmark: Path, local_sandbox: Sandbox, tmp_path: Path) -> None:
     [row] = built(benchmark, local_sandbox)
     [method] = built(benchmark, local_sandbox, METHOD)
     repo = read_archive(row["repo_archive"])
@@ -70,7 +70,7 @@ def test_a_solver_finds_the_table_but_not_the_options(benchmark: Path, local_san
     assert load_rows(tmp_path / "data", UNDERSPECIFIED) == [row]
 
 
-def test_an_answer_is_told_which_choices_it_settled(benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_settled_choices_of_an_answer_are_recognised(benchmark: Path, local_sandbox: Sandbox) -> None:
     [row] = built(benchmark, local_sandbox)
     files = golden_files_of(row)
     wrong = files["window.py"].replace("** 0.5", "")
@@ -83,15 +83,11 @@ def test_an_answer_is_told_which_choices_it_settled(benchmark: Path, local_sandb
         assert (verdict.status is Status.PASSED) is (text == files["window.py"])
 
 
-def test_a_table_that_decides_has_no_errors(benchmark: Path, local_sandbox: Sandbox) -> None:
-    assert errors(benchmark, local_sandbox) == {}
-
-
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
 
 
-def test_a_table_that_prints_other_digits_is_recorded_again(benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_table_with_other_digits_is_recorded_again(benchmark: Path, local_sandbox: Sandbox) -> None:
     """Recording does not keep a table that the check calls outdated."""
     built(benchmark, local_sandbox)
     edited("mean(values)}", "mean(values) + 0.0005}")(benchmark / "90-toy")
@@ -124,14 +120,14 @@ UNSOUND = {
 
 
 @pytest.mark.parametrize("name", UNSOUND)
-def test_each_table_that_does_not_decide_is_named(name: str, benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_undecided_table_is_reported(name: str, benchmark: Path, local_sandbox: Sandbox) -> None:
     edit, place, words = UNSOUND[name]
     edit(benchmark / "90-toy")
     found = errors(benchmark, local_sandbox)
     assert words in found[place], found
 
 
-def test_malformed_rows_are_one_error_that_names_the_place(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+def test_malformed_row_is_one_error(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     for change, words in (
         ({"open": ["weights", "colour"]}, r"underspecified\[0\].open: the choice 'colour' is unknown"),
         ({"options": {"average": "count"}}, "'count' is not an unpublished option"),

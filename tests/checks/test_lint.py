@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,7 +55,6 @@ def remove(name: str) -> Callable[[Path], None]:
 #: change → (place, part of the message) of the one problem that it makes
 FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "todo_in_yaml": (edit("task.yaml", "paper:\n", "paper: # TODO: check\n"), "task.yaml:1", "TODO: check"),
-    "todo_in_paper": (append("paper.md", "\nTODO\n"), "paper.md:", "TODO"),
     "todo_in_cases": (append("unit_test/cases.py", "# TODO more\n"), "unit_test/cases.py:", "TODO: more"),
     "instance_renamed": (
         lambda task: shutil.copytree(task / WRONG.rpartition("/")[0], task / "variants" / "old") and None,
@@ -75,13 +73,11 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "evidence",
         "shown anyway",
     ),
-    "goal_as_context": (edit("task.yaml", '["generate.py"]', '["decoding.py"]'), "context_files", "shown anyway"),
     "one_seed": (edit("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "give two or more"),
     "no_licence": (edit("task.yaml", "license: mit", "license: unknown"), "license", "is not an SPDX identifier"),
     "another_arxiv_id": (edit("task.yaml", '"1904.09751"', '"1904.09752"'), "paper.arxiv_id", "but paper.url names"),
     "no_environment": (edit("task.yaml", "torch-cpu", "tpu"), "task.yaml", "no folder environments/tpu"),
     "formula": (edit("task.yaml", "for a batch", "with p' >= p, for a batch"), "instruction", "contains a formula (=)"),
-    "many_sentences": (edit("task.yaml", "Drawing", "A. B. C. Drawing"), "instruction", "5 sentences"),
     "long_instruction": (edit("task.yaml", "Drawing", "so " * 90 + "Drawing"), "instruction", "words, at most 100"),
     "file_not_named": (edit("task.yaml", "in `decoding.py`: r", "there: r"), "instruction", "add `decoding.py`"),
     "long_contract": (edit("task.yaml", "in full.", "in full." + " so" * 400), "contract", "at most 400"),
@@ -93,30 +89,13 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "leak_in_paper": (append("paper.md", f"\n{REFERENCE}\n"), "paper.md", "shows a line of the reference"),
     "code_in_paper": (append("paper.md", "\n```python\nx = 1\n```\n"), "paper.md", "shows Python"),
     "repository_in_paper": (append("paper.md", "\nSee decoding.py.\n"), "paper.md", "names decoding.py"),
-    "leak_in_smoke_test": (
-        append("repo/tests/test_smoke.py", f"\n# {REFERENCE}\n"),
-        "repo/tests/test_smoke.py",
-        "line",
-    ),
     "no_readme_command": (edit("repo/README.md", "python generate.py", "it"), "repo/README.md", "python generate.py"),
-    "no_demo": (
-        edit("task.yaml", "python generate.py", "python -m unittest discover tests"),
-        "demo_command",
-        "no file",
-    ),
-    "no_smoke_tests": (remove("repo/tests"), "repo/tests", "no smoke tests"),
-    "foreign_import": (append("repo/model.py", "import transformers\n"), "repo/model.py:", "imports transformers"),
     "large_repository": (append("repo/data.txt", "#" * 1_000_001), "repo", "1.0 MB"),
     "no_core_case": (edit("unit_test/cases.py", "@core\n", ""), "unit_test/cases.py", "no case is marked @core"),
     "two_of_a_name": (
         append("unit_test/cases.py", "\n\ndef case_empty_batch(seed):\n    return seed\n"),
         "unit_test/cases.py",
         "2 functions are called case_empty_batch",
-    ),
-    "no_seed": (
-        append("unit_test/cases.py", "\n\ndef case_x():\n    return 1\n"),
-        "unit_test/cases.py:",
-        "case_x must take one argument",
     ),
     "a_verdict": (
         append("unit_test/cases.py", "\n\ndef case_x(seed):\n    return torch.allclose(A, B)\n"),
@@ -134,17 +113,12 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
         f"{WRONG}/other.py",
         "same code as wrong/not_rescaled.py; delete one",
     ),
-    "another_name": (
-        append(f"{WRONG}/x.py", "# Wrong.\ndef filter(x):\n    return x\n"),
-        f"{WRONG}/x.py",
-        "not define",
-    ),
     "syntax": (append(f"{WRONG}/x.py", "# Wrong.\ndef nucleus_filter(x:\n"), f"{WRONG}/x.py", "syntax error in line 2"),
 }
 
 
 @pytest.mark.parametrize("name", FORGOTTEN)
-def test_what_is_forgotten_is_named(name: str, benchmark: Path) -> None:
+def test_omission_is_reported_with_its_place(name: str, benchmark: Path) -> None:
     change, place, message = FORGOTTEN[name]
     change(benchmark / TASK)
     _, problems = lint_tasks(benchmark=benchmark)
@@ -155,7 +129,7 @@ def test_what_is_forgotten_is_named(name: str, benchmark: Path) -> None:
     assert "\n" not in problem.message
 
 
-def test_a_canary_and_a_name_of_lmr_bench_are_its_own(benchmark: Path) -> None:
+def test_canary_of_lmr_bench_is_refused(benchmark: Path) -> None:
     from lmrbench_data.tasks.manifest import load_benchmark
 
     path = benchmark / "benchmark.yaml"
@@ -165,7 +139,7 @@ def test_a_canary_and_a_name_of_lmr_bench_are_its_own(benchmark: Path) -> None:
     assert "GUID of your own" in problem.message
 
 
-def test_a_broken_task_does_not_hide_another(benchmark: Path) -> None:
+def test_broken_task_does_not_hide_another(benchmark: Path) -> None:
     shutil.copytree(benchmark / TASK, benchmark / "02-copy")
     append("task.yaml", "nonsense: 1\n")(benchmark / TASK)
     problems = lint_tasks(benchmark=benchmark)[1]
@@ -178,43 +152,29 @@ def test_a_broken_task_does_not_hide_another(benchmark: Path) -> None:
     assert count == 2, "the broken task is known by the id that its file states"
 
 
-def test_words_that_are_missing_do_not_hide_the_rest(benchmark: Path) -> None:
+def test_missing_words_do_not_hide_other_problems(benchmark: Path) -> None:
     """Lint examines repository, texts and variants although category and year are still open."""
     edit("task.yaml", "category: Decoding & Search Strategies", "category: TODO")(benchmark / TASK)
     edit("task.yaml", "year: 2020", "year: TODO")(benchmark / TASK)
-    append("repo/model.py", "import yaml\n")(benchmark / TASK)
     remove(WRONG)(benchmark / TASK)
     problems = lint_tasks(benchmark=benchmark)[1]
     said = {problem.where.partition(":")[0]: problem.message for problem in problems}
-    assert (
-        said["repo/model.py"]
-        == "imports yaml, but the environment torch-cpu has numpy, pandas, scikit-learn, scipy, torch; replace it"
-    )
     assert said["wrong"] == "0 variants, at least 5 needed; add some to variants/nucleus-filter/wrong"
     assert [problem.message.split(" ")[:3] for problem in problems if problem.where == "task.yaml"] == [
         ["implementations[0].category:", "'TODO'", "is"]
     ]
-    assert len(problems) == 5, problems
+    assert len(problems) == 4, problems
 
 
-def test_the_command(benchmark: Path) -> None:
+def test_command_prints_problems(benchmark: Path) -> None:
     clean = lmrbench(benchmark, "tasks", "lint", TASK, "--benchmark", ".")
     assert (clean.returncode, clean.stdout) == (0, "1 task, no problems\n")
     remove(WRONG)(benchmark / TASK)
-    found = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".", "--json")
-    assert found.returncode == 1
     message = "0 variants, at least 5 needed; add some to variants/nucleus-filter/wrong"
+    done = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".", "--json")
     where = {"subject": TASK, "where": "wrong"}
-    assert json.loads(found.stdout) == [{**where, "message": message, "severity": "error", "fixable": True}]
-    told = lmrbench(benchmark, "tasks", "lint", "--benchmark", ".")
-    assert told.stdout == f"error: {TASK}: wrong: {message}\n1 task, 1 problem\n"
-
-
-def test_it_takes_a_second(benchmark: Path) -> None:
-    lint_tasks(benchmark=benchmark)
-    began = time.process_time()
-    lint_tasks(benchmark=benchmark)
-    assert time.process_time() - began < 1
+    assert json.loads(done.stdout) == [{**where, "message": message, "severity": "error", "fixable": True}]
+    assert done.returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -224,8 +184,7 @@ def test_it_takes_a_second(benchmark: Path) -> None:
         ("Implement `C.f` in `a.py` with `x = y + z` for single words (n = 1).", 0),
         ("Implement `f` in `a.py`: $x$.", 1),
         ("Implement it.", 2),
-        ("`f` in `a.py`", 1),
     ],
 )
-def test_the_form_of_an_instruction(text: str, problems: int) -> None:
-    assert len(instruction_problems(text, "a.py", "C.f")) == problems
+def test_instruction_names_its_goal_and_has_no_formula(text: str, problems: int) -> None:
+    assert len([*instruction_problems(text, "a.py", "C.f")]) == problems

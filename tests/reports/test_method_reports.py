@@ -13,9 +13,9 @@ from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.shares import Share
 from lmrbench_data.dataset.rows import DatasetRow
-from lmrbench_evaluate.judge.settings import JudgeSettings
 from lmrbench_evaluate.predictions.prediction import own_answer
 from lmrbench_evaluate.reports.answer_diff import diff_answer
+from lmrbench_evaluate.runs.settings import JudgeSettings
 from support.command_line import in_process
 from support.runs import result, write_run
 from support.toy_method import METHOD_ANSWER, evaluated_method

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from lmrbench_evaluate.judge.asking import JudgeSummary
 from lmrbench_evaluate.judge.judgement_log import read_judgements
 from lmrbench_evaluate.judge.judging import judge
-from lmrbench_evaluate.judge.settings import JudgeSettings
-from lmrbench_evaluate.judge.summary import JudgeSummary
+from lmrbench_evaluate.runs.settings import JudgeSettings
 from support.command_line import PROGRAM, Done, in_process
 from support.openai_server import Request, Server, opinion
 

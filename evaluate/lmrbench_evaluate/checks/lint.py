@@ -3,36 +3,38 @@
 A clean task is well-formed; only `dataset check` proves that it is sound.
 """
 
+import ast
 import dataclasses
 import functools
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from lmrbench_data.base.definitions import last_name
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.passages import MAX_PASSAGE, read_passage
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.problems import Problem
+from lmrbench_data.base.source import FunctionNode, find_function, parse
 from lmrbench_data.base.strict_yaml import read_yaml, violations
-from lmrbench_data.base.text import counted
+from lmrbench_data.loader import File
 from lmrbench_data.tasks.drafts import load_draft, todo_marks
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task import RECORDED, Implementation, Task
 from lmrbench_data.tasks.task_folders import SCHEMA, read_tasks, stated_ids, task_folders, unknown_names
 
-from .lint_code import case_problems, repository_problems, variant_problems
 from .static import ReferenceLines, static_problems
 
-#: Maximum number of sentences of an instruction.
-MAX_SENTENCES = 4
 #: Maximum number of words of a contract; a longer one dictates the code.
 MAX_CONTRACT = 400
 #: Minimum and maximum number of words of paper.md: one to two pages.
 PAPER_WORDS = (150, 1500)
-_ABBREVIATIONS = re.compile(
-    r"\b(?:Eqs?|Secs?|Sect|Figs?|Tab|Apps?|Algs?|Thm|Defs?|Prop|et al|e\.g|i\.e|vs|cf|resp|approx|No|pp?)\."
-)
+#: Maximum size of a repository, so that the files a model needs fit into a prompt.
+MAX_REPOSITORY_BYTES = 1_000_000
+#: Calls that make a case return a verdict instead of outputs.
+_VERDICTS = {"allclose", "isclose", "array_equal", "assert_close", "assert_allclose"}
 #: A setting such as `n = 1`, which is not a formula.
 _SETTING = re.compile(r"\b\w+ ?= ?\d[\d.]*")
 _FORMULA = re.compile(r"\$|\\[a-zA-Z]+|[=≤≥∑∏∫√∈]")
@@ -72,21 +74,16 @@ def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tu
     return len(chosen), problems
 
 
-def instruction_problems(text: str, goal_file: str, goal_function: str) -> list[str]:
-    """Return the problems of an instruction's form; `static_problems` checks its number of words."""
-    found = []
+def instruction_problems(text: str, goal_file: str, goal_function: str) -> Iterator[str]:
+    """Yield the problems of an instruction's form; `static_problems` checks its number of words."""
     prose = re.sub(r"`[^`]*`", "x", text)
-    sentences = len(re.findall(r"[.!?](?=[\s)]|$)", _ABBREVIATIONS.sub("x", prose).strip()))
-    if not 1 <= sentences <= MAX_SENTENCES:
-        found.append(f"{counted(sentences, 'sentence')}; write one to {MAX_SENTENCES}")
     if formula := _FORMULA.search(_SETTING.sub("x", prose)):
-        found.append(f"contains a formula ({formula.group()}); name the paper's equation instead")
+        yield f"contains a formula ({formula.group()}); name the paper's equation instead"
     quoted = " ".join(re.findall(r"`([^`]*)`", text))
     if goal_file not in quoted:
-        found.append(f"does not name the goal file; add `{goal_file}`")
+        yield f"does not name the goal file; add `{goal_file}`"
     if not any(part in quoted for part in goal_function.split(".")):
-        found.append(f"does not name the goal function; add `{goal_function}`")
-    return found
+        yield f"does not name the goal function; add `{goal_function}`"
 
 
 def _todo_problems(folder: Path) -> Iterator[Problem]:
@@ -126,10 +123,10 @@ def _task_problems(task: Task, others: dict[str, Task], references: ReferenceLin
     if not re.fullmatch(r"\d\d+-[a-z0-9-]+", task.name):
         yield problem("", "the folder's name is not of the form NN-slug; rename it")
     try:
-        tag = task.image_tag
+        load_environments(task.folder.parent)
+        _ = task.image_tag
     except InputError as error:
         yield _load_problem(task.folder, str(error))
-        tag = ""
     unknown = task.license.casefold() in _NO_LICENCE or not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", task.license)
     if unknown and "TODO" not in task.license:
         yield problem(
@@ -139,8 +136,7 @@ def _task_problems(task: Task, others: dict[str, Task], references: ReferenceLin
     if stated and stated[1] != task.paper["arxiv_id"]:
         yield problem("paper.arxiv_id", f"is {task.paper['arxiv_id']}, but paper.url names {stated[1]}; correct one")
     yield from (*_paper_problems(task), *_orphan_problems(task))
-    environment = load_environments(task.folder.parent)[task.environment] if tag else None
-    yield from repository_problems(task, environment)
+    yield from _repository_problems(task)
     for item in task.implementations:
         several = f"{item.instance_id}: " if len(task.implementations) > 1 else ""
         for found in _instance_problems(task, item, others, references):
@@ -200,5 +196,48 @@ def _instance_problems(
     if len(item.tests.seeds) < 2:
         yield problem("tests.seeds", "one seed cannot show which cases vary; give two or more")
     yield from static_problems(task, item, references)
-    yield from case_problems(task, item)
-    yield from variant_problems(task, item)
+    yield from _case_problems(task, item)
+
+
+def _repository_problems(task: Task) -> Iterator[Problem]:
+    """Yield the problems of `repo/` that `dataset check`, which runs its demo and its tests, would not find."""
+    problem = functools.partial(Problem, task.name)
+    readme = task.repo.get("README.md", File(b"")).data.decode("utf-8", "replace")
+    if task.demo_command not in readme:
+        yield problem("repo/README.md", f"does not show the demo command; add `{task.demo_command}`")
+    size = sum(len(file.data) for file in task.repo.values())
+    if size > MAX_REPOSITORY_BYTES:
+        yield problem("repo", f"{size / 1e6:.1f} MB, at most {MAX_REPOSITORY_BYTES / 1e6:.0f}; remove weights and data")
+    for name, file in task.repo.items():
+        try:
+            if name.endswith(".py"):
+                parse(file.data.decode("utf-8", "replace"))
+        except InputError as error:
+            yield problem(f"repo/{name}", f"cannot be parsed: {error}")
+    for item in task.implementations:
+        node = find_function(task.repo[item.goal_file].data.decode("utf-8"), item.goal_function).node
+        if not ast.get_docstring(node):
+            yield problem(f"repo/{item.goal_file}", f"{item.goal_function} has no docstring; add one")
+
+
+def _case_problems(task: Task, item: Implementation) -> Iterator[Problem]:
+    """Yield the problems of an instance's cases."""
+    place = item.tests.file
+    problem = functools.partial(Problem, item.instance_id)
+    try:
+        tree = parse(task.cases(item).decode("utf-8"))
+    except (InputError, UnicodeDecodeError) as error:
+        yield problem(place, f"cannot be read: {error}")
+        return
+    functions = [node for node in tree.body if isinstance(node, FunctionNode) and node.name.startswith("case_")]
+    for name, count in Counter(node.name for node in functions).items():
+        if count > 1:
+            yield problem(place, f"{count} functions are called {name} and only the last one runs; rename the others")
+    core = [node for node in functions if any(last_name(mark) == "core" for mark in node.decorator_list)]
+    if not core:
+        yield problem(place, "no case is marked @core; mark the cases that follow from paper and repository alone")
+    elif len(core) == len(functions):
+        yield problem(place, "every case is marked @core; add cases that test the contract")
+    for call in (part for part in ast.walk(tree) if isinstance(part, ast.Call)):
+        if (name := last_name(call.func)) in _VERDICTS:
+            yield problem(f"{place}:{call.lineno}", f"calls {name}; return the outputs, the evaluator compares them")

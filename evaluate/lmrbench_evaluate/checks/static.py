@@ -1,14 +1,16 @@
-"""Static problems of an instance: leaks of the reference into what models see, malformed texts, missing variants."""
+"""Static problems of an instance: leaks of the reference into what models see, long texts, faulty variants."""
 
 import ast
 import functools
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.problems import Problem
-from lmrbench_data.base.source import block_end, find_function, first_line, split_lines
+from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, parse, split_lines
 from lmrbench_data.base.text import counted
 from lmrbench_data.tasks.task import Altered, Implementation, Instance, Method, Task
 from lmrbench_data.tasks.task_folders import read_tasks
@@ -68,21 +70,8 @@ def static_problems(task: Task, instance: Instance, references: ReferenceLines) 
     is_method = isinstance(instance, Method)
     if words > MAX_INSTRUCTION:
         yield problem("instruction", f"{words} words, at most {MAX_INSTRUCTION}; move conventions to the contract")
-    for kind, least in LEAST.items():
-        if isinstance(instance, Altered):  # its variants are its choices' other options
-            break
-        if kind == "careless" and is_method:  # a method has no contract to break
-            continue
-        paths = task.variants(instance, kind)
-        if len(paths) < least:
-            place = f"variants/{instance.instance_id}/{kind}"
-            yield problem(kind, f"{counted(len(paths), 'variant')}, at least {least} needed; add some to {place}")
-        for path in paths if not is_method else [file for folder in paths for file in sorted(folder.rglob("*.py"))]:
-            text = read_variant(path)
-            if text is None:
-                yield problem(f"{kind}/{path.name}", "not UTF-8; save it as UTF-8")
-            elif kind in ("careless", "wrong") and not text.startswith("# "):
-                yield problem(f"{kind}/{path.name}", "the mistake is not named; begin the first line with `# ...`")
+    if not isinstance(instance, Altered):  # whose variants are its choices' other options
+        yield from _variant_problems(task, instance)
     visible = {
         **{f"repo/{name}": file.data for name, file in task.masked_repo(instance).items()},
         "paper.md": task.paper_of(instance).encode(),
@@ -99,6 +88,58 @@ def static_problems(task: Task, instance: Instance, references: ReferenceLines) 
             name_of, line = found
             owner = "" if name_of == instance.instance_id else f" of {name_of}"
             yield problem(name, f"shows a line of the reference{owner}; remove it: {line}")
+
+
+def _variant_problems(task: Task, instance: Instance) -> Iterator[Problem]:
+    """Yield kinds with too few variants, and variants that are unreadable, unexplained or repeat another one."""
+    problem = functools.partial(Problem, instance.instance_id)
+    repeated: dict[str, str] = {}
+    for kind, least in LEAST.items():
+        if kind == "careless" and isinstance(instance, Method):  # a method has no contract to break
+            continue
+        paths = task.variants(instance, kind)
+        folder = f"variants/{instance.instance_id}/{kind}"
+        if len(paths) < least:
+            yield problem(kind, f"{counted(len(paths), 'variant')}, at least {least} needed; add some to {folder}")
+        for path in [file for each in paths for file in (sorted(each.rglob("*.py")) if each.is_dir() else [each])]:
+            text = read_variant(path)
+            if text is None:
+                yield problem(f"{kind}/{path.name}", "not UTF-8; save it as UTF-8")
+            elif kind in ("careless", "wrong") and not text.startswith("# "):
+                yield problem(f"{kind}/{path.name}", "the mistake is not named; begin the first line with `# ...`")
+            elif message := _function_problem(text, task, instance, repeated, f"{kind}/{path.name}"):
+                yield problem(f"{folder}/{path.name}", message)
+
+
+def _function_problem(text: str, task: Task, item: Instance, repeated: dict[str, str], name: str) -> str:
+    """Return the problem of a variant of a single function, empty for none.
+
+    Args:
+        repeated: code of a function → name of the variant with it; the variant is added.
+    """
+    if not isinstance(item, Implementation):
+        return ""
+    golden = find_function(task.repo[item.goal_file].data.decode("utf-8"), item.goal_function).node
+    repeated.setdefault(_normalised(golden), "the reference")
+    try:
+        tree = parse(textwrap.dedent(text))
+    except InputError as error:
+        return f"cannot be applied: {error}"
+    functions = [part for part in ast.walk(tree) if isinstance(part, FunctionNode)]
+    own = [part for part in functions if part.name == golden.name]
+    if not own:
+        return f"does not define {golden.name}; rename its function"
+    code = _normalised(own[0])
+    if len(functions) == 1 and code in repeated:  # others may differ in the helpers that they call
+        return f"has the same code as {repeated[code]}; delete one of them"
+    repeated.setdefault(code, name)
+    return ""
+
+
+def _normalised(node: FunctionNode) -> str:
+    """Return a form of a function's code that ignores docstring, comments and layout."""
+    body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+    return " ".join(map(ast.dump, body))
 
 
 def read_variant(path: Path) -> str | None:

@@ -21,8 +21,7 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import ResultRow
 from lmrbench_data.loader import File, tar_bytes
 
-from ..judge.judgement_log import read_judgements
-from ..judge.question_log import answer_id
+from ..judge.judgement_log import answer_id, read_judgements
 from ..predictions.prediction import AnswerKey
 from ..reports.scores import ModelScore, score_runs
 from ..reports.sections import first_reason

@@ -1,29 +1,47 @@
 """judgements.jsonl of a run folder: append-only, one row per vote, and the majority of the votes.
 
 A judged row takes precedence over all others of its key (answer, judge, vote). A `judge_error` counts only while the
-key has no other row, as an error and never as a category. `not_judged` is final: the answer itself is the cause.
+key has no other row, as an error and never as a category. `not_judged` is final: the answer itself is the cause. The
+log of error analysis has the same rows, with diagnoses in place of opinions.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.jsonl import Ledger
 from lmrbench_data.base.near import did_you_mean
+from lmrbench_data.base.times import now
+from lmrbench_data.chat.budget import Spent
 
 from ..predictions.prediction import UNSTATED
-from .category import Category
-from .parse import Opinion
-from .question_log import BY_MODEL, AnswerId, Judge, QuestionLog, QuestionOutcome, answer_id
+from .opinion import Category, Opinion, Reply
 
 FILE = "judgements.jsonl"
-JUDGED, NOT_JUDGED, JUDGE_ERROR = "judged", "not_judged", "judge_error"
-#: Version 1 had no such key, and none of `_ROW_SINCE_2`.
-ROW_VERSION = 2
-#: The keys that were added in version 2, and the values with which older rows are read.
-_ROW_SINCE_2: dict[str, Any] = {"track": UNSTATED, "row_version": 1, "base_url": "", "by": BY_MODEL, "reason": ""}
+JUDGED, NOT_JUDGED, JUDGE_ERROR = STATUSES = "judged", "not_judged", "judge_error"
+#: The source of an opinion: the model, or a comparison that found the reference's own code.
+BY_MODEL, BY_COMPARISON = "model", "identical"
+AnswerId = tuple[str, str, str]
+"""Instance id, hash of the prediction, track: equal answers to the same question are judged once."""
+
+
+class Judge(NamedTuple):
+    """A model at a server, with one version of the prompt."""
+
+    model: str
+    prompt_version: str
+    server: str = ""
+    """Its address; empty for rows that do not name it."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "Judge":
+        """Return the judge that a row names."""
+        return cls(row["judge_model"], row["prompt_version"], row["base_url"])
 
 
 class VoteKey(NamedTuple):
@@ -32,6 +50,125 @@ class VoteKey(NamedTuple):
     answer: AnswerId
     judge: Judge
     vote: int
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "VoteKey":
+        """Return the vote that a row is about."""
+        return cls(answer_id(row), Judge.of(row), row["vote"])
+
+
+def answer_id(row: Mapping[str, Any]) -> AnswerId:
+    """Return the answer that a row of judgements, diagnoses or results is about."""
+    return row["instance_id"], row["prediction_sha256"], row["track"]
+
+
+class VoteRow(BaseModel):
+    """A row of the log, apart from the opinion itself, whose fields follow."""
+
+    model_config = ConfigDict(extra="allow")
+
+    instance_id: str
+    prediction_sha256: str
+    track: str = UNSTATED
+    judge_model: str
+    base_url: str = ""
+    prompt_version: str
+    vote: int = 0
+    status: Literal["judged", "not_judged", "judge_error"]
+    by: str = BY_MODEL
+    error: str = ""
+    reason: str = ""
+    """The reason why the answer cannot be shown to any model; empty for a question that failed."""
+    temperature: float | None = None
+    """None if the server's own was used, or no model was asked."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    counted: bool = True
+    """False if the server did not report its tokens, so that the cost is unknown."""
+    cost_usd: float | None = 0.0
+    duration_s: float = 0.0
+    cached: bool = False
+    """Another run paid for it."""
+    judged_at: str = Field(default_factory=now)
+
+
+class VoteLog(Ledger):
+    """An open log of votes; use `open` as a context manager."""
+
+    #: The type of the opinions.
+    OPINION: ClassVar[type[Reply]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spent: defaultdict[str, Spent] = defaultdict(Spent)
+        """By model."""
+        self._statuses: dict[VoteKey, str] = {}
+
+    @classmethod
+    def parse(cls, line: bytes) -> dict[str, Any] | None:
+        """Read a line; None if it is not a row of this file."""
+        try:
+            row = VoteRow.model_validate_json(line).model_dump()
+            if row["status"] == JUDGED:
+                cls.OPINION.model_validate(row)
+        except ValueError:
+            return None
+        return row
+
+    def add(self, key: VoteKey, opinion: Reply | None = None, **facts: Any) -> None:
+        """Write a vote: an opinion, a reason why no model can be asked, or an error."""
+        row = {
+            "instance_id": key.answer[0],
+            "prediction_sha256": key.answer[1],
+            "track": key.answer[2],
+            "judge_model": key.judge.model,
+            "base_url": key.judge.server,
+            "prompt_version": key.judge.prompt_version,
+            "vote": key.vote,
+            "status": JUDGED if opinion else NOT_JUDGED if facts.get("reason") else JUDGE_ERROR,
+            **(opinion.model_dump(mode="json", by_alias=True) if opinion else dict.fromkeys(self.OPINION.model_fields)),
+            **facts,
+        }
+        self.write(VoteRow.model_validate(row).model_dump())
+
+    def is_done(self, key: VoteKey) -> bool:
+        """Return whether a vote has a final row; one that only failed is asked again."""
+        return self._statuses.get(key) in (JUDGED, NOT_JUDGED)
+
+    def count(self, row: dict[str, Any]) -> None:
+        """Note the status and the cost of a row."""
+        key = VoteKey.of(row)
+        self._statuses[key] = min(self._statuses.get(key, row["status"]), row["status"], key=STATUSES.index)
+        self.spent[row["judge_model"]].count(row)
+
+    @classmethod
+    def votes(cls, path: Path, judge: Judge) -> dict[AnswerId, list[dict[str, Any]]]:
+        """Return the rows of one judge that count, by answer."""
+        best: dict[AnswerId, dict[int, dict[str, Any]]] = {}
+        for row in cls.read(path):
+            if Judge.of(row) == judge:
+                votes = best.setdefault(answer_id(row), {})
+                votes[row["vote"]] = min(
+                    row, votes.get(row["vote"], row), key=lambda item: STATUSES.index(item["status"])
+                )
+        return {answer: list(votes.values()) for answer, votes in best.items()}
+
+    @classmethod
+    def judges(cls, path: Path) -> list[Judge]:
+        """Return the judges of a log, in the order of their last votes."""
+        last: dict[Judge, None] = {}
+        for row in cls.read(path):
+            judge = Judge.of(row)
+            last.pop(judge, None)
+            last[judge] = None
+        return list(last)
+
+
+class JudgementLog(VoteLog):
+    """An open judgements.jsonl."""
+
+    FIX = "remove that line, or move the file away to judge again"
+    OPINION = Opinion
 
 
 @dataclass
@@ -57,54 +194,6 @@ class Judgement:
     """`identical` if the code is the reference's, so no model was asked."""
 
 
-class JudgementLog(QuestionLog):
-    """An open judgements.jsonl; use `JudgementLog.open` as a context manager."""
-
-    FIX = "remove that line, or move the file away to judge again"
-    STATUSES = JUDGED, NOT_JUDGED, JUDGE_ERROR
-    ROW: ClassVar = {
-        "vote": int,
-        "category": (str, type(None)),
-        **dict.fromkeys(("algorithm", "implementation"), str),
-        "rationale": list,
-    }
-
-    def append(self, key: VoteKey, vote: QuestionOutcome[Opinion]) -> None:
-        """Write one row."""
-        opinion = vote.opinion
-        self.add(
-            key.answer,
-            key.judge,
-            vote,
-            row_version=ROW_VERSION,
-            vote=key.vote,
-            category=str(opinion.category) if opinion else None,
-            by=vote.by,
-            algorithm=opinion.algorithm if opinion else "",
-            implementation=opinion.implementation if opinion else "",
-            rationale=list(opinion.rationale) if opinion else [],
-            judged_at=vote.asked_at,
-        )
-
-    @classmethod
-    def key(cls, row: Mapping[str, Any]) -> VoteKey:
-        """Return the vote that a row is about."""
-        return VoteKey(answer_id(row), Judge.of(row), row["vote"])
-
-    @classmethod
-    def parse(cls, line: bytes) -> dict[str, Any] | None:
-        """Read a line; None if it is not a row of this file."""
-        row = cls.parse_keys(line)
-        if row is None:
-            return None
-        row = {**_ROW_SINCE_2, **row}
-        if any(type(row[name]) is not type(value) for name, value in _ROW_SINCE_2.items()):
-            return None
-        if row["status"] == JUDGED:
-            return row if row["category"] in list(Category) else None
-        return row if row["status"] in cls.STATUSES and row["category"] is None else None
-
-
 def read_judgements(
     run_folder: Path, judge_model: str | None = None, prompt_version: str | None = None, server: str | None = None
 ) -> dict[AnswerId, Judgement]:
@@ -118,23 +207,16 @@ def read_judgements(
     Raises:
         InputError: the file is damaged, or has no judgement of this judge.
     """
-    known = judges(run_folder)
-    wanted = Judge(judge_model or "", prompt_version or "", server or "")
-    chosen = [judge for judge in known if all(want in ("", has) for want, has in zip(wanted, judge, strict=True))]
-    if not chosen and any(wanted):
-        names = ", ".join(" ".join(judge).strip() for judge in known) or "nobody"
-        near = did_you_mean(wanted.model, {judge.model for judge in known}, within=True)
-        raise InputError(f"{run_folder}: not judged by {' '.join(wanted).strip()}{near}; judged by {names}")
+    present, named = judges(run_folder), Judge(judge_model or "", prompt_version or "", server or "")
+    chosen = [judge for judge in present if all(name in ("", own) for name, own in zip(named, judge, strict=True))]
+    if not chosen and any(named):
+        names = ", ".join(" ".join(judge).strip() for judge in present) or "nobody"
+        near = did_you_mean(named.model, {judge.model for judge in present}, within=True)
+        raise InputError(f"{run_folder}: not judged by {' '.join(named).strip()}{near}; judged by {names}")
     if not chosen:
         return {}
-    votes: dict[AnswerId, dict[int, dict[str, Any]]] = {}
-    for row in JudgementLog.read(run_folder / FILE):
-        key = JudgementLog.key(row)
-        if key.judge == chosen[-1]:
-            of_answer = votes.setdefault(key.answer, {})
-            if JudgementLog.rank(row) <= JudgementLog.rank(of_answer.get(key.vote, row)):
-                of_answer[key.vote] = row
-    return {answer: _together(list(of_answer.values()), chosen[-1]) for answer, of_answer in votes.items()}
+    votes = JudgementLog.votes(run_folder / FILE, chosen[-1])
+    return {answer: _majority(rows, chosen[-1]) for answer, rows in votes.items()}
 
 
 def judges(run_folder: Path) -> list[Judge]:
@@ -143,15 +225,10 @@ def judges(run_folder: Path) -> list[Judge]:
     Raises:
         InputError: the file is damaged.
     """
-    last: dict[Judge, None] = {}
-    for row in JudgementLog.read(run_folder / FILE):
-        judge = Judge.of(row)
-        last.pop(judge, None)
-        last[judge] = None
-    return list(last)
+    return JudgementLog.judges(run_folder / FILE)
 
 
-def _together(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
+def _majority(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
     judged = [row for row in rows if row["status"] == JUDGED]
     votes = Counter(Category(row["category"]) for row in judged)
     # Categories are in order of severity, and the first of equal ones wins.

@@ -17,8 +17,8 @@ from lmrbench_data.dataset.rows import DatasetRow, config_of, is_method
 from lmrbench_data.loader import FUNCTION
 
 from ..predictions.prediction import Prediction
-from .category import Category
 from .material import Material, gather
+from .opinion import Category
 
 _HERE = Path(__file__).resolve().parent
 #: The template for single functions.

@@ -6,34 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.chat.budget import Spent
-from lmrbench_data.chat.jobs import JobSummary
-
 from ..runs.folder import RunFolder
-from .category import Category
-from .judgement_log import judges, read_judgements
-from .question_log import BY_MODEL, AnswerId, Judge
+from .asking import MALFORMED, JudgeSummary
+from .judgement_log import BY_MODEL, judges, read_judgements
+from .opinion import Category
 
-UNJUDGED, MALFORMED = "unjudged", "malformed"
-
-
-@dataclass(kw_only=True)
-class JudgeSummary(JobSummary):
-    """The outcome of asking about the answers of a run."""
-
-    judge: Judge
-    asked: int = 0
-    """Questions asked in this call, whether they were answered or not."""
-    cached: int = 0
-    """Questions that another run had paid for."""
-    identical: int = 0
-    """Questions that were not asked because the code is the reference's."""
-    malformed: set[AnswerId] = field(default_factory=set)
-    """Answers without a candidate function; they are not sent."""
-    not_judged: dict[AnswerId, str] = field(default_factory=dict)
-    """Answers that cannot be shown to any model, and why: they count in no category."""
-    spent: Spent = field(default_factory=Spent)
-    """Tokens and costs of all questions of the run to this model, those of earlier calls included."""
+UNJUDGED = "unjudged"
 
 
 @dataclass

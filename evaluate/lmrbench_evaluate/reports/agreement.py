@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from lmrbench_data.base.extras import need
 from lmrbench_data.base.shares import Share, cross_table, kappa
 
-from ..judge.category import BEST_FIRST
+from ..judge.opinion import BEST_FIRST
 from ..predictions.prediction import AnswerKey
 from .annotations import Annotation
 from .scores import ModelScore

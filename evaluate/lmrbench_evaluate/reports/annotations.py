@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.rows import TRACKS
 
-from ..judge.category import Category, read_category
+from ..judge.opinion import Category, read_category
 from ..predictions.prediction import UNSTATED, AnswerKey
 from ..predictions.sources import BadRow, raw_rows
 

@@ -10,8 +10,7 @@ from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import error_line
 from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DatasetRow, PartRow, ResultRow
 
-from ..judge.judgement_log import Judgement, read_judgements
-from ..judge.question_log import AnswerId, answer_id
+from ..judge.judgement_log import AnswerId, Judgement, answer_id, read_judgements
 from ..predictions.prediction import AnswerKey, Prediction
 from ..runs.folder import RunFolder
 from ..verdict.choices import counted_choices

@@ -17,14 +17,13 @@ from lmrbench_data.dataset.rows import TRACKS, DatasetRow, check_instances
 from lmrbench_data.tasks.task import Task
 
 from ..checks.static import read_variant
-from ..judge.category import BEST_FIRST
-from ..judge.judgement_log import judges, read_judgements
+from ..judge.asking import JudgeSummary
+from ..judge.judgement_log import BY_MODEL, Judge, judges, read_judgements
 from ..judge.judging import judge_predictions
-from ..judge.question_log import BY_MODEL, Judge
-from ..judge.settings import JudgeSettings
-from ..judge.summary import JudgeSummary
+from ..judge.opinion import BEST_FIRST
 from ..predictions.prediction import Prediction
 from ..runs.folder import RunFolder
+from ..runs.settings import JudgeSettings
 
 #: Track → kind → the categories that are right for its variants, the best first. Plain and careless ones implement the
 #: method, with faults such as the logarithm of an underflowing value or a change in place, for which LC exists. Each

@@ -8,7 +8,7 @@ from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.guessing import by_truth, chance, corrected, reciting
 
-from ..judge.category import BEST_FIRST
+from ..judge.opinion import BEST_FIRST
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.levels import MISSING, OUTCOMES, Level
 from .agreement import Agreement

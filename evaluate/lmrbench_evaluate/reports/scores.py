@@ -16,8 +16,7 @@ from lmrbench_data.base.shares import Share, ranking_key
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 
-from ..judge.judgement_log import read_judgements
-from ..judge.question_log import answer_id
+from ..judge.judgement_log import answer_id, read_judgements
 from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..runs.result_log import METHOD_KEYS

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from lmrbench_data.base.shares import Share
 from lmrbench_data.tasks.guessing import SettledChoice
 
-from ..judge.category import BEST_FIRST
 from ..judge.judgement_log import Judgement
+from ..judge.opinion import BEST_FIRST
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.choices import STATED, counted_choices
 from ..verdict.levels import MISSING, OUTCOMES, Level, outcome

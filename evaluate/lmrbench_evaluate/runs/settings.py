@@ -1,4 +1,4 @@
-"""Options of a run."""
+"""Options of a run and of its judge."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ import pydantic
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.settings import Settings, option
-from lmrbench_data.chat.endpoint import Instances
+from lmrbench_data.chat.endpoint import Instances, RequestSettings
 from lmrbench_data.loader import CONFIGS, FUNCTION
 
 #: Parallel sandboxes on this machine, unless settings name another number.
@@ -58,3 +58,12 @@ class RunSettings(Settings):
         if self.isolation != "container" and self.engine == "ray":
             raise ArgumentError("isolation", "the engine ray isolates each answer in a container of its own")
         return self
+
+
+class JudgeSettings(RequestSettings):
+    """Options of judging a run."""
+
+    run: Path = option(help="Run folder of `lmrbench evaluate`.", argument=True)
+    votes: int = option(1, "Judgements per answer; the majority decides.", ge=1, le=99)
+    dataset: str | None = option(None, "New location of the dataset, if it has moved since the evaluation.")
+    no_cache: bool = option(False, "Ignore cached replies from other runs.")

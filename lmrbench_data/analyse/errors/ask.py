@@ -1,66 +1,34 @@
 """Ask a model why the failed answers of a run fail, in parallel; errors.jsonl gets one row per question.
 
-A row with a diagnosis takes precedence over all others of its answer and model. `not_asked` is final: the answer itself
-is the cause. An `error` is asked again.
+The rows are those of the judge's log, with a diagnosis in place of an opinion.
 """
 
-import asyncio
-from collections.abc import Mapping
+import functools
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from lmrbench_evaluate.judge.asking import MALFORMED, AskingPass
-from lmrbench_evaluate.judge.client import JudgeClient
-from lmrbench_evaluate.judge.question import Question
-from lmrbench_evaluate.judge.question_log import AnswerId, Judge, QuestionLog, QuestionOutcome, answer_id
-from lmrbench_evaluate.judge.settings import JudgeSettings
-from lmrbench_evaluate.judge.summary import JudgeSummary
+from lmrbench_evaluate.judge.asking import Asking, JudgeSummary, Vote
+from lmrbench_evaluate.judge.judgement_log import JUDGED, AnswerId, Judge, VoteLog, answer_id
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.runs.folder import RunFolder
+from lmrbench_evaluate.runs.settings import JudgeSettings
 from lmrbench_evaluate.verdict.levels import headline, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ...base.errors import ArgumentError
 from ...base.near import did_you_mean
 from ...base.progress import Progress
-from ...dataset.rows import DatasetRow, ResultRow, only_functions
-from .diagnosis import DIAGNOSIS, Diagnosis, build_question, is_quoted, prompt_version
+from ...dataset.rows import ResultRow, only_functions
+from .diagnosis import Diagnosis, build_question, diagnosis_prompt
 
 FILE = "errors.jsonl"
-DIAGNOSED, NOT_ASKED, ERROR = "diagnosed", "not_asked", "error"
-#: One question per answer, so it is asked as reproducibly as the server allows.
-TEMPERATURE = 0.0
-IDENTICAL = "the reference's own code"
 
 
-class DiagnosisLog(QuestionLog):
+class DiagnosisLog(VoteLog):
     """An open errors.jsonl; use `DiagnosisLog.open` as a context manager."""
 
     FIX = "remove that line, or move the file away to ask again"
-    STATUSES = DIAGNOSED, NOT_ASKED, ERROR
-    ROW: ClassVar = {
-        **dict.fromkeys(("track", "base_url", "reason"), str),
-        "primary": (str, type(None)),
-        "errors": list,
-        **dict.fromkeys(("counted", "cached"), bool),
-    }
-
-    @classmethod
-    def key(cls, row: Mapping[str, Any]) -> tuple[AnswerId, Judge]:
-        """Return the answer that a row is about, and the model that was asked."""
-        return answer_id(row), Judge.of(row)
-
-    @classmethod
-    def parse(cls, line: bytes) -> dict[str, Any] | None:
-        """Read a line; None if it is not a row of this file."""
-        row = cls.parse_keys(line)
-        if row is None or row["status"] not in cls.STATUSES:
-            return None
-        try:
-            _diagnosis(row)
-        except ValueError:
-            return None
-        return row
+    OPINION = Diagnosis
 
 
 class Diagnosed(NamedTuple):
@@ -78,18 +46,16 @@ def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, d
         model: the model whose diagnoses to read; by default the model, prompt and server that were asked last.
             Diagnoses of two never mix.
     """
-    rows = list(DiagnosisLog.read(run / FILE))
-    judges = dict.fromkeys(map(Judge.of, reversed(rows)))
-    chosen = next((item for item in judges if model in (None, item.model)), None)
-    best: dict[AnswerId, Mapping[str, Any]] = {}
-    for row in rows:
-        if Judge.of(row) == chosen:
-            best[answer_id(row)] = min(best.get(answer_id(row), row), row, key=DiagnosisLog.rank)
-    return chosen, {answer: Diagnosed(_diagnosis(row), row["reason"]) for answer, row in best.items()}
+    judges = DiagnosisLog.judges(run / FILE)
+    chosen = next((item for item in reversed(judges) if model in (None, item.model)), None)
+    if chosen is None:
+        return None, {}
+    votes = DiagnosisLog.votes(run / FILE, chosen)
+    return chosen, {answer: _diagnosed(row) for answer, [row, *_] in votes.items()}
 
 
-def _diagnosis(row: Mapping[str, Any]) -> Diagnosis | None:
-    return Diagnosis.model_validate(row) if row["status"] == DIAGNOSED else None
+def _diagnosed(row: dict[str, Any]) -> Diagnosed:
+    return Diagnosed(Diagnosis.model_validate(row) if row["status"] == JUDGED else None, row["reason"])
 
 
 def has_failed(result: ResultRow) -> bool:
@@ -123,7 +89,7 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
 
     Args:
         settings: the options of judging; `votes` is ignored, each answer gets one question.
-        progress: receives each answer; the label is its primary class, `error` or `not asked`.
+        progress: receives each answer; the label is its primary class, `judge_error`, `not_judged` or `malformed`.
 
     Raises:
         InputError: no run, another dataset, prices without the model, or a key or model that the server does not know.
@@ -133,64 +99,21 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
     run = RunFolder(settings.run)
     scope = run.facts["scope"]
     settings.price()
-    client = JudgeClient(settings, DIAGNOSIS, TEMPERATURE)
-    by_id = run.dataset_rows(settings.dataset)
-    only_functions(by_id.values(), "the diagnosis of errors")
+    prompt = diagnosis_prompt()
+    client = prompt.client(settings)
+    rows = run.dataset_rows(settings.dataset)
+    only_functions(rows.values(), "the diagnosis of errors")
     if unknown := [name for name in settings.instances if name not in scope]:
         raise ArgumentError("instances", f"{unknown[0]!r} is not in this run{did_you_mean(unknown[0], scope)}")
+    votes = [
+        Vote(
+            prediction.answer,
+            0,
+            functools.partial(build_question, rows[prediction.instance_id], prediction, result),
+        )
+        for result, prediction in failed_answers(settings)
+    ]
     with DiagnosisLog.open(settings.run / FILE) as log:
-        asking = _Diagnosing(settings, client, prompt_version(), log, progress)
-        asking.rows = by_id
+        asking = Asking(settings, prompt, client, votes, log, progress)
         asking.run()
         return asking.summary
-
-
-class _Diagnosing(AskingPass[Failed, Diagnosis]):
-    """One pass over the failed answers without a diagnosis."""
-
-    rows: Mapping[str, DatasetRow]
-
-    async def plan(self) -> list[Failed]:
-        """Return the answers that the model was not asked about yet."""
-        answers = failed_answers(self.settings)
-        jobs = [item for item in answers if not self.log.is_done((item.prediction.answer, self.judge))]
-        self.summary.kept = len(answers) - len(jobs)
-        return jobs
-
-    def answer(self, job: Failed) -> AnswerId:
-        """Return which answer has failed."""
-        return job.prediction.answer
-
-    async def question(self, job: Failed) -> Question:
-        """Return the question on a failed answer."""
-        row = self.rows[job.prediction.instance_id]
-        return await asyncio.to_thread(build_question, row, job.prediction, job.result)
-
-    def write(self, job: Failed, outcome: QuestionOutcome[Diagnosis]) -> str:
-        """Write down a diagnosis; return its primary class, `not asked` or `error`."""
-        opinion = outcome.opinion.row() if outcome.opinion else {"primary": None, "errors": []}
-        self.log.add(job.prediction.answer, self.judge, outcome, **opinion, asked_at=outcome.asked_at)
-        if outcome.opinion:
-            return str(outcome.opinion.primary)
-        return "not asked" if outcome.reason else self.FAILED
-
-    def identical(self) -> QuestionOutcome[Diagnosis]:
-        """Return the outcome for an answer whose code is the reference's: there is no error in it."""
-        return QuestionOutcome(reason=IDENTICAL)
-
-    def malformed(self) -> QuestionOutcome[Diagnosis]:
-        """Return the outcome for an answer without a candidate function."""
-        return QuestionOutcome(reason=MALFORMED)
-
-    def check(self, opinion: Diagnosis, question: Question) -> Diagnosis:
-        """Mark the quotes that the model was shown."""
-        marked = [item.model_copy(update={"found": is_quoted(item.quote, question)}) for item in opinion.errors]
-        return opinion.model_copy(update={"errors": tuple(marked)})
-
-    def to_cache(self, opinion: Diagnosis) -> dict[str, Any]:
-        """Convert a diagnosis for the cache."""
-        return opinion.row()
-
-    def from_cache(self, stored: Any) -> Diagnosis:
-        """Read what `to_cache` made."""
-        return Diagnosis.model_validate(stored)

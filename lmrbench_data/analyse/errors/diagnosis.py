@@ -7,19 +7,17 @@ material (`lmrbench_evaluate/judge/neutralise.py`).
 """
 
 import functools
-import json
 import re
-from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from lmrbench_evaluate.judge.client import Form
+from lmrbench_evaluate.judge.asking import Prompt
 from lmrbench_evaluate.judge.material import gather
 from lmrbench_evaluate.judge.neutralise import enclose
-from lmrbench_evaluate.judge.parse import MAX_REPLY, Unreadable, mend_escapes, plain, without_thoughts
+from lmrbench_evaluate.judge.opinion import Reply, Unreadable, plain, read_objects
 from lmrbench_evaluate.judge.question import Question, ask, template_sections, version_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
@@ -36,6 +34,8 @@ MAX_CASES = 12
 MAX_DETAIL = 400
 #: A quote with fewer characters than this, blanks aside, would be found anywhere.
 MIN_QUOTE = 6
+#: One question per answer, so it is asked as reproducibly as the server allows.
+TEMPERATURE = 0.0
 
 
 # --- classes ----------------------------------------------------------------------------------------------------------
@@ -114,10 +114,8 @@ class Evidence(BaseModel):
     """True if the quote occurs in the model's material."""
 
 
-class Diagnosis(BaseModel):
+class Diagnosis(Reply):
     """The model's diagnosis of a failed answer."""
-
-    model_config = ConfigDict(frozen=True)
 
     primary: Annotated[ErrorClass, BeforeValidator(_class)]
     errors: tuple[Evidence, ...] = Field(min_length=1, max_length=len(ErrorClass))
@@ -136,9 +134,10 @@ class Diagnosis(BaseModel):
         """The primary class and all classes."""
         return Classes(self.primary, frozenset(item.error for item in self.errors))
 
-    def row(self) -> dict[str, Any]:
-        """The keys `primary` and `errors` of a row in errors.jsonl."""
-        return self.model_dump(mode="json", by_alias=True)
+    @property
+    def label(self) -> str:
+        """The primary class."""
+        return str(self.primary)
 
 
 SCHEMA: dict[str, Any] = {
@@ -166,44 +165,41 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def parse_diagnosis(text: str) -> Diagnosis:
-    """Return the diagnosis in a reply: tolerant in form, strict in meaning."""
-    if len(text) > MAX_REPLY:
-        raise Unreadable("it is too long")
-    text = without_thoughts(text, lambda part: any(True for _ in _objects(part)))
-    objects = list(_objects(text)) or list(_objects(mend_escapes(text)))
-    if not objects:
-        raise Unreadable('there is no JSON object with "errors" in it')
+#: The keys of a reply, which have one spelling each.
+_FIELDS = {name: name for name in SCHEMA["required"]}
+
+
+def parse_diagnosis(text: str, question: Question | None = None) -> Diagnosis:
+    """Return the diagnosis in a reply: tolerant in form, strict in meaning.
+
+    Args:
+        question: with the material, in which quotes are looked up.
+
+    Raises:
+        Unreadable: none, two different ones, or one with an unknown class, a class twice or without evidence.
+    """
     try:
-        diagnoses = [Diagnosis.model_validate(item) for item in objects]
+        diagnoses = [Diagnosis.model_validate(item) for item in read_objects(text, _FIELDS, "errors")]
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         place = "".join(f"{part}: " for part in problem["loc"])
         raise Unreadable(place + problem["msg"].removeprefix("Value error, ")) from None
     if any(other != diagnoses[0] for other in diagnoses):
         raise Unreadable("it holds two different answers")
-    return diagnoses[0]
+    [diagnosis, *_] = diagnoses
+    material = question.messages[-1]["content"] if question else ""
+    marked = [item.model_copy(update={"found": _is_quoted(item.quote, material)}) for item in diagnosis.errors]
+    return diagnosis.model_copy(update={"errors": tuple(marked)})
 
 
-def _objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects in a text that have errors, none of them inside another."""
-    decoder, start = json.JSONDecoder(strict=False), text.find("{")
-    while start >= 0:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            if isinstance(value, dict) and "errors" in value:
-                yield value
-        start = text.find("{", end)
+def _is_quoted(quote: str, material: str) -> bool:
+    """Return whether a quote occurs in the model's material, white space aside."""
+    text, material = re.sub(r"\s+", "", quote), re.sub(r"\s+", "", material)
+    return len(text) >= MIN_QUOTE and text in material
 
 
 def _repair(reason: str) -> Message:
     return {"role": "user", "content": template_sections(TEMPLATE)["repair"].render(reason=reason)}
-
-
-DIAGNOSIS: Form[Diagnosis] = Form("diagnosis", SCHEMA, parse_diagnosis, _repair)
 
 
 # --- the question -----------------------------------------------------------------------------------------------------
@@ -223,10 +219,9 @@ def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -
     return ask(TEMPLATE, material, tests=tests)
 
 
-def is_quoted(quote: str, question: Question) -> bool:
-    """Return whether a quote occurs in the model's material, white space aside."""
-    text, material = (re.sub(r"\s+", "", item) for item in (quote, question.messages[-1]["content"]))
-    return len(text) >= MIN_QUOTE and text in material
+def diagnosis_prompt() -> Prompt:
+    """Return the prompt of error analysis."""
+    return Prompt("diagnosis", prompt_version(), SCHEMA, parse_diagnosis, _repair, TEMPERATURE)
 
 
 def _test_report(result: ResultRow) -> str:

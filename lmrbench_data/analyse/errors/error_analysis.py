@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.judge.question_log import answer_id
+from lmrbench_evaluate.judge.judgement_log import answer_id
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.reports.agreement import PairAgreement, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.runs.folder import RunFolder
+from lmrbench_evaluate.verdict.verdict import Status
 
 from ...base.shares import Share
 from ...base.text import counted, cut
@@ -55,13 +56,14 @@ def analyse_errors(
 
     asked, diagnosed = read_diagnoses(run, model)
     results = [row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances]
-    failed = {AnswerKey.of(row).row: answer_id(row) for row in results if has_failed(row)}
+    failed = {AnswerKey.of(row).row: row for row in results if has_failed(row)}
     matched = match_labels(annotations, failed)
     records, both = [], []
-    for key, answer in failed.items():
+    for key, row in failed.items():
         labels = [read_classes(labels[key]) for labels in matched.labels.values() if key in labels]
         people = [label for label in labels if label]
-        diagnosis, not_asked = diagnosed.get(answer, (None, ""))
+        malformed = str(row["status"]) if row["status"] == Status.MALFORMED else ""
+        diagnosis, not_asked = diagnosed.get(answer_id(row), (None, malformed))
         records.append(_record(key, people, diagnosis, not_asked))
         if diagnosis and (majority := _majority(people)):
             both.append((key[0], str(majority.primary), str(diagnosis.primary)))
@@ -135,7 +137,7 @@ def _record(key: AnswerKey, people: Sequence[Classes], diagnosis: Diagnosis | No
         "classes": sorted(classes.all) if classes else [],
         "by": PEOPLE if majority else MODEL if diagnosis else "",
         "reason": "" if classes else why or (SPLIT if people else NOT_ASKED_YET),
-        "errors": diagnosis.row()["errors"] if diagnosis else [],
+        "errors": diagnosis.model_dump(mode="json", by_alias=True)["errors"] if diagnosis else [],
     }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lmrbench_evaluate.judge.settings import JudgeSettings
+from lmrbench_evaluate.runs.settings import JudgeSettings
 
 from ...base.settings import option
 from ..options import options
@@ -14,7 +14,7 @@ from ..outcomes import exit_status, tokens_line
 from ..output import Json, emit, print_err, progress_bar
 
 if TYPE_CHECKING:
-    from lmrbench_evaluate.judge.summary import JudgeSummary
+    from lmrbench_evaluate.judge.asking import JudgeSummary
 
     from ..outcomes import Part
 

@@ -21,7 +21,7 @@ from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
 from lmrbench_data.loader import LoadError
 from lmrbench_data.tasks.task_folders import stated_ids, task_folders
 
-from ...judge.category import BEST_FIRST
+from ...judge.opinion import BEST_FIRST
 from ...verdict.expected import row_cases
 from ...verdict.levels import OUTCOMES, Level
 from ..answer_diff import DiffSection
