@@ -36,7 +36,7 @@ PROVOKED: dict[str, tuple[Status, str, dict[str, int], str]] = {
     "wrong_type": (Status.FAILED, "got tuple", {}, "return tuple(value * factor for value in values)"),
     "wrong_number": (Status.FAILED, "4 items, expected 5", {}, "return [value * factor for value in values][1:]"),
     "wrong_type_of_item": (Status.FAILED, "got int", {}, "return [round(value * factor) for value in values]"),
-    "infinite_loop": (Status.TIMEOUT, "no output within the time limit", {"timeout_s": 2}, "while True: pass"),
+    "infinite_loop": (Status.TIMEOUT, "no output within the time limit", {"timeout_s": 1}, "while True: pass"),
     "memory_hog": (Status.OOM, "memory limit", {}, "hog = []\n    while True: hog.append(bytearray(1 << 24))"),
     "memory_error": (Status.OOM, "MemoryError", {}, "bytearray(1 << 60)"),
     "fork_bomb": (
