@@ -124,6 +124,7 @@ def case_other_balls(seed):
 @compare(rtol=1e-4, atol=1e-6)
 def case_encoder(seed):
     """With the encoder of the repository: losses of named triples, and the gradients of its parameters."""
+    torch.set_default_dtype(torch.float64)
     torch.manual_seed(seed)
     triples = [("dog", "animal", "green tea"), ("sea horse", "fish", "horse"), ("tea", "drink", "old oak tree")]
     model = HierarchyTransformer(sorted({name for triple in triples for name in triple}), embed_dim=8, heads=2).double()

@@ -136,7 +136,7 @@ def case_cleansing(seed):
             f" The answer is {a}. The answer is unknown.",
         ),
         "coin_flip": (" No doubt. The answer is Yes.", " Yes, or no?", " Notable. The answer is not known.", " YES."),
-        "last_letters": (f" We join n and s. The answer is {'nsxq'[seed:]}, abc.", " Ns. The end.", " 7 8."),
+        "last_letters": (f" We join n and s. The answer is {'nsxq'[seed % 3 :]}, abc.", " Ns. The end.", " 7 8."),
     }
     return [
         answer_cleansing(options(seed, "--method", method, "--dataset", dataset), reply)
@@ -179,7 +179,15 @@ def case_dialogues(seed):
     """All prompts of a dialogue, the text that comes back, and the reply; every turn is answered otherwise."""
     results = {}
     for method in METHODS:
-        args = options(seed, "--method", method, "--dataset", list(ANSWER_TRIGGERS)[seed], "--trigger", "more_steps")
+        args = options(
+            seed,
+            "--method",
+            method,
+            "--dataset",
+            list(ANSWER_TRIGGERS)[seed % len(ANSWER_TRIGGERS)],
+            "--trigger",
+            "more_steps",
+        )
         asked: list[str] = []
 
         def complete(prompt: str, asked: list[str] = asked) -> str:
@@ -230,8 +238,8 @@ def case_sweep(seed):
                 float(value)
                 for value in linear_trend(lengths, [x + 0.01 * c for x, c in zip(reliabilities, lengths, strict=True)])
             ]
-            results[f"{dataset}, {method}"] = [accuracies, reliabilities, trend, words(asked[seed])]
-    question = format_question(load_questions("arithmetic")[seed]["question"])
+            results[f"{dataset}, {method}"] = [accuracies, reliabilities, trend, words(asked[seed % 3])]
+    question = format_question(load_questions("arithmetic")[seed % 30]["question"])
     return results | {
         "reply": words(model.complete(get_sentence(None, question, "zero_shot_cot", REASON + " step by step", ANSWER)))
     }

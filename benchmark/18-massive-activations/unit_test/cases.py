@@ -34,11 +34,28 @@ def results(folder: str, layer_id: int) -> dict[str, Any]:
     return {"arguments": arguments, "magnitudes": magnitudes, "files": sorted(os.listdir(folder))}
 
 
+def load_double(family: str, seed: int) -> tuple[nn.Module, list[nn.Module], Callable[[np.ndarray], Tensor]]:
+    """A tiny model, its blocks and a transform, all in float64: errors of float32 depend on the processor.
+
+    The transform picks pixels, because the repository's own interpolates in float32.
+    """
+    torch.set_default_dtype(torch.float64)
+    model, layers, val_transform = load_vit(family, "tiny", seed=seed)
+
+    def transform(image: np.ndarray) -> Tensor:
+        rows, columns = (
+            np.arange(val_transform.image_size) * length // val_transform.image_size for length in image.shape[:2]
+        )
+        return torch.from_numpy(image[rows][:, columns]).permute(2, 0, 1).double() / 64 - 2
+
+    return model.double(), layers, transform
+
+
 def study(family: str, seed: int, layer_ids: tuple[int, ...]) -> list[dict[str, Any]]:
     """Experiment 1 on some layers of a tiny model, each time with a new model and a new folder."""
     found = []
     for layer_id in layer_ids:
-        model, layers, val_transform = load_vit(family, "tiny", seed=seed)
+        model, layers, val_transform = load_double(family, seed)
         with tempfile.TemporaryDirectory() as folder:
             run_exp1(layer_id, layers, model, val_transform, folder, family, "tiny")
             found.append(results(folder, layer_id))
@@ -62,7 +79,7 @@ def case_without_registers(seed):
 @compare(rtol=1e-3, atol=1e-3)
 def case_other_images(seed):
     """The transform of an experimenter who looks at crops and at mirror images."""
-    model, layers, val_transform = load_vit("dinov2_reg", "tiny", seed=seed)
+    model, layers, val_transform = load_double("dinov2_reg", seed)
     found = []
     for top in (5 + seed, 20 + seed):
         with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +93,7 @@ def case_other_images(seed):
 @compare(rtol=1e-3, atol=1e-3)
 def case_experiment_2(seed):
     """All layers of one model, one after the other: what is saved of them, and what is reported about them."""
-    model, layers, val_transform = load_vit("dinov2_reg", "tiny", seed=seed)
+    model, layers, val_transform = load_double("dinov2_reg", seed)
     with tempfile.TemporaryDirectory() as folder:
         summaries = run_exp2(layers, model, val_transform, folder, "dinov2_reg", "tiny")
         saved_layers = [results(folder, layer_id) for layer_id in range(1, len(layers) + 1)]
@@ -136,16 +153,10 @@ def marks(layers: list[nn.Module]) -> list[tuple[bool, int | None]]:
     return [("forward" in vars(block), vars(block).get("layer_id")) for block in layers]
 
 
-def double_study(seed: int) -> tuple[list[nn.Module], nn.Module, Callable[[np.ndarray], Tensor]]:
-    """Blocks, model and transform in float64."""
-    model, layers, val_transform = load_vit("dinov2_reg", "tiny", seed=seed)
-    return layers, model.double(), lambda image: val_transform(image).double()
-
-
 @compare(rtol=1e-9, atol=1e-9)
 def case_image_files_and_plot(seed):
     """The image of the working directory, a relative folder, files written twice and complete before the plot."""
-    layers, model, transform = double_study(seed)
+    model, layers, transform = load_double("dinov2_reg", seed)
     seen: list[Any] = []
     plots = replace_plot()
     with workplace(seed):
@@ -167,7 +178,8 @@ def case_plot_that_fails(seed):
     """The exception passes and the files stay."""
     replace_plot(KeyError)
     with workplace(seed):
-        return outcome(run_exp1, 1, *double_study(seed), "out", "clip", "giant", errors=KeyError), saved()
+        model, layers, transform = load_double("dinov2_reg", seed)
+        return outcome(run_exp1, 1, layers, model, transform, "out", "clip", "giant", errors=KeyError), saved()
 
 
 @compare(rtol=1e-9, atol=1e-9)
@@ -175,7 +187,7 @@ def case_call_of_the_model(seed):
     """One call, one batch, no gradients, only the chosen block patched, in whatever mode the model is."""
     found = []
     for training, enabled in ((False, True), (True, False)):
-        layers, model, transform = double_study(seed)
+        model, layers, transform = load_double("dinov2_reg", seed)
         model.train(training)
         calls: list[Any] = []
 
@@ -195,7 +207,7 @@ def case_order_and_kind_of_layers(seed):
     """A tuple, and lists that are reversed or hold some of the blocks; magnitudes stay in float64."""
     found = []
     for arrange in (tuple, lambda blocks: blocks[::-1], lambda blocks: blocks[1::2]):
-        layers, model, transform = double_study(seed)
+        model, layers, transform = load_double("dinov2_reg", seed)
         plots = replace_plot()
         with workplace(seed):
             run_exp1(2, arrange(layers), model, transform, "out", "toy", "large")

@@ -82,7 +82,7 @@ def random_prompt(seed: int, context_length: int) -> tuple[Tensor, Tensor]:
 @compare(exact=True)
 def case_prior_input(seed):
     """Contexts of several lengths, with and without tokens of a response."""
-    sequences = [(integers(10 * seed + n, 2, 90, 1, n + 3 + seed), n) for n in (1, 2, 5, 20)]
+    sequences = [(integers(10 * seed + n, 2, 90, 1, n + 3 + seed % 9), n) for n in (1, 2, 5, 20)]
     return [prior_input(sequence, length).clone() for sequence, length in sequences]
 
 
@@ -108,7 +108,7 @@ def case_context_aware_lm(seed):
     for context_length in (1, 3, 8):
         for alpha in (0.0, 0.5, 1.3):
             sequence = torch.cat(
-                [random_prompt(seed, context_length)[0], integers(seed + 2, 2, 24, 1, seed + 1)], dim=-1
+                [random_prompt(seed, context_length)[0], integers(seed + 2, 2, 24, 1, seed % 9 + 1)], dim=-1
             )
             logits = ContextAwareLM(RecencyLM(seed), context_length, alpha)(sequence).logits
             results[f"{context_length}, {alpha}"] = [list(logits.shape), logits.softmax(dim=-1)]
@@ -158,15 +158,15 @@ def case_sample_greedily(seed):
 
 
 @goal("sample", "next_token_distribution", "top_p_filter")
-@compare(checker="total_variation", atol=0.15)
+@compare(checker="total_variation", atol=0.08)
 def case_sample_law(seed):
-    """Frequencies of the drawn tokens, with and without a filter; another order of the tokens for each seed."""
+    """Frequencies of the drawn tokens; one filter removes more than half of the mass, and less if it comes first."""
     results = []
-    for number, (temperature, top_p) in enumerate(((1.0, 1.0), (0.5, 1.0), (1.0, 0.8))):
+    for number, (temperature, top_p) in enumerate(((1.0, 1.0), (0.5, 1.0), (8.0, 0.4), (1.0, 0.8))):
         row = torch.tensor([2.0, -0.5, 0.9, -1.2, 1.5], dtype=torch.float64)
         order = torch.randperm(5, generator=torch.Generator().manual_seed(3 * seed + number))
-        output = sample(FixedLM(row[order]), tokenizer_with(-1), torch.tensor([[1]]), 500, temperature, top_p)
-        results.append(torch.bincount(output[0, 1:], minlength=5) / 500)
+        output = sample(FixedLM(row[order]), tokenizer_with(-1), torch.tensor([[1]]), 2000, temperature, top_p)
+        results.append(torch.bincount(output[0, 1:], minlength=5) / 2000)
     return results
 
 
@@ -272,6 +272,7 @@ def case_swap_entity(seed):
 @compare(rtol=1e-5, atol=1e-7)
 def case_toy_model(seed):
     """The toy model in float64: swap entities, then decode and score under several strengths of the contrast."""
+    torch.set_default_dtype(torch.float64)
     torch.manual_seed(seed)
     conflicts = load_conflicts(Path("data/conflicts.jsonl"))
     tokenizer = WordTokenizer(all_texts(conflicts))
@@ -280,7 +281,7 @@ def case_toy_model(seed):
         for number, parameter in enumerate(model.parameters()):
             parameter.add_(0.2 * normal(100 * seed + number, *parameter.shape))
     results = []
-    for number, fact in enumerate(conflicts[seed * 5 : seed * 5 + 5]):
+    for number, fact in enumerate(conflicts[seed % 3 * 5 : seed % 3 * 5 + 5]):
         source = list(SOURCES)[number % len(SOURCES)]
         text = swap_entity(fact.context(source, fact.memory), fact.memory, fact.counterfactual)
         context, query = tokenizer.encode(text), tokenizer.encode(fact.query)

@@ -187,7 +187,7 @@ def case_chain_loss(seed):
     """Batches in which steps are rare or missing, and several weights; with gradients."""
     results = []
     for number, steps in enumerate(([0, 1, 2], [2, 2, 0, 1, 2, 2], [1, 1, 0], [2], [0, 0, 0, 2, 0])):
-        for weights in ((1.0, 1.0, 1.0), (0.5, 2.0, 1.0 + seed)):
+        for weights in ((1.0, 1.0, 1.0), (0.5, 2.0, 1.0 + seed % 9)):
             losses = normal(10 * seed + number, len(steps)).abs().requires_grad_()
             loss = chain_loss(losses, torch.tensor(steps), weights)
             loss.backward()
@@ -199,7 +199,12 @@ def case_chain_loss(seed):
 @compare(rtol=1e-7, atol=1e-12)
 def case_learning_rate(seed):
     """All steps of trainings with a warm-up and without."""
-    settings = ((12 + seed, 4, 0.1), (9, 0, 1.0 + seed), (7, 1, 0.02 * (1 + seed)), (20, 15 - seed, 3e-4))
+    settings = (
+        (12 + seed % 9, 4, 0.1),
+        (9, 0, 1.0 + seed % 9),
+        (7, 1, 0.02 * (1 + seed % 9)),
+        (20, 15 - seed % 9, 3e-4),
+    )
     return [[float(learning_rate(step, *setting)) for step in range(1, setting[0] + 1)] for setting in settings]
 
 
