@@ -33,9 +33,6 @@ demo: $(VENV)/$(if $(DOCKER),base,local).installed
 	$(BIN)/python benchmark/examples/scripted_model.py -- $(BIN)/lmrbench run --model scripted --base-url {url} \
 		$(DEMO:%=--instance %) --out runs/demo-model
 
-# The extra `agents`, installed separately because its libraries conflict with this environment.
-MINI    = $(shell $(BIN)/python -c 'import tomllib; print(*map(repr, tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["agents"]))')
-
 # Everything; tasks of the benchmark are fully checked only if they changed since they were proved.
 test: $(if $(LINTED),$(VENV)/dev.installed,lint)
 	$(PYTEST) -m "not nightly"
@@ -48,11 +45,12 @@ test-fast: $(VENV)/dev.installed
 test-all: lint
 	LMRBENCH_IN_DEPTH=1 $(PYTEST)
 
-# Real third-party tools: OpenHands and Harbor in images of their own, mini-swe-agent in its own folder, Inspect and TRL.
+# Real third-party tools: mini-swe-agent, OpenHands and Harbor in images of their own, Inspect and TRL.
 # These tests fail here if a tool is missing; elsewhere they are skipped.
 test-agents: $(VENV)/dev.installed $(VENV)/agents.installed
+	$(BIN)/lmrbench images build --agent mini-swe-agent
 	$(BIN)/lmrbench images build --agent openhands
-	LMRBENCH_TEST_AGENTS=1 LMRBENCH_AGENTS_PATH=$(CURDIR)/$(VENV)/agents $(BIN)/pytest -m agents
+	LMRBENCH_TEST_AGENTS=1 $(BIN)/pytest -m agents
 
 lint: $(VENV)/dev.installed layers
 	$(BIN)/ruff check .
@@ -88,8 +86,6 @@ $(VENV)/local.installed: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/agents.installed: $(BIN)/python pyproject.toml
-	rm -rf $(VENV)/agents
-	$(BIN)/pip install --quiet --target $(VENV)/agents $(MINI)
 	$(BIN)/pip install --quiet -e '.[inspect,train]'
 	@touch $@
 

@@ -1,7 +1,5 @@
 """Ask models: for answers, as agents, and as judges."""
 
-import logging
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,6 @@ from ..generation.agents.agent_runs import run_agent as run_agent_on
 from ..generation.sampling import SamplingSummary, sample
 from ..generation.settings import AgentSettings, SamplingSettings
 from .run import Run, open_run, write_report
-
-_log = logging.getLogger(__name__)
 
 
 def generate(
@@ -47,7 +43,6 @@ def run_agent(
     out: str | Path,
     *,
     progress: Progress | None = None,
-    tell: Callable[[str], None] | None = None,
     **settings: Any,
 ) -> AgentSummary:
     """Run an agent on each instance, in a container without a network, and keep its changes as predictions.
@@ -59,8 +54,7 @@ def run_agent(
         agent: `mini-swe-agent`, `openhands`, or a command that runs in the container.
         model: Model name, as its server knows it.
         out: Folder for predictions.jsonl and trajectories.
-        progress: Receives each row.
-        tell: Receives a line about each row (default: the log).
+        progress: Receives each row; the log has a line about it.
         settings: `base_url`, `instances`, `max_steps` and the other fields of `AgentSettings`, as
             `lmrbench agent run --help` describes them.
 
@@ -70,7 +64,7 @@ def run_agent(
         InfraError: There is no Docker, or no image of the tasks.
     """
     chosen = AgentSettings(**dict(settings, agent=agent, model=model, out=out))
-    return run_agent_on(chosen, load_rows(chosen.dataset, chosen.config), progress, tell or _log.info)
+    return run_agent_on(chosen, load_rows(chosen.dataset, chosen.config), progress)
 
 
 def judge(run: Run | str | Path, model: str, *, progress: Progress | None = None, **settings: Any) -> Run:

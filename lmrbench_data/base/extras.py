@@ -8,7 +8,6 @@ from .errors import InputError
 EXTRAS = {
     "report": ("matplotlib", "statsmodels", "markdown_it", "mdit_py_plugins", "latex2mathml", "nh3", "pygments"),
     "papers": ("pymupdf4llm",),
-    "agents": ("minisweagent", "litellm", "mcp"),
     "ray": ("ray",),
 }
 

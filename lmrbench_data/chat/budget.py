@@ -1,6 +1,5 @@
 """Costs of requests to models: the user's prices, the amounts that rows record, and the cost limit of a call."""
 
-import math
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import ArgumentError, InputError
+from ..base.settings import Settings, option
 from ..base.strict_yaml import read_yaml
 from ..base.text import counted
 
-#: Larger numbers of tokens, dollars or seconds are mistakes; so are higher prices.
-MAX_AMOUNT, _MAX_PRICE = 1e12, 1e6
-_KEYS = ("input_per_mtok", "output_per_mtok")
+#: Larger numbers of tokens, dollars or seconds are mistakes.
+MAX_AMOUNT = 1e12
 
 Tokens = tuple[int, int]
 """Tokens of a question and of its answer."""
@@ -23,45 +22,37 @@ class CostLimit(Exception):
     """A request that must not be sent: the limit is reached, or cannot be kept."""
 
 
-@dataclass(frozen=True)
-class Price:
+class Price(Settings):
     """US dollars per million tokens."""
 
-    input_per_mtok: float
-    output_per_mtok: float
+    input_per_mtok: float = option(ge=0, le=1e6)
+    output_per_mtok: float = option(ge=0, le=1e6)
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
         """US dollars."""
         return (input_tokens * self.input_per_mtok + output_tokens * self.output_per_mtok) / 1_000_000
 
 
-def chosen_price(prices: Path | None, model: str, max_cost: float | None) -> Price | None:
+def read_price(prices: Path | None, model: str, max_cost: float | None) -> Price | None:
     """Return the price of a model from the user's YAML file; None without a file.
 
     Raises:
-        InputError: the cost limit is not an amount or lacks prices, or the prices lack this model.
+        InputError: a cost limit without prices, or prices without a valid one for this model.
     """
-    if max_cost is not None and not 0 <= max_cost < math.inf:
-        raise ArgumentError("max_cost", f"{max_cost} is not a number of US dollars")
-    if max_cost is not None and prices is None:
-        raise ArgumentError("max_cost", "needs prices: a YAML file with the prices of each model")
     if prices is None:
+        if max_cost is not None:
+            raise ArgumentError("max_cost", "needs prices: a YAML file with the prices of each model")
         return None
+    needed = ", ".join(Price.model_fields)
     if not prices.is_file():
-        raise ArgumentError("prices", f"{prices}: no such file; it maps a model to {', '.join(_KEYS)} (US dollars)")
-    table = {str(name): _read_price(prices, name, value) for name, value in read_yaml(prices).items()}
+        raise ArgumentError("prices", f"{prices}: no such file; it maps a model to {needed} (US dollars)")
+    table = {str(name): value for name, value in read_yaml(prices).items()}
     if model not in table:
         raise InputError(f"{prices}: no price for {model!r}; it has {', '.join(sorted(table)) or 'none'}")
-    return table[model]
-
-
-def _read_price(path: Path, name: Any, value: Any) -> Price:
-    if not isinstance(value, dict) or value.keys() != set(_KEYS):
-        raise InputError(f"{path}: {name}: needs {' and '.join(_KEYS)}, in US dollars, and nothing else")
-    for key, number in value.items():
-        if isinstance(number, bool) or not isinstance(number, int | float) or not (0 <= number <= _MAX_PRICE):
-            raise InputError(f"{path}: {name}: {key} must be a number of US dollars, not {str(number)[:50]!r}")
-    return Price(**value)
+    try:
+        return Price(**table[model])
+    except (ArgumentError, TypeError) as error:
+        raise InputError(f"{prices}: {model} needs {needed}, in US dollars: {error}") from None
 
 
 @dataclass

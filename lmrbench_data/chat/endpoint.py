@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ..base.settings import Settings, option
-from .budget import Price, chosen_price
+from .budget import Price, read_price
 
 Model = Annotated[str, option(..., "Model name, as its server knows it.", "--model", "-m")]
 BaseUrl = Annotated[str | None, option(..., "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")]
@@ -30,8 +30,9 @@ class Endpoint(Settings):
 
 
 class JobSettings(Settings):
-    """Settings of many jobs that cost money."""
+    """Settings of many jobs that ask a model and cost money."""
 
+    model: Model
     workers: int = option(4, "Parallel requests.", "--workers", "-w", ge=1, le=256)
     prices: Path | None = option(
         None, "YAML file that maps each model to input_per_mtok and output_per_mtok, in US dollars."
@@ -44,14 +45,14 @@ class JobSettings(Settings):
     )
     instances: Instances = ()
 
-
-class RequestSettings(JobSettings, Endpoint):
-    """Settings of jobs that are requests to one endpoint."""
-
     def price(self) -> Price | None:
         """The price of the model; None if it is unknown.
 
         Raises:
             InputError: a cost limit without prices, or prices without this model.
         """
-        return chosen_price(self.prices, self.model, self.max_cost)
+        return read_price(self.prices, self.model, self.max_cost)
+
+
+class RequestSettings(JobSettings, Endpoint):
+    """Settings of jobs that are requests to one endpoint."""

@@ -1,6 +1,5 @@
 """`lmrbench generate` and `lmrbench run`: sample answers from a model; `run` also evaluates them."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +79,8 @@ def prompt(
 def run(
     settings: SamplingSettings,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK[-CONFIG]).")
+        Path | None,
+        typer.Option("--out", "-o", help="Run folder (default: runs/MODEL-SETTING-TRACK...)."),
     ] = None,
     sandbox_workers: Annotated[int, option_of(RunSettings, "workers", "--sandbox-workers")] = 2,
     sandbox: Sandbox = "auto",
@@ -94,11 +94,8 @@ def run(
     Example: lmrbench run --model gpt-5 --setting standard --track paper
     """
     from .. import api
-    from ..loader import FUNCTION
 
-    name = settings.name or settings.model
-    config = f"-{settings.config}" if settings.config != FUNCTION else ""
-    folder = out or Path("runs") / re.sub(r"[^\w.-]", "-", f"{name}-{settings.setting}-{settings.track}{config}")
+    folder = out or Path("runs") / settings.run_name
     settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
     summary = _sample(settings, as_json)
     if not as_json:

@@ -53,7 +53,8 @@ def list_images(benchmark: BenchmarkFolder = None, as_json: Json = False) -> Non
 def build(
     names: Names = None,
     agent: Annotated[
-        str, typer.Option("--agent", help="Add this agent (openhands) to the images of the environments.")
+        str,
+        typer.Option("--agent", help="Add this agent (mini-swe-agent, openhands) to the environments' images."),
     ] = "",
     network: Annotated[str | None, typer.Option("--network", help="Network for build steps, such as host.")] = None,
     build_arg: Annotated[
@@ -84,7 +85,7 @@ def build(
     environments, built = choose_environments(names or (), benchmark), dict[str, str]()
     if agent:
         tags = [environment.tag for environment in environments]
-        built = build_agent_images(agent, tags, network=network, tell=print_err)
+        built = build_agent_images(agent, tags, network=network)
     else:
         api = _connect()
         for environment in environments:

@@ -1,7 +1,7 @@
 """The file of predictions that sampling and agents append to, and the summary of a call."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -58,10 +58,12 @@ class AnswerLog(Ledger):
 
     def __init__(self) -> None:
         super().__init__()
-        self.keys: set[AnswerKey] = set()
-        """The rows of the file."""
+        self.keys: dict[AnswerKey, dict[str, Any]] = {}
+        """The rows of the file, with their metadata."""
         self.spent: defaultdict[str, Spent] = defaultdict(Spent)
         """The tokens and costs that rows record, by model."""
+        self._requests: dict[tuple[str, ...], dict[str, Any]] = {}
+        """The settings that the first row of each model, setting and track records."""
 
     def budget(self, limit: float | None, price: Price | None, name: str) -> Budget:
         """Return the budget of this file; the costs of its rows count.
@@ -79,6 +81,20 @@ class AnswerLog(Ledger):
         """Return the number of rows whose cost is unknown; `price` is that of the model `name`."""
         return sum(spent.unknown_rows(price if model == name else None) for model, spent in self.spent.items())
 
+    def check_request(self, names: tuple[str, str, str], request: Mapping[str, Any]) -> None:
+        """Check that the answers of this model, setting and track were asked for with the same settings.
+
+        Raises:
+            ArgumentError: they were not; the message names the settings that differ.
+        """
+        pairs = [(key, value, request.get(key)) for key, value in self._requests.get(_base(*names), {}).items()]
+        if changes := [f"{key} was {before}, is {now}" for key, before, now in pairs if before != now]:
+            raise ArgumentError(
+                "out",
+                f"{self.path} holds answers of {names[0]!r} for other settings ({'; '.join(changes)}); "
+                "repeat those settings, or choose another file",
+            )
+
     def replace(self, rows: Sequence[dict[str, Any]]) -> None:
         """Replace rows with the same keys, all or none; the log is closed afterwards."""
         keys = {AnswerKey.of(row).row for row in rows}
@@ -86,6 +102,14 @@ class AnswerLog(Ledger):
 
     def count(self, row: dict[str, Any]) -> None:
         """Note the key and the costs of a row."""
-        self.keys.add(AnswerKey.of(row).row)
-        metadata = row.get("metadata")
-        self.spent[row["model_name_or_path"]].count(metadata if isinstance(metadata, dict) else {})
+        metadata = row["metadata"] if isinstance(row.get("metadata"), dict) else {}
+        key = AnswerKey.of(row).row
+        self.keys[key] = metadata
+        self.spent[row["model_name_or_path"]].count(metadata)
+        if isinstance(request := metadata.get("request"), dict):
+            self._requests.setdefault(_base(*key[1:4]), request)
+
+
+def _base(model: str, setting: str, track: str) -> tuple[str, str, str]:
+    """Return the names of answers that are compared: those of one setting, whatever form of the paper it names."""
+    return model, setting.partition(",")[0], track

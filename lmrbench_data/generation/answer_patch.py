@@ -4,11 +4,10 @@ Only regular text files below safe names can be part of an answer. Anything else
 repository's file at that path stays.
 """
 
-import functools
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -27,26 +26,9 @@ MAX_CHANGED_BYTES = 32 * 2**20
 MAX_ENTRIES = 20_000
 #: Number of left-out files that are named.
 MAX_NAMED = 20
-FILE, FOLDER, LINK = "file", "folder", "link"
 _ATTRIBUTES, _IGNORE = ".gitattributes", ".gitignore"
 _KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
-_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/")
-
-
-class Entry(NamedTuple):
-    """A file, folder or other entry that an agent left."""
-
-    name: str
-    """Its path; bytes that are not UTF-8 are lone surrogates."""
-    kind: str
-    """`FILE`, `FOLDER`, `LINK` (another name of a file), or the reason why it cannot be part of an answer."""
-    size: int = 0
-    executable: bool = False
-    target: str = ""
-    """The first name of a `LINK`."""
-    read: Callable[[], bytes] = bytes
-    """Returns the content of a file; callable until the next entry is requested."""
 
 
 class LeftFiles(NamedTuple):
@@ -91,58 +73,84 @@ def is_passed_over(name: str) -> bool:
     return ".git" in PurePosixPath(name).parts or is_cache(name)
 
 
-def read_left(before: Mapping[str, File], entries: Iterable[Entry]) -> LeftFiles:
-    """Read the entries that an agent left in its repository.
+def read_folder(before: Mapping[str, File], folder: Path, left_out: Mapping[str, str] | None = None) -> LeftFiles:
+    """Read the repository that an agent left in a folder, which somebody else may still write to.
+
+    Args:
+        left_out: entries that did not get into the folder, with the reasons.
 
     Raises:
-        TooMuchError: there is more than any answer needs.
+        TooMuchError: it cannot be read, or there is too much in it.
     """
     after: dict[str, File] = {}
-    left_out: dict[str, str] = {}
-    size = 0
-    for number, entry in enumerate(item for item in entries if not is_passed_over(item.name)):
-        name = entry.name
-        if number >= MAX_ENTRIES:
-            raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
-        if _is_below(name, left_out):
-            continue
-        old = before.get(name)
-        if reason := _obstacle(entry, old):
-            left_out[name] = reason
-        elif entry.kind == FILE:
-            if size + entry.size > MAX_CHANGED_BYTES:
-                raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
-            try:
-                file = File(entry.read(), entry.executable)
-            except OSError as error:
-                left_out[name] = str(error.strerror)
+    out = dict(left_out or {})
+    count = size = 0
+    try:
+        for name, facts, descriptor in _walk(folder, out):
+            count += 1
+            if count > MAX_ENTRIES:
+                raise TooMuchError(f"more than {MAX_ENTRIES:,} files and folders")
+            if reason := _obstacle(name, facts, before.get(name)):
+                out[name] = reason
                 continue
-            if file != old and PurePosixPath(name).name == _ATTRIBUTES:
-                left_out[name] = "settings of git are not part of an answer"
-            elif file != old and not is_text(file.data):
-                left_out[name] = "a binary file"
+            part = PurePosixPath(name).name
+            try:
+                if stat.S_ISDIR(facts.st_mode):
+                    os.close(os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor))
+                    continue
+                if size + facts.st_size > MAX_CHANGED_BYTES:
+                    raise TooMuchError(f"the changed files hold more than {MAX_CHANGED_BYTES >> 20} MB")
+                data = read_regular(part, MAX_CHANGED_BYTES, folder=descriptor)
+            except OSError as error:
+                out[name] = str(error.strerror)
+                continue
+            file = File(data, bool(facts.st_mode & stat.S_IXUSR))
+            is_changed = file != before.get(name)
+            if is_changed and part == _ATTRIBUTES:
+                out[name] = "settings of git are not part of an answer"
+            elif is_changed and not is_text(data):
+                out[name] = "a binary file"
             else:
                 after[name] = file
-                size += 0 if file == old else len(file.data)
+                size += len(data) if is_changed else 0
+    except OSError as error:
+        raise TooMuchError(f"the repository cannot be read ({error.strerror})") from None
     for name, file in before.items():
         is_fixed = is_passed_over(name) or PurePosixPath(name).name == _ATTRIBUTES or not is_text(file.data)
-        if name not in after and (is_fixed or name in left_out or _is_below(name, left_out)):
+        if name not in after and (is_fixed or name in out or _is_below(name, out)):
             after[name] = file
-    return LeftFiles({name: file for name, file in sorted(after.items()) if not _is_below(name, after)}, left_out)
+    return LeftFiles({name: file for name, file in sorted(after.items()) if not _is_below(name, after)}, out)
 
 
-def _obstacle(entry: Entry, old: File | None) -> str:
+def _walk(folder: Path, left_out: Mapping[str, str]) -> Iterator[tuple[str, os.stat_result, int]]:
+    """Yield the name of each entry, its facts and the open folder that holds it; skip caches and what is left out."""
+    if folder.is_symlink() or not folder.is_dir():
+        raise TooMuchError("the repository is gone")
+    # By descriptors, so that no link can take the place of a folder on the way.
+    for path, folders, files, descriptor in os.fwalk(folder):
+        prefix = PurePosixPath(os.path.relpath(path, folder))
+        names = {str(prefix / part): part for part in sorted([*folders, *files])}
+        names = {name: part for name, part in names.items() if not is_passed_over(name)}
+        for name, part in names.items():
+            yield name, os.stat(part, dir_fd=descriptor, follow_symlinks=False), descriptor
+        folders[:] = [part for name, part in names.items() if part in folders and name not in left_out]
+
+
+def _obstacle(name: str, facts: os.stat_result, old: File | None) -> str:
     """Return why an entry cannot be part of an answer, before it is read; empty if it may be."""
-    if entry.kind not in (FILE, FOLDER):
-        return entry.kind
+    kind = stat.S_IFMT(facts.st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR):
+        return _KINDS.get(kind, "a device")
     try:
-        check_path(entry.name)
+        check_path(name)
     except (LoadError, UnicodeError):
         return "an unsafe name"
-    if entry.name.count("/") >= MAX_PATCHED_DEPTH:
+    if " /" in name or "/ " in f"/{name}":
+        return "a name that a patch cannot state"
+    if name.count("/") >= MAX_PATCHED_DEPTH:
         return f"below more than {MAX_PATCHED_DEPTH} folders"
-    is_optional = old is None and not entry.name.endswith(IMPORTED)
-    return f"larger than {MAX_PATCH_BYTES:,} bytes" if is_optional and entry.size > MAX_PATCH_BYTES else ""
+    is_optional = kind == stat.S_IFREG and old is None and not name.endswith(IMPORTED)
+    return f"larger than {MAX_PATCH_BYTES:,} bytes" if is_optional and facts.st_size > MAX_PATCH_BYTES else ""
 
 
 def _diff(before: Mapping[str, File], left: LeftFiles, place: Path) -> str:
@@ -176,48 +184,3 @@ def is_text(data: bytes) -> bool:
         return "\0" not in data.decode("utf-8")
     except UnicodeDecodeError:
         return False
-
-
-# --- a folder that somebody else has owned, and may still write to ----------------------------------------------------
-
-
-def read_folder(before: Mapping[str, File], folder: Path) -> LeftFiles:
-    """Read the repository that an agent left in a folder.
-
-    Raises:
-        TooMuchError: it cannot be opened, or there is too much in it.
-    """
-    try:
-        descriptor = os.open(folder, _OPEN_FOLDER)
-    except OSError as error:
-        raise TooMuchError(f"the repository cannot be read ({error.strerror})") from None
-    try:
-        return read_left(before, _entries(descriptor, ""))
-    finally:
-        os.close(descriptor)
-
-
-def _entries(folder: int, prefix: str) -> Iterator[Entry]:
-    """Yield the content of an open folder by descriptors, so that no link can take its place on the way."""
-    for part in sorted(os.listdir(folder)):
-        name = prefix + part
-        if is_passed_over(name):
-            continue
-        try:
-            facts = os.stat(part, dir_fd=folder, follow_symlinks=False)
-            kind = stat.S_IFMT(facts.st_mode)
-            inner = os.open(part, _OPEN_FOLDER, dir_fd=folder) if kind == stat.S_IFDIR else -1
-        except OSError as error:
-            yield Entry(name, str(error.strerror))
-            continue
-        if inner >= 0:
-            yield Entry(name, FOLDER)
-            try:
-                yield from _entries(inner, f"{name}/") if name.count("/") < MAX_PATCHED_DEPTH else ()
-            finally:
-                os.close(inner)
-        elif kind == stat.S_IFREG:
-            read = functools.partial(read_regular, part, MAX_CHANGED_BYTES, folder=folder)
-            yield Entry(name, FILE, facts.st_size, bool(facts.st_mode & stat.S_IXUSR), read=read)
-        else:
-            yield Entry(name, _KINDS.get(kind, "a device"))

@@ -15,6 +15,7 @@ from lmrbench_evaluate.rebuild.extract import extract_code
 from lmrbench_evaluate.rebuild.method_answer import defined_functions
 
 from ..base.child_calls import call_on_answer
+from ..base.errors import ArgumentError
 from ..base.progress import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
@@ -57,6 +58,7 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
     papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
     with AnswerLog.open(settings.out) as log:
         sampling = _Sampling(settings, chosen, papers, log, progress)
+        log.check_request(sampling.names, sampling.request)
         sampling.client.budget = log.budget(settings.max_cost, price, sampling.name)
         sampling.run()
         sampling.summary.unknown_costs = log.unknown_costs(price, sampling.name)
@@ -86,14 +88,24 @@ class _Sampling(JobPass[_Job]):
         client = ChatClient(settings, temperature=settings.temperature)
         super().__init__(client, self.summary, settings.workers, progress)
         self.name = model_name(settings.name, settings.model)
+        self.names, self.request = (self.name, settings.label, settings.track), settings.request()
         self._prompts: dict[str, Prompt] = {}
 
     async def plan(self) -> list[_Job]:
         """Return the answers that are missing: first samples of all instances first."""
-        names = self.name, self.settings.setting, self.settings.track
-        jobs = [_Job(row, number) for number in range(self.settings.samples) for row in self.rows]
-        missing = [job for job in jobs if AnswerKey(job.row["instance_id"], *names, job.sample) not in self.log.keys]
-        self.summary.kept = len(jobs) - len(missing)
+        missing = []
+        for number in range(self.settings.samples):
+            for row in self.rows:
+                kept = self.log.keys.get(AnswerKey(row["instance_id"], *self.names, number))
+                if kept is None:
+                    missing.append(_Job(row, number))
+                elif any(kept.get(name, value) != value for name, value in _version(row).items()):
+                    raise ArgumentError(
+                        "out",
+                        f"{self.log.path} has an answer to another version of {row['instance_id']}; choose another",
+                    )
+                else:
+                    self.summary.kept += 1
         return missing
 
     async def work(self, job: _Job) -> str:
@@ -131,12 +143,10 @@ class _Sampling(JobPass[_Job]):
         self.summary.input_tokens += tokens[0] if tokens else 0
         self.summary.output_tokens += tokens[1] if tokens else 0
         metadata = {
-            "prompt_version": prompt_version(config_of(job.row)),
+            **_version(job.row),
             "prompt_sha256": prompt.sha256,
-            "paper": self.settings.paper,
-            "paper_pages": self.settings.paper_pages,
             "cut": list(prompt.cut),
-            "server": self.client.server,
+            "request": self.request,
             "temperature": completion.temperature,
             "finish_reason": completion.finish_reason,
             "input_tokens": tokens[0] if tokens else None,
@@ -150,7 +160,7 @@ class _Sampling(JobPass[_Job]):
         return {
             "instance_id": job.row["instance_id"],
             "model_name_or_path": self.name,
-            "setting": self.settings.setting,
+            "setting": self.settings.label,
             "track": self.settings.track,
             "sample": job.sample,
             "function": completion.text,
@@ -178,6 +188,11 @@ class _Sampling(JobPass[_Job]):
             if newest is not None:
                 self._prompts[instance] = newest
         return newest
+
+
+def _version(row: DatasetRow) -> dict[str, str]:
+    """Return the versions of an instance and its prompt."""
+    return {"row_sha256": row["row_sha256"], "prompt_version": prompt_version(config_of(row))}
 
 
 def _problem(answer: str, row: DatasetRow) -> str:

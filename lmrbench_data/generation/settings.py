@@ -1,12 +1,14 @@
 """Settings of prompts, of sampling and of runs of agents."""
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from lmrbench_evaluate.runs.settings import Config, Dataset
 
 from ..base.settings import Settings, option
-from ..chat.endpoint import BaseUrl, JobSettings, Model, RequestSettings
+from ..chat.endpoint import BaseUrl, JobSettings, RequestSettings
+from ..chat.server import address_and_key, server_name
 from ..loader import FUNCTION
 
 Track = Annotated[
@@ -44,12 +46,32 @@ class SamplingSettings(PromptSettings, RequestSettings):
     samples: Samples = 1
     temperature: float | None = option(None, "Sampling temperature (default: the server's).", ge=0, le=2)
 
+    @property
+    def label(self) -> str:
+        """The setting in rows and reports; it names form of the paper and temperature if they are not the default."""
+        paper = {"text": "", "none": "no paper"}.get(self.paper, f"{self.paper} {self.paper_pages}".strip())
+        temperature = "" if self.temperature is None else f"temperature {self.temperature:g}"
+        return ", ".join(filter(None, (self.setting, paper, temperature)))
+
+    @property
+    def run_name(self) -> str:
+        """The name of the run folder for these answers."""
+        config = "" if self.config == FUNCTION else self.config
+        samples = f"{self.samples} samples" if self.samples > 1 else ""
+        parts = filter(None, (self.name or self.model, self.label, self.track, config, samples))
+        return re.sub(r"[^\w.-]+", "-", "-".join(parts))
+
+    def request(self) -> dict[str, Any]:
+        """Return what shapes a request, besides instance, setting and track."""
+        names = ("model", "paper", "paper_pages", "temperature", "max_tokens", "max_prompt_tokens")
+        server = server_name(address_and_key(self.base_url)[0])
+        return {"base_url": server, **{name: getattr(self, name) for name in names}}
+
 
 class AgentSettings(JobSettings):
     """Settings of a run of an agent."""
 
     agent: str = option(..., "mini-swe-agent, openhands, or a command that runs in the container.", "--agent", "-a")
-    model: Model
     out: Path = option(..., "Folder for predictions.jsonl and trajectories.", "--out", "-o")
     agent_files: Path | None = option(
         None, "Folder of files that the agent's command needs (at most 32 MB), copied into the container."
@@ -67,3 +89,9 @@ class AgentSettings(JobSettings):
     max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: the agent's).", ge=1)
     dataset: Dataset = "embedded"
     config: Config = FUNCTION
+
+    def request(self) -> dict[str, Any]:
+        """Return what shapes an answer, besides instance and track."""
+        names = ("agent", "model", "max_steps", "timeout_s", "cpu_budget", "max_tokens")
+        server = server_name(address_and_key(self.base_url)[0])
+        return {"base_url": server, **{name: getattr(self, name) for name in names}}

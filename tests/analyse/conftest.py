@@ -1,5 +1,5 @@
 """Agents whose model is scripted: their sessions are analysed."""
 
-from support.agents import mini, run, server
+from support.agents import run, server
 
-__all__ = ["mini", "run", "server"]
+__all__ = ["run", "server"]

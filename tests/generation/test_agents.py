@@ -1,6 +1,5 @@
 """`lmrbench agent run` on real containers: a scripted model makes real agents read, edit, run and finish."""
 
-import importlib.util
 import io
 import json
 import os
@@ -32,15 +31,6 @@ from support.agents import ANSWER, DONE, EDIT, KEY, MODEL, PLAIN, READ, TRY, bas
 from support.openai_server import Reply, Server
 
 LMRBENCH = [sys.executable, "-c", "import sys; from lmrbench_data.cli import main; sys.exit(main())"]
-
-
-@pytest.fixture
-def openhands(docker_sandbox: Sandbox, toy_row: Any) -> str:
-    try:
-        find_agent_image(connect(), "openhands", toy_row["docker_image"])
-    except InputError as error:
-        pytest.fail(str(error))
-    return "openhands"
 
 
 def containers(process: int) -> list[str]:
@@ -79,6 +69,8 @@ def test_command_asks_edits_and_is_not_run_twice(
     assert (summary.done, summary.kept, len(rows), len(server.requests)) == (0, 2, 2, asked)
     with pytest.raises(ArgumentError, match="another model, agent or track"):
         run(PLAIN, track="contract")
+    with pytest.raises(ArgumentError, match=r"for other settings .max_steps was 100, is 7.;"):
+        run(PLAIN, samples=2, prices=prices, max_steps=7)
 
 
 @pytest.mark.docker
@@ -191,7 +183,7 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
     assert not server.requests
     assert [ask(relay) for _ in range(3)] == [200, 200, 403]
     assert (relay.limit, relay.steps) == ("step_limit", 2)
-    relay = Relay(MODEL, server.base_url, budget=Budget(0.003, Price(1.0, 10.0)))
+    relay = Relay(MODEL, server.base_url, budget=Budget(0.003, Price(input_per_mtok=1.0, output_per_mtok=10.0)))
     assert [ask(relay) for _ in range(3)] == [200, 200, 403]
     assert relay.limit == "cost_limit"
     stream = Reply(
@@ -222,13 +214,6 @@ def test_agent_that_cannot_run_is_one_line(tmp_path: Path, monkeypatch: pytest.M
         open_agent("python y.py", tmp_path / "files")
     with pytest.raises(ArgumentError, match="is empty"):
         open_agent(" ")
-    monkeypatch.setenv("LMRBENCH_AGENTS_PATH", str(tmp_path))
-    with pytest.raises(InputError, match="pip install --target"):
-        open_agent("mini-swe-agent")
-    monkeypatch.delenv("LMRBENCH_AGENTS_PATH")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"lmrbench-data\[agents\]"):
-        open_agent("mini-swe-agent")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     with pytest.raises(InfraError, match="no Docker daemon answers"):
         run_agent(AgentSettings(agent="true", model=MODEL, out=tmp_path / "o", base_url="http://127.0.0.1:1/v1"), [])
@@ -245,13 +230,12 @@ def test_mini_swe_agent_reads_edits_runs_and_finishes(
     server.judge = calls(*map(bash, (READ, EDIT, TRY, DONE)))
     _, rows = run(agent=mini)
     facts = rows[0]["metadata"]
-    assert (facts["exit_status"], facts["steps"]) == ("Submitted", 4)
+    assert (facts["exit_status"], facts["steps"]) == ("finished", 4)
     assert rows[0]["setting"] == "agent:mini-swe-agent"
     assert solved(toy_row, rows[0]["model_patch"], local_sandbox)
-    text = (tmp_path / "out" / "trajectories" / "toy-scale-0" / "trajectory.json").read_text()
-    trajectory = json.loads(text)
-    assert trajectory["trajectory_format"] == "mini-swe-agent-1.1"
-    seen = [message["content"] for message in trajectory["messages"] if message["role"] == "tool"]
+    text = (tmp_path / "out" / "trajectories" / "toy-scale-0" / "trajectory.jsonl").read_text()
+    messages = [message for line in text.splitlines() for message in json.loads(line)["messages"]]
+    seen = [message["content"] for message in messages if message["role"] == "tool"]
     assert "65534" in seen[0]
     assert "[3.0, 6.0]" in seen[2]
     assert KEY not in text
@@ -272,15 +256,6 @@ def test_command_that_cannot_start_leaves_no_row(run: Any, command: str, said: s
     summary, rows = run("import my_library", agent=command)
     assert (rows, summary.errors, summary.complete) == ([], 1, False)
     assert re.search(f"{command.split()[-1]}.* did not start .{said}", summary.first_error), summary.first_error
-
-
-@pytest.mark.docker
-def test_agent_that_cannot_start_leaves_no_row(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "agents" / "minisweagent").mkdir(parents=True)
-    monkeypatch.setenv("LMRBENCH_AGENTS_PATH", str(tmp_path / "agents"))
-    summary, rows = run(agent="mini-swe-agent")
-    assert (rows, summary.errors, summary.complete) == ([], 1, False)
-    assert "mini-swe-agent did not start (exit 1: ImportError" in summary.first_error
 
 
 @pytest.mark.agents
@@ -356,29 +331,6 @@ def test_openhands_reads_edits_runs_and_finishes(
     assert len(server.requests) == asked
 
 
-@pytest.mark.agents
-@pytest.mark.nightly
-@pytest.mark.docker
-def test_openhands_reaches_no_host_and_no_network(openhands: str, run: Any, server: Server, tmp_path: Path) -> None:
-    (tmp_path / "secret-of-the-host").write_text("x")
-    dial = "python -c 'import socket; socket.create_connection((\"1.1.1.1\", 53), 3)'"
-    ask = "python -c 'import urllib.request as r; r.urlopen(\"http://127.0.0.1:8000/v1/files\")'"
-    looks = ("ls /sys/class/net", dial, ask, "touch /opt/openhands/x /agent/x", "ls -A /work", "env; cat /proc/mounts")
-    server.judge = calls(*map(terminal, looks), OPENHANDS_DONE)
-    _, rows = run(agent=openhands)
-    assert rows[0]["metadata"]["exit_status"] == "finished"
-    assert rows[0]["model_patch"] == ""
-    links, dialled, other, written, work, rest = observed(tmp_path / "out" / "trajectories" / "toy-scale-0")[:6]
-    assert links.split()[0] == "lo"
-    assert "Network is unreachable" in dialled
-    assert "HTTP Error 404" in other
-    assert written.count("Read-only file system") + written.count("Permission denied") == 2
-    assert set(work.split()) >= {"TASK.md", "paper.md", "repo"}
-    assert not {"trajectory", ".lmrbench.json", "golden_files"} & set(work.split())
-    for hidden in (KEY, "secret-of-the-host", str(tmp_path)):
-        assert hidden not in work + rest
-
-
 @pytest.mark.docker
 def test_missing_agent_image_is_one_line(toy_row: Any, docker_sandbox: Sandbox, tmp_path: Path) -> None:
     row = {**toy_row, "docker_image": "lmrbench/none:000000000000"}
@@ -392,7 +344,7 @@ def test_agent_image_depends_on_the_task_image() -> None:
     assert one.tag.startswith("lmrbench/openhands:")
     assert one.tag != other.tag
     assert b"ARG ENVIRONMENT=lmrbench/a:1\n" in one.context()
-    with pytest.raises(InputError, match="known: openhands"):
+    with pytest.raises(InputError, match="known: mini-swe-agent, openhands"):
         agent_image("nobody", "lmrbench/a:1")
 
 

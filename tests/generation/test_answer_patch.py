@@ -1,6 +1,7 @@
 """The patch that is computed from two sets of files: applied, it gives the files that an agent left."""
 
 import string
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,17 +10,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lmrbench_data.base import git as neutral_git
-from lmrbench_data.generation.answer_patch import FILE, Answer, Entry, answer_of, read_left
-from lmrbench_data.loader import File, LoadError, check_path
+from lmrbench_data.generation.answer_patch import Answer, answer_of, read_folder
+from lmrbench_data.loader import File, LoadError, check_path, write_files
 from lmrbench_evaluate.rebuild.patch import apply_patch, is_cache
 
 
 def answer(before: Mapping[str, File], after: Mapping[str, File]) -> Answer:
-    entries = [
-        Entry(name, FILE, len(file.data), file.executable, read=lambda file=file: file.data)  # type: ignore[misc]
-        for name, file in sorted(after.items())
-    ]
-    return answer_of(before, read_left(before, entries))
+    with tempfile.TemporaryDirectory() as place:
+        write_files(after, Path(place))
+        return answer_of(before, read_folder(before, Path(place)))
 
 
 def is_allowed(name: str) -> bool:
@@ -36,7 +35,7 @@ _parts = st.one_of(
 _names = (
     st.lists(_parts, min_size=1, max_size=3)
     .map("/".join)
-    .filter(lambda name: is_allowed(name) and not is_cache(name) and "/ " not in f"/{name}")
+    .filter(lambda name: is_allowed(name) and not is_cache(name) and "/ " not in f"/{name}" and " /" not in name)
 )
 _lines = st.one_of(
     st.sampled_from(

@@ -19,6 +19,8 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.generation.prompt import SETTINGS, build_prompt
+from lmrbench_data.generation.sampling import sample
+from lmrbench_data.generation.settings import SamplingSettings
 from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks.manifest import load_benchmark
 from support import warm_cli
@@ -113,22 +115,63 @@ def test_rows_record_prompt_cost_and_parameters(server: Server, toy: Path, tmp_p
     rows = rows_of(out)
     assert {(row["instance_id"], row["sample"]) for row in rows} == {(f"toy-{n}", k) for n in "abc" for k in (0, 1)}
     first = rows[0]
-    assert (first["setting"], first["track"], first["model_name_or_path"]) == ("standard", "paper", "m")
+    assert (first["track"], first["model_name_or_path"]) == ("paper", "m")
     assert first["function"].startswith("Here it is"), "the raw answer: evaluation finds the code in it"
     facts = first["metadata"]
     assert "problem" not in facts
+    assert first["setting"] == "standard, temperature 0.8"
     assert (facts["temperature"], facts["finish_reason"], facts["cost_usd"]) == (0.8, "stop", pytest.approx(0.002))
     assert (facts["input_tokens"], facts["output_tokens"], facts["cut"]) == (1000, 100, [])
     sent = server.requests[0].body["messages"]
     assert [message["role"] for message in sent] == ["system", "user"]
     asked = len(server.requests)
-    again = api.generate("m", out, base_url=server.base_url, samples=3, dataset=str(toy))
+    again = api.generate("m", out, base_url=server.base_url, samples=3, temperature=0.8, dataset=str(toy))
     assert (again.kept, again.asked) == (6, 3)
     assert len(server.requests) == asked + 3, "nothing is asked twice"
     api.generate("m", out, base_url=server.base_url, track="contract", dataset=str(toy))
     assert Counter(row["track"] for row in rows_of(out)) == {"paper": 9, "contract": 3}
     run = api.evaluate(str(out), tmp_path / "run", dataset=str(toy), sandbox="local")
     assert run.complete
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"paper": "none"},
+        {"temperature": 0.5},
+        {"max_tokens": 900},
+        {"max_prompt_tokens": 5000},
+        {"base_url": "http://127.0.0.1:1/v1"},
+        {"model": "other", "name": "m"},
+    ],
+)
+def test_answers_of_other_settings_are_refused_and_not_reused(
+    changes: dict[str, Any], server: Server, toy: Path, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"model": "m", "base_url": server.base_url, "dataset": str(toy), "instances": ["toy-a"]}
+    assert api.generate(**options, out=tmp_path / "p.jsonl").asked == 1
+    asked = len(server.requests)
+    with pytest.raises(ArgumentError, match=rf"p\.jsonl holds answers of 'm' for other .*{next(iter(changes))} was "):
+        api.generate(**{**options, **changes}, out=tmp_path / "p.jsonl")
+    assert len(server.requests) == asked
+    assert api.generate(**options, out=tmp_path / "p.jsonl").kept == 1
+
+
+def test_label_and_folder_name_what_ablations_vary() -> None:
+    plain = SamplingSettings(model="org/m")
+    assert (plain.label, plain.run_name) == ("standard", "org-m-standard-paper")
+    other = SamplingSettings(model="m", paper="none", temperature=0.7, samples=3, config="method")
+    assert other.label == "standard, no paper, temperature 0.7"
+    assert other.run_name == "m-standard-no-paper-temperature-0.7-paper-method-3-samples"
+
+
+def test_answer_to_another_version_of_an_instance_is_refused(
+    server: Server, toy_row: DatasetRow, tmp_path: Path
+) -> None:
+    settings = SamplingSettings(model="m", base_url=server.base_url, out=tmp_path / "p.jsonl")
+    sample(settings, [toy_row])
+    with pytest.raises(ArgumentError, match="has an answer to another version of toy-scale"):
+        sample(settings, [{**toy_row, "row_sha256": "0" * 64}])
 
 
 #: what the model says → what the row notes

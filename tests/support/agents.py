@@ -3,9 +3,7 @@
 A room whose tests use the fixtures imports them in its conftest.py.
 """
 
-import importlib.util
 import json
-import os
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,10 +12,13 @@ from typing import Any
 import pytest
 
 import lmrbench_data as lmr
+from lmrbench_data.base.errors import InputError
 from lmrbench_data.dataset.build import write_dataset
+from lmrbench_data.generation.agents.agent_image import find_agent_image
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
+from lmrbench_evaluate.sandbox.docker_client import connect
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
 from support.openai_server import Reply, Request, Server, completion
@@ -83,10 +84,21 @@ def run(
 
 
 @pytest.fixture
-def mini() -> str:
-    if not os.environ.get("LMRBENCH_AGENTS_PATH") and importlib.util.find_spec("minisweagent") is None:
-        pytest.fail("mini-swe-agent: extra `agents`, or LMRBENCH_AGENTS_PATH")
-    return "mini-swe-agent"
+def mini(docker_sandbox: Sandbox, toy_row: Any) -> str:
+    return built("mini-swe-agent", toy_row)
+
+
+@pytest.fixture
+def openhands(docker_sandbox: Sandbox, toy_row: Any) -> str:
+    return built("openhands", toy_row)
+
+
+def built(agent: str, row: Any) -> str:
+    try:
+        find_agent_image(connect(), agent, row["docker_image"])
+    except InputError as error:
+        pytest.fail(str(error))
+    return agent
 
 
 def solved(row: Any, patch: str, sandbox: Sandbox) -> bool:

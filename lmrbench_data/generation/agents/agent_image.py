@@ -3,7 +3,8 @@
 `lmrbench images build --agent` builds it; a run only checks that it exists.
 """
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from ...tasks.environments import Environment
 
 _FOLDERS = Path(__file__).with_name("images")
 #: Disk space that an agent adds to the task's image, measured.
-DISK_MB = {"openhands": 500}
+DISK_MB = {"mini-swe-agent": 300, "openhands": 500}
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,11 @@ def find_agent_image(api: Any, agent: str, base: str) -> str:
     raise InputError(f"{agent} has no image on {base} yet; build it with {how}")
 
 
-def build_agent_images(
-    agent: str, bases: Sequence[str], *, network: str | None = None, tell: Callable[[str], None] = lambda line: None
-) -> dict[str, str]:
-    """Build an agent's images on several images of tasks; return tag → content address.
+def build_agent_images(agent: str, bases: Sequence[str], *, network: str | None = None) -> dict[str, str]:
+    """Build an agent's images on several images of tasks, which are built if missing; return tag → content address.
+
+    Args:
+        network: network of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
 
     Raises:
         InputError: the agent has no image of its own.
@@ -72,19 +75,7 @@ def build_agent_images(
     images = [agent_image(agent, base) for base in bases]
     api, built = connect(), {}
     for item in images:
-        tell(f"building {item.tag}: about {item.disk_mb / 1000:.1f} GB of disk beside {item.base}")
-        built[item.tag] = build_agent_image(api, agent, item.base, network=network)
+        _log.info("building %s: about %.1f GB of disk beside %s", item.tag, item.disk_mb / 1000, item.base)
+        ensure_image(api, item.base)
+        built[item.tag] = build_image(api, item, network=network)
     return built
-
-
-def build_agent_image(api: Any, agent: str, base: str, *, network: str | None = None) -> str:
-    """Build an agent's image, and the task's image if that is missing; return the content address.
-
-    Args:
-        network: network of the build steps; `$LMRBENCH_BUILD_NETWORK` if None.
-
-    Raises:
-        InfraError: a step of the build fails.
-    """
-    ensure_image(api, base)
-    return build_image(api, agent_image(agent, base), network=network)

@@ -5,7 +5,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +18,17 @@ from ...base.errors import ArgumentError, InfraError
 from ...base.jobs import GIVE_UP_AFTER, Failures, run_jobs
 from ...base.progress import Progress
 from ...base.times import now
-from ...chat.budget import Budget, chosen_price
-from ...chat.server import address_and_key, server_name
+from ...chat.budget import Budget
+from ...chat.server import address_and_key
 from ...dataset.rows import DatasetRow, check_contracts, choose_rows
 from ...loader import read_archive
 from ..answer_log import AnswerLog, AnswerSummary, model_name
 from ..settings import AgentSettings
-from ..workspace import TASK, with_cpu_budget, workspace_files
+from ..workspace import with_cpu_budget, workspace_files
 from .base import TIME_LIMIT, Agent, Job
 from .box import CPU_LIMIT, CpuMeter, open_box
+from .command import CommandAgent
+from .installed import PROGRAMS, InstalledAgent
 from .leftovers import take_leftovers
 from .relay import Relay
 
@@ -49,34 +51,24 @@ def open_agent(agent: str, files: Path | None = None) -> Agent:
     """Return the agent of that name, or the command.
 
     Raises:
-        InputError: it is not installed, or is not a command.
+        ArgumentError: it is not a command, or its files cannot be used.
     """
-    from . import mini, openhands
-    from .command import CommandAgent
-
-    known = {mini.NAME: mini.MiniSweAgent, openhands.NAME: openhands.OpenHandsAgent}
-    return known[agent]() if agent in known else CommandAgent(agent, files)
+    return InstalledAgent(agent) if agent in PROGRAMS else CommandAgent(agent, files)
 
 
-def run_agent(
-    settings: AgentSettings,
-    rows: Sequence[DatasetRow],
-    progress: Progress | None = None,
-    tell: Callable[[str], None] = _log.info,
-) -> AgentSummary:
+def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Progress | None = None) -> AgentSummary:
     """Run an agent on the instances whose rows are missing, and add them to `out`/predictions.jsonl.
 
     Args:
         rows: those of the dataset.
-        progress: receives each row; the label is `done`, `unchanged`, `error` or what stopped the agent.
-        tell: receives one line about each row.
+        progress: receives each row; the label is `done`, `unchanged` or `error`.
 
     Raises:
-        InputError: a choice that does not exist, or an agent that is not installed.
+        InputError: a choice that does not exist, or an agent whose image is missing.
         InfraError: there is no Docker.
         KeyboardInterrupt: rows so far are kept, and no container is left.
     """
-    price = chosen_price(settings.prices, settings.model, settings.max_cost)
+    price = settings.price()
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
     name, chosen = model_name(settings.name, settings.model), choose_rows(rows, settings.instances)
@@ -85,8 +77,9 @@ def run_agent(
         names = name, f"agent:{agent.name}", settings.track
         if any(key[1:4] != names for key in file.keys):
             raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; choose another")
+        file.check_request(names, settings.request())
         budget = file.budget(settings.max_cost, price, name)
-        run = _AgentRun(settings, agent, names, budget, file, sandbox, tell)
+        run = _AgentRun(settings, agent, names, budget, file, sandbox)
         images = {tag: agent.image(sandbox, tag) for tag in sorted({row["docker_image"] for row in chosen})}
         run.all(chosen, images, progress or Progress())
         run.summary.close(budget)
@@ -105,12 +98,10 @@ class _AgentRun:
         budget: Budget,
         file: AnswerLog,
         sandbox: DockerSandbox,
-        tell: Callable[[str], None],
     ) -> None:
         self.settings, self.agent, self.names = settings, agent, names
-        self.budget, self.file, self.sandbox, self.tell = budget, file, sandbox, tell
+        self.budget, self.file, self.sandbox = budget, file, sandbox
         self.summary = AgentSummary()
-        self.server = server_name(address_and_key(settings.base_url)[0])
         self._called_off = threading.Event()
         self._failures = Failures()
 
@@ -153,7 +144,7 @@ class _AgentRun:
             summary.fail(f"{label}: {error}")
             if self._failures.note(failed=True):
                 summary.stopped = f"{GIVE_UP_AFTER} tries in a row failed ({error})"
-            self.tell(f"{label}: {error}")
+            _log.info("%s: %s", label, error)
             return "error"
         self._failures.note(failed=False)
         self.file.write(row)
@@ -161,10 +152,10 @@ class _AgentRun:
         summary.done += 1
         summary.input_tokens += facts["input_tokens"] or 0
         summary.output_tokens += facts["output_tokens"] or 0
-        if not row["model_patch"]:
-            summary.unchanged += 1
+        summary.unchanged += not row["model_patch"]
         what = "a patch" if row["model_patch"] else facts.get("problem", "nothing changed")
-        self.tell(f"{label}: {facts['exit_status']}, {what}, {facts['steps']} steps, {facts['duration_s']:.0f} s")
+        ending, duration_s = facts["exit_status"], facts["duration_s"]
+        _log.info("%s: %s, %s, %d steps, %.0f s", label, ending, what, facts["steps"], duration_s)
         return "done" if row["model_patch"] else "unchanged"
 
     def _one(self, row: DatasetRow, sample: int, image: str) -> dict[str, Any]:
@@ -198,8 +189,8 @@ class _AgentRun:
         with open_box(self.sandbox, image, settings.timeout_s) as box:
             box.put(WORK, files)
             deadline = time.monotonic() + settings.timeout_s
-            task, meter = files[TASK].data.decode(), CpuMeter(box, budget_s)
-            job = Job(task, box, relay, trajectory, settings.max_steps, deadline, self._called_off, meter)
+            meter = CpuMeter(box, budget_s)
+            job = Job(box, relay, trajectory, settings.max_steps, deadline, meter)
             with meter.running():
                 ending = self.agent.work(job)
             ending = CPU_LIMIT if meter.is_over else ending
@@ -210,8 +201,7 @@ class _AgentRun:
                 raise InfraError(relay.failure)
             left = take_leftovers(box, read_archive(row["repo_archive"]), trajectory / RECORDS)
         metadata = {
-            "agent": settings.agent,
-            "server": self.server,
+            "request": settings.request(),
             "steps": relay.steps,
             "input_tokens": relay.input_tokens if relay.counted else None,
             "output_tokens": relay.output_tokens if relay.counted else None,

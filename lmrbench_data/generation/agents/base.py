@@ -1,6 +1,5 @@
 """The interface of agents: an agent works in a box until it is done or its time is up."""
 
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,16 +15,12 @@ from .relay import Relay
 TIME_LIMIT = "time_limit"
 #: The file among the records of an agent that holds its output.
 OUTPUT = "output.log"
-#: Seconds between two checks whether the run was cancelled.
-LOOK_S = 0.2
 
 
 @dataclass(frozen=True)
 class Job:
     """One instance that an agent works on."""
 
-    task: str
-    """TASK.md; the box has it too."""
     box: Box
     relay: Relay
     trajectory: Path
@@ -33,16 +28,11 @@ class Job:
     max_steps: int | None
     deadline: float
     """In `time.monotonic()`."""
-    called_off: threading.Event
     cpu: CpuMeter
 
     def rest(self) -> float:
         """Return the remaining seconds; none once the CPU budget is spent."""
         return 0.0 if self.cpu.is_over else self.deadline - time.monotonic()
-
-    def asked_nothing(self) -> bool:
-        """Return whether the agent has not sent any request to the model yet."""
-        return not (self.relay.steps or self.relay.limit or self.relay.failure)
 
     def check_start(self, name: str, status: int, output: bytes) -> None:
         """Check that a failed process had sent a request to the model: if not, the mistake may be the user's.
@@ -54,13 +44,10 @@ class Job:
         Raises:
             InfraError: it had sent no request.
         """
-        if status and self.asked_nothing() and not self.cpu.is_over:
-            raise self.failed_start(name, f"exit {status}", output)
-
-    def failed_start(self, name: str, ending: str, output: bytes) -> InfraError:
-        """Return the error for an agent that did not start."""
-        last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])
-        return InfraError(f"{name} did not start ({ending}: {last[:300]}); see {self.trajectory / OUTPUT}")
+        has_asked = self.relay.steps or self.relay.limit or self.relay.failure
+        if status and not has_asked and not self.cpu.is_over:
+            last = one_line(output.decode("utf-8", "replace").strip().rpartition("\n")[2])
+            raise InfraError(f"{name} did not start (exit {status}: {last[:300]}); see {self.trajectory / OUTPUT}")
 
 
 class Agent(Protocol):

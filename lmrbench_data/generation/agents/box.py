@@ -5,13 +5,12 @@ paused while its files are copied out, where the kernel supports that.
 """
 
 import contextlib
-import functools
 import io
 import socket
 import tarfile
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,8 +22,7 @@ from lmrbench_evaluate.sandbox.docker_cpu import cpu_seconds
 from lmrbench_evaluate.sandbox.docker_stream import StreamReader, stream_socket
 
 from ...base.errors import InfraError
-from ...loader import File
-from ..answer_patch import FILE, FOLDER, LINK, Entry
+from ...loader import File, LoadError, check_path
 
 AGENT = "/agent"
 #: An agent runs more than one function: tests, libraries and its own tools.
@@ -50,14 +48,7 @@ _GRACE_S = 300
 CPU_LIMIT = "cpu_limit"
 #: Seconds between two measurements; an agent overshoots its budget by about this time on each core.
 INTERVAL_S = 1.0
-_KINDS = {
-    tarfile.REGTYPE: FILE,
-    tarfile.AREGTYPE: FILE,
-    tarfile.DIRTYPE: FOLDER,
-    tarfile.LNKTYPE: LINK,
-    tarfile.SYMTYPE: "a symbolic link",
-    tarfile.FIFOTYPE: "a named pipe",
-}
+_KINDS = {tarfile.SYMTYPE: "a symbolic link", tarfile.FIFOTYPE: "a named pipe"}
 
 
 @dataclass(frozen=True)
@@ -156,12 +147,15 @@ class Box:
         with engine_errors("ending the processes of the container"):
             self._api.exec_start(self._api.exec_create(self.container, kill, user=USER)["Id"], detach=True)
 
-    def leftovers(self) -> Generator[Entry, None, None]:
-        """Yield the contents of the work folder, each folder before its files; the box cannot be used afterwards.
+    def copy_out(self, folder: Path) -> dict[str, str]:
+        """Copy the regular files of the work folder into a new folder; the box cannot be used afterwards.
+
+        Returns:
+            The entries that were not copied, with the reasons.
 
         Raises:
             InfraError: the daemon failed, or its stream was cut short.
-            OverflowError: the folder holds more than any answer needs.
+            OverflowError: the work folder holds more than any answer needs.
         """
         import docker.errors
 
@@ -170,10 +164,11 @@ class Box:
             with contextlib.suppress(docker.errors.APIError):
                 self._api.pause(self.container)
             chunks, _ = self._api.get_archive(self.container, WORK)
+            reader: Any = _TarStream(chunks)
             # An open stream would block all other calls about this container.
-            with contextlib.closing(chunks):
+            with contextlib.closing(chunks), tarfile.open(fileobj=reader, mode="r|") as tar:
                 try:
-                    yield from _members(_TarStream(chunks))
+                    return _extract(tar, folder)
                 except tarfile.TarError as error:
                     raise InfraError(f"copying out of the container: {error}") from error
 
@@ -260,17 +255,26 @@ class _TarStream(io.RawIOBase):
         return data
 
 
-def _members(stream: io.RawIOBase) -> Iterator[Entry]:
-    reader: BinaryIO = stream  # type: ignore[assignment]
-    with tarfile.open(fileobj=reader, mode="r|") as tar:
-        for member in tar:
-            name, target = (path.partition("/")[2] for path in (member.name, member.linkname))
-            kind = _KINDS.get(member.type, "a device")
-            read = functools.partial(_content, tar, member)
-            if name:
-                yield Entry(name, kind, member.size, bool(member.mode & 0o100), target, read)
-
-
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = tar.extractfile(member)
-    return file.read() if file else b""
+def _extract(tar: tarfile.TarFile, folder: Path) -> dict[str, str]:
+    """Extract regular files and folders of safe names; return the other entries with the reasons."""
+    left_out: dict[str, str] = {}
+    for number, member in enumerate(tar):
+        if number > 2 * FILES:  # a file can have many names
+            raise OverflowError(f"more than {FILES:,} files and folders")
+        # All names begin with that of the work folder.
+        member.name, member.linkname = (name.partition("/")[2] for name in (member.name, member.linkname))
+        name = member.name
+        if name and not any(str(parent) in left_out for parent in Path(name).parents):
+            try:
+                check_path(name)
+                if not (member.isreg() or member.isdir() or member.islnk()):
+                    left_out[name] = _KINDS.get(member.type, "a device")
+                elif member.islnk() and not (folder / member.linkname).is_file():
+                    left_out[name] = "another name of a file that was not taken"
+                else:
+                    tar.extract(member, folder, filter="data")
+            except (LoadError, UnicodeError, tarfile.FilterError):
+                left_out[name] = "an unsafe name"
+            except OSError as error:
+                left_out[name] = str(error.strerror)
+    return left_out

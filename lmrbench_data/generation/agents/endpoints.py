@@ -1,19 +1,15 @@
-"""Endpoints of a relay: one on this machine's loopback for agents that run outside, one inside a box.
-
-The one inside needs no network: a small server in the container passes requests through its own stdin and stdout.
+"""The endpoint of a relay inside a box, which needs no network: a small server in the container passes requests through
+its own stdin and stdout.
 """
 
 import base64
 import binascii
 import contextlib
-import hmac
 import json
-import secrets
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +18,7 @@ from lmrbench_evaluate.sandbox.docker_stream import StreamReader
 from ...base.errors import InfraError
 from .allowed import MAX_REQUEST_BYTES
 from .box import Box
-from .relay import HttpAnswer, Relay
+from .relay import Relay
 
 PORT = 8000
 #: Concurrent requests of one agent.
@@ -32,49 +28,6 @@ _MAX_LINE = 2 * MAX_REQUEST_BYTES
 _LOOK_S = 0.2
 _RELAY_USER = "65533:65533"
 _START_S = 60.0
-
-
-@contextlib.contextmanager
-def host_endpoint(relay: Relay) -> Iterator[tuple[str, str]]:
-    """Serve a relay on this machine's loopback; yield (base URL, key). The key is valid for this endpoint only."""
-    key, turns = secrets.token_urlsafe(24), threading.BoundedSemaphore(AT_ONCE)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def relay(self) -> None:
-            given, length = self.headers.get("Authorization", ""), self.headers.get("Content-Length") or "0"
-            size = int(length) if length.isdecimal() and len(length) < 12 else MAX_REQUEST_BYTES + 1
-            if not hmac.compare_digest(given.removeprefix("Bearer ").encode(), key.encode()):
-                said, self.close_connection = HttpAnswer(401, _error("wrong key")), True
-            elif size > MAX_REQUEST_BYTES:
-                said, self.close_connection = HttpAnswer(413, _error("the request is too long")), True
-            else:
-                with turns:
-                    said = relay.answer(self.command, self.path, self.rfile.read(size))
-            with contextlib.suppress(ConnectionError):
-                self.send_response(said.status)
-                self.send_header("Content-Type", said.kind)
-                if said.retry_after:
-                    self.send_header("Retry-After", said.retry_after)
-                self.send_header("Content-Length", str(len(said.body)))
-                self.end_headers()
-                self.wfile.write(said.body)
-
-        do_GET = do_POST = relay
-
-        def log_message(self, *_: Any) -> None:
-            """Write nothing to stderr."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1", key
-    finally:
-        relay.close()
-        server.shutdown()
-        server.socket.close()
 
 
 @contextlib.contextmanager
@@ -143,10 +96,6 @@ def _lines(reader: StreamReader, deadline: float) -> Iterator[bytes]:
         buffer += rest
         if len(buffer) > _MAX_LINE:
             raise ValueError("a line is too long")
-
-
-def _error(message: str) -> bytes:
-    return json.dumps({"error": {"message": message, "code": "relay"}}).encode()
 
 
 def _request(line: bytes) -> dict[str, Any]:

@@ -1,20 +1,18 @@
 """Take an agent's answer, as a patch, and its records from its box. Nothing in the box can end a run.
 
-The daemon's tar is read member by member. Records go to a folder that nothing else is kept in, so that they cannot take
-the place of the harness's.
+Records go to a folder that nothing else is kept in, so that they cannot take the place of the harness's.
 """
 
-import contextlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+import shutil
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-from lmrbench_evaluate.rebuild.patch import MAX_PATCH_BYTES
-
-from ...base.errors import InfraError, LoadError
+from ...base.errors import InfraError
 from ...base.text import one_line
-from ...loader import File, check_path
-from ..answer_patch import FILE, FOLDER, LINK, MAX_CHANGED_BYTES, Answer, Entry, TooMuchError, answer_of, read_left
+from ...loader import File
+from ..answer_patch import Answer, TooMuchError, answer_of, is_passed_over, read_folder
 from ..workspace import REPO
 from .box import Box
 
@@ -36,72 +34,43 @@ def take_leftovers(box: Box, before: Mapping[str, File], records: Path) -> Answe
         InfraError: the engine fails, or git is missing. As long as the engine knows the container, unreadable content
             in it is the agent's doing.
     """
-    lost_records: list[str] = []
-    try:
-        with contextlib.closing(box.leftovers()) as entries:
-            left = read_left(before, _repository(entries, records, lost_records))
-    except (OverflowError, TooMuchError) as error:
-        answer = Answer(problem=one_line(error))
-    except Exception as error:
-        if not box.is_there():
-            raise InfraError(f"copying out of the container: {one_line(error)}") from error
-        _log.warning("what an agent left cannot be read", exc_info=True)
-        answer = Answer(problem=f"what the agent left cannot be read ({one_line(error)[:200]})")
-    else:
-        answer = answer_of(before, left)
-    return answer._replace(left_out=(*answer.left_out, *lost_records[:_MAX_NAMED]))
+    lost: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="lmrbench-left-") as place:
+        work = Path(place)
+        try:
+            lost = box.copy_out(work)
+            answer = answer_of(before, read_folder(before, work / REPO, _below(REPO, lost)))
+        except (OverflowError, TooMuchError) as error:
+            answer = Answer(problem=one_line(error))
+        except Exception as error:
+            if not box.is_there():
+                raise InfraError(f"copying out of the container: {one_line(error)}") from error
+            _log.warning("what an agent left cannot be read", exc_info=True)
+            answer = Answer(problem=f"what the agent left cannot be read ({one_line(error)[:200]})")
+        lost_records = _below(OWN_RECORDS, lost) | _keep_records(work / OWN_RECORDS, records)
+    lines = [f"{OWN_RECORDS}/{one_line(name)[:100]} ({why})" for name, why in lost_records.items()]
+    return answer._replace(left_out=(*answer.left_out, *lines[:_MAX_NAMED]))
 
 
-def _repository(entries: Iterable[Entry], records: Path, lost_records: list[str]) -> Iterator[Entry]:
-    """Yield the entries of the repository, and keep those of the records.
-
-    The tar holds a file with several names under the first one only, which may be outside the repository.
-
-    Raises:
-        TooMuchError: the repository is gone.
-    """
-    contents: dict[str, bytes] = {}
-    size = record_size = 0
-    has_repository = False
-    for entry in entries:
-        top, _, name = entry.name.partition("/")
-        if entry.kind == LINK:
-            entry = _resolved(entry, contents.get(entry.target))
-        elif entry.kind == FILE and entry.size <= MAX_PATCH_BYTES and size + entry.size <= MAX_CHANGED_BYTES:
-            contents[entry.name] = entry.read()
-            entry = _resolved(entry, contents[entry.name])
-            size += entry.size
-        if entry.name == REPO:
-            has_repository = entry.kind == FOLDER
-        elif top == REPO:
-            yield entry._replace(name=name)
-        elif top == OWN_RECORDS and entry.kind != FOLDER:
-            record_size += entry.size
-            if reason := _keep_record(records, name, entry, record_size):
-                lost_records.append(f"{one_line(entry.name)[:100]} ({reason})")
-    if not has_repository:
-        raise TooMuchError("the repository is gone")
+def _below(folder: str, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the entries below a folder of the workspace, without its name and without caches."""
+    inner = {name.removeprefix(f"{folder}/"): why for name, why in names.items() if name.startswith(f"{folder}/")}
+    return {name: why for name, why in inner.items() if not is_passed_over(name)}
 
 
-def _resolved(entry: Entry, data: bytes | None) -> Entry:
-    """Return a file whose content has been read."""
-    if data is None:
-        return entry._replace(kind="another name of a file that was not taken")
-    return entry._replace(kind=FILE, size=len(data), read=lambda: data)
-
-
-def _keep_record(folder: Path, name: str, entry: Entry, size: int) -> str:
-    """Write a record of any name below a folder; return why not."""
-    if entry.kind != FILE:
-        return "not a regular file"
-    if size > MAX_RECORD_BYTES:
-        return f"more than {MAX_RECORD_BYTES >> 20} MB of records"
-    try:
-        path = folder / check_path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(entry.read())
-    except (LoadError, UnicodeError):
-        return "an unsafe name"
-    except OSError as error:
-        return str(error.strerror)
-    return ""
+def _keep_records(source: Path, folder: Path) -> dict[str, str]:
+    """Move records into a folder; return those that do not fit, with the reason."""
+    lost = {}
+    size = 0
+    for path in sorted(path for path in source.rglob("*") if path.is_file()):
+        name = str(path.relative_to(source))
+        size += path.stat().st_size
+        if size > MAX_RECORD_BYTES:
+            lost[name] = f"more than {MAX_RECORD_BYTES >> 20} MB of records"
+            continue
+        try:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, folder / name)
+        except OSError as error:
+            lost[name] = str(error.strerror)
+    return lost

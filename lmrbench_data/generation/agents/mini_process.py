@@ -1,96 +1,65 @@
-"""Run mini-swe-agent in a process of its own: `python -m ...mini_process JSON`, started by `mini.py`."""
+"""The process in which mini-swe-agent runs, in the container: `python -I mini_process.py JSON`.
+
+`installed.py` puts it into the box and starts it with the Python of the agent's image, which has the agent and nothing
+of this package. Standard output is for the messages, as JSON lines; all other output goes to standard error.
+"""
 
 import json
 import os
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.sandbox.docker import WORK
-from lmrbench_evaluate.sandbox.docker_client import connect
-
-from .box import Box
-
-#: Time limit of one command of the agent.
+#: Exit statuses; `installed.py` has the words for them.
+FINISHED, STEP_LIMIT, ERROR = 0, 4, 5
+#: Seconds for one command of the agent.
 COMMAND_S = 120
-_OUTPUT_BYTES = 2**20
-_DONE = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
-class BoxEnvironment:
-    """Implements the agent's protocol `Environment` for a box."""
-
-    def __init__(self, box: Box, variables: dict[str, str]) -> None:
-        self.config = {"cwd": WORK, "env": variables, "timeout": COMMAND_S}
-        self._box, self._variables = box, variables
-
-    def execute(self, action: dict[str, Any], cwd: str = "") -> dict[str, Any]:
-        """Run one command of the agent; a command that prints the final word ends the agent."""
-        from minisweagent.exceptions import Submitted
-
-        script = f"cd -- '{cwd}' && {{ {action.get('command', '')}\n}}" if cwd else action.get("command", "")
-        command = ["timeout", "--signal=KILL", str(COMMAND_S), "bash", "-lc", f"exec 2>&1\n{script}"]
-        done = self._box.execute(command, time_s=COMMAND_S + 5, output_bytes=_OUTPUT_BYTES, environment=self._variables)
-        late = done.status is None or done.status == 137
-        text = done.output.decode("utf-8", "replace")
-        output = {
-            "output": text,
-            "returncode": -1 if done.status is None else done.status,
-            "exception_info": f"the command was killed after {COMMAND_S} s, or for its memory" if late else "",
-        }
-        first, _, rest = text.lstrip().partition("\n")
-        if first.strip() == _DONE and output["returncode"] == 0:
-            extra = {"exit_status": "Submitted", "submission": rest}
-            raise Submitted({"role": "exit", "content": rest, "extra": extra})
-        return output
-
-    def get_template_vars(self, **more: Any) -> dict[str, Any]:
-        """Return the facts about the container's system that prompts show."""
-        names = dict(
-            zip(("system", "release", "version", "machine"), ("Linux", "", "", os.uname().machine), strict=True)
-        )
-        return {**self.config, **names, **more}
-
-    def serialize(self) -> dict[str, Any]:
-        """Return the facts for the trajectory."""
-        kind = f"{type(self).__module__}.{type(self).__name__}"
-        return {"info": {"config": {"environment": self.config, "environment_type": kind}}}
-
-
-def main() -> None:
-    """Run the agent on the task that the first argument describes."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def main() -> int:
+    """Work on the task in TASK.md until the agent says it is done."""
     asked = json.loads(sys.argv[1])
+    records = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    os.environ |= {
+        "MSWEA_GLOBAL_CONFIG_DIR": "/tmp/mini-swe-agent",
+        "MSWEA_SILENT_STARTUP": "1",
+        "MSWEA_COST_TRACKING": "ignore_errors",
+        # It would ask the network for prices.
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
+    import litellm
     import yaml
     from minisweagent import package_dir
     from minisweagent.agents.default import AgentConfig, DefaultAgent
+    from minisweagent.environments.local import LocalEnvironment
     from minisweagent.models.litellm_model import LitellmModel
 
+    # A request that the server refuses once is refused again.
+    LitellmModel.abort_exceptions = [*LitellmModel.abort_exceptions, litellm.exceptions.BadRequestError]
     config = yaml.safe_load((package_dir / "config" / "mini.yaml").read_text(encoding="utf-8"))
+    server = {"api_base": asked["base_url"], "api_key": "none-needed"}
     chosen = config["model"]
-    server = {"api_base": asked["base_url"], "api_key": os.environ["OPENAI_API_KEY"]}
     chosen["model_kwargs"] = {**chosen.get("model_kwargs", {}), **server}
     model = LitellmModel(model_name=f"openai/{asked['model']}", **chosen)
-    # The key is valid for this run only, and does not belong in a trajectory.
-    model.serialize = lambda: _without_server(LitellmModel.serialize(model))
+    environment = LocalEnvironment(cwd=os.getcwd(), timeout=COMMAND_S, **config["environment"])
     own = {key: value for key, value in config["agent"].items() if key in AgentConfig.model_fields}
-    limits = {"step_limit": asked["max_steps"], "cost_limit": 0.0, "output_path": Path(asked["trajectory"])}
-    box = Box(connect(), asked["container"])
-    DefaultAgent(model, BoxEnvironment(box, config["environment"]["env"]), **{**own, **limits}).run(asked["task"])
+    limits = {"step_limit": asked["max_steps"] or 0, "cost_limit": 0.0, "output_path": None}
+    agent = DefaultAgent(model, environment, **{**own, **limits})
+    add_messages = agent.add_messages
 
+    def record(*messages: dict[str, Any]) -> Any:
+        records.write(json.dumps({"messages": messages}, default=str) + "\n")
+        return add_messages(*messages)
 
-def _without_server(facts: dict[str, Any]) -> dict[str, Any]:
-    for name in ("api_base", "api_key"):
-        facts["info"]["config"]["model"]["model_kwargs"].pop(name, None)
-    return facts
-
-
-def _end_with_parent() -> None:
-    # Not through sys.stdin: its lock would be held when the interpreter ends.
-    os.read(0, 1)
-    os._exit(1)
+    agent.add_messages = record
+    ending = agent.run(Path("TASK.md").read_text(encoding="utf-8")).get("exit_status")
+    return {"Submitted": FINISHED, "LimitsExceeded": STEP_LIMIT}.get(ending, ERROR)
 
 
 if __name__ == "__main__":
-    main()
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads of its libraries, and commands that still run, end with the process.
+    os._exit(status)

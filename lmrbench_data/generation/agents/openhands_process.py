@@ -1,6 +1,6 @@
 """The process in which OpenHands runs, in the container: `python -I openhands_process.py JSON`.
 
-`openhands.py` puts it into the box and starts it with the Python of the agent's image, which has the SDK and nothing of
+`installed.py` puts it into the box and starts it with the Python of the agent's image, which has the SDK and nothing of
 this package. Standard output is for events, one JSON object per line; all other output goes to standard error.
 """
 
@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-#: Exit statuses; `openhands.py` has the words for them.
+#: Exit statuses; `installed.py` has the words for them.
 FINISHED, STUCK, STEP_LIMIT, ERROR = 0, 3, 4, 5
 
 
@@ -23,8 +23,15 @@ def main() -> int:
     os.dup2(2, 1)
     home = Path(sys.executable).parents[1]
     site.addsitedir(str(home / "packages"))
-    # Last, so that programs of the task's image come first.
-    os.environ["PATH"] += f"{os.pathsep}{home / 'tools'}"
+    os.environ |= {
+        # Last, so that programs of the task's image come first.
+        "PATH": f"{os.environ['PATH']}{os.pathsep}{home / 'tools'}",
+        # The box's user has no shell of its own.
+        "SHELL": "/bin/bash",
+        "OPENHANDS_SUPPRESS_BANNER": "1",
+        # It would ask the network for prices.
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
     from openhands.sdk import LLM, Conversation
     from openhands.tools.preset.default import get_default_agent
     from pydantic import SecretStr
