@@ -20,7 +20,6 @@ from typing import Any, cast
 
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
-from lmrbench_evaluate.sandbox.other_user import OtherUserSandbox
 from lmrbench_evaluate.verdict.choices import PUBLISHED, STATED, counted_choices
 from lmrbench_evaluate.verdict.evaluator import evaluate_repository
 from lmrbench_evaluate.verdict.verdict import Cause, Status, Verdict
@@ -65,7 +64,7 @@ def main() -> None:
             (logs / name).unlink(missing_ok=True)
         row = read_row((tests / ROW).read_bytes())
         with _closed(tests), _closed(logs):
-            with OtherUserSandbox(_NOBODY) if os.geteuid() == 0 else LocalSandbox() as sandbox:
+            with LocalSandbox(user=_NOBODY if os.geteuid() == 0 else None) as sandbox:
                 verdict = grade_folder(row, repo, sandbox)
             if verdict.status is Status.INFRA_ERROR:
                 raise SystemExit(_failed(verdict.detail))

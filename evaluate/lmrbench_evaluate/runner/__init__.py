@@ -14,24 +14,14 @@ _FILES = ("runner.py", "encoding.py", "lmrbench_cases.py")
 _WARM_FILES = ("warm_job.py", "warm_zygote.py", "warm_cleaning.py", "warm_supervisor.py")
 
 
-def bootstrap() -> str:
-    """Return the program that unpacks the workspace and starts the runner, for `python -I -c`."""
-    return (_HERE / "bootstrap.py").read_text(encoding="utf-8")
-
-
-def warm_start() -> str:
-    """Return the program that starts a warm container, for `python -c`."""
-    return (_HERE / "warm_start.py").read_text(encoding="utf-8")
+def source(name: str) -> str:
+    """Return the text of one of these files."""
+    return (_HERE / name).read_text(encoding="utf-8")
 
 
 def warm_files() -> dict[str, str]:
     """Return the modules of a warm container, in the order in which they import each other."""
-    return {name: (_HERE / name).read_text(encoding="utf-8") for name in (*reversed(_FILES), *_WARM_FILES)}
-
-
-def probe() -> str:
-    """Return the program that measures its share of a processor, for `python -c`; the argument is in seconds."""
-    return (_HERE / "probe.py").read_text(encoding="utf-8")
+    return {name: source(name) for name in (*reversed(_FILES), *_WARM_FILES)}
 
 
 def runner_files() -> dict[str, bytes]:
@@ -41,4 +31,4 @@ def runner_files() -> dict[str, bytes]:
 
 def runner_sha256() -> str:
     """Return the identity of all code that runs in the sandbox beside the task's."""
-    return hashlib.sha256(b"".join([bootstrap().encode(), *runner_files().values()])).hexdigest()
+    return hashlib.sha256(b"".join([source("bootstrap.py").encode(), *runner_files().values()])).hexdigest()

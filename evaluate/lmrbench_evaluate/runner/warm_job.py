@@ -36,16 +36,12 @@ OURS = ("runner", "warm_job", "warm_zygote", "warm_cleaning", "warm_supervisor")
 COMPILED: dict[tuple[str, bytes], CodeType] = {}
 
 
-def job(size: int, stdin: int, stdout: int, stderr: int) -> NoReturn:
-    """Become the runner of one answer; this process has given up root already.
-
-    Args:
-        size: of the workspace's tar, which is read from `stdin`.
-    """
+def job(workspace: int, stdout: int, stderr: int) -> NoReturn:
+    """Become the runner of one answer; this process has given up root already."""
     try:
         for name in OURS:
             sys.modules.pop(name, None)  # a repository may have modules of these names
-        for fd, number in ((stdin, 0), (stdout, 1), (stderr, 2)):
+        for fd, number in ((workspace, 0), (stdout, 1), (stderr, 2)):
             os.dup2(fd, number)
         # Locks and settings of an open file that other jobs inherit, too, would reach them.
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
@@ -53,7 +49,9 @@ def job(size: int, stdin: int, stdout: int, stderr: int) -> NoReturn:
         # Orphans come to this process, as they do to process 1 of a container.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         with open(0, "rb", closefd=False) as file:
-            unpack(file.read(size))
+            file.seek(0)
+            unpack(file.read())
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for name in ("home", "tmp"):
             os.mkdir(f"{JOB}/{name}")
         os.environ.update(HOME=f"{JOB}/home", TMPDIR=f"{JOB}/tmp")

@@ -23,11 +23,10 @@ import re
 import select
 import socket
 import sys
-from collections.abc import Sequence
 
 from runner import oom_kills
 from warm_cleaning import clean, network_state
-from warm_zygote import DONE, read_exactly, serve
+from warm_zygote import DONE, serve
 
 #: Each job takes one of them and the number after it.
 UIDS = range(100_000, 2**31 - 2, 2)
@@ -35,38 +34,44 @@ UIDS = range(100_000, 2**31 - 2, 2)
 
 def main() -> None:
     """Serve the harness until it closes stdin."""
-    ours, its = socket.socketpair()
+    ours, its = socket.socketpair(type=socket.SOCK_SEQPACKET)
     zygote_pid = os.fork()
     if zygote_pid == 0:
         ours.close()
         serve(its)
     its.close()
     instances: dict[str, socket.socket] = {}
-    while line := read_line(0):
+    stdin = os.fdopen(0, "rb", buffering=0)  # which does not read ahead
+    while line := stdin.readline():
         message = json.loads(line)
+        content = stored(message["size"])
         if message["kind"] == "run":
-            if not run_job(instances[message["instance"]], zygote_pid, message["size"]):
+            if not run_job(instances[message["instance"]], zygote_pid, content):
                 sys.exit("warm container: a job was killed, memory ran out or sockets were used")
             continue
-        content = read_exactly(0, message["size"])
-        ask(ours, "load", content)
-        branch, its = socket.socketpair()
-        ask(ours, "branch", fds=[its.fileno()])
+        request(ours, "load", content)
+        confirmed(ours)
+        branch, its = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        request(ours, "branch", its.fileno())
+        confirmed(ours)
         its.close()
-        ask(branch, "compile", content)
+        request(branch, "compile", content)
+        confirmed(branch)
+        os.close(content)
         instances[message["instance"]] = branch
 
 
-def ask(control: socket.socket, kind: str, content: bytes = b"", fds: Sequence[int] = ()) -> None:
-    """Send a request to a zygote and wait until it has done what it says."""
-    socket.send_fds(control, [request(kind, size=len(content))], fds)
-    control.sendall(content)
-    confirmed(control)
+def stored(size: int) -> int:
+    """Read this many bytes from stdin into a file in memory; return its descriptor."""
+    file = os.memfd_create("content")
+    while size and (part := os.read(0, min(size, 1 << 20))):
+        size -= os.write(file, part)
+    return file
 
 
-def request(kind: str, **facts: object) -> bytes:
-    """Return the line of a request to a zygote."""
-    return json.dumps({"kind": kind, **facts}).encode("ascii") + b"\n"
+def request(control: socket.socket, kind: str, *fds: int, **facts: object) -> None:
+    """Send a request to a zygote."""
+    socket.send_fds(control, [json.dumps({"kind": kind, **facts}).encode("ascii")], fds)
 
 
 def confirmed(control: socket.socket) -> bool:
@@ -76,8 +81,8 @@ def confirmed(control: socket.socket) -> bool:
     return bool(answer == DONE)
 
 
-def run_job(control: socket.socket, zygote_pid: int, size: int) -> bool:
-    """Have a job forked, pass its workspace on and its output back, and clean up after it.
+def run_job(control: socket.socket, zygote_pid: int, workspace: int) -> bool:
+    """Have a job forked for a workspace, pass its output on, and clean up after it.
 
     Returns:
         Whether the container can take another job: this one ended by itself, used no sockets that leave a trace, and
@@ -86,57 +91,34 @@ def run_job(control: socket.socket, zygote_pid: int, size: int) -> bool:
     """
     kills_before, network_before = oom_kills(), network_state()
     uid = random.SystemRandom().choice(UIDS)
-    (job_in, workspace), (out, job_out), (log, job_log) = (os.pipe() for _ in range(3))
+    (out, job_out), (log, job_log) = (os.pipe() for _ in range(2))
     send(b"begin %.3f\n" % cpu_seconds())
-    socket.send_fds(control, [request("fork", size=0, uid=uid, workspace=size)], [job_in, job_out, job_log])
-    for fd in (job_in, job_out, job_log):
+    request(control, "fork", workspace, job_out, job_log, uid=uid)
+    for fd in (workspace, job_out, job_log):
         os.close(fd)
-    is_well = relay(control, size, workspace, out, log)
+    is_well = relay(control, out, log)
     clean(uid, zygote_pid)
     send(b"end\n")
     return is_well and oom_kills() == kills_before and network_state() == network_before
 
 
-def relay(control: socket.socket, size: int, workspace: int, out: int, log: int) -> bool:
-    """Copy stdin to the job and its output to stdout until the zygote says that it has ended.
-
-    Returns:
-        Whether it ended by itself.
-    """
-    os.set_blocking(workspace, False)
+def relay(control: socket.socket, out: int, log: int) -> bool:
+    """Copy a job's output to stdout until the zygote says that it has ended; return whether it did so by itself."""
     poll = select.poll()
     poll.register(control, select.POLLIN)
     for fd in (out, log):
         os.set_blocking(fd, False)
         poll.register(fd, select.POLLIN)
-    waiting = b""
-    poll.register(workspace, select.POLLOUT)
-    open_pipes = {workspace, out, log}
     ended = is_well = False
     while not ended:
         for fd, _ in poll.poll():
             if fd == control.fileno():
-                ended = True
-                is_well = confirmed(control)
-            elif fd == workspace:
-                if not waiting and size:
-                    waiting = os.read(0, min(size, 1 << 16))
-                    size = size - len(waiting) if waiting else 0
-                with contextlib.suppress(BlockingIOError, BrokenPipeError):
-                    waiting = waiting[os.write(fd, waiting) :]
-                    if waiting or size:
-                        continue
-                if not waiting and not size:
-                    poll.unregister(fd)
-                    open_pipes.discard(fd)
-                    os.close(fd)
+                ended, is_well = True, confirmed(control)
             elif not forward(fd, out):
                 poll.unregister(fd)
-    read_exactly(0, size)  # a job that ended early did not read everything
     for fd in (out, log):  # the last words of the job; what its stragglers still print is dropped
         while forward(fd, out):
             pass
-    for fd in open_pipes:
         os.close(fd)
     return is_well
 
@@ -162,17 +144,6 @@ def cpu_seconds() -> float:
             if found := re.match(pattern, file.read()):
                 return int(found[1]) / unit
     return -1.0
-
-
-def read_line(fd: int) -> bytes:
-    """Read a line without reading ahead; empty at the end."""
-    line = b""
-    while not line.endswith(b"\n"):
-        byte = os.read(fd, 1)
-        if not byte:
-            return b""
-        line += byte
-    return line
 
 
 def send(data: bytes) -> None:

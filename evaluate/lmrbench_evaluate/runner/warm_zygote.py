@@ -23,9 +23,10 @@ def serve(control: socket.socket) -> NoReturn:
         os.dup2(null, number)
     os.close(null)
     while True:
-        line, fds = read_request(control)
+        line, fds, _, _ = socket.recv_fds(control, 4096, 3)
+        if not line:  # the supervisor is gone
+            os._exit(0)
         message, answer = json.loads(line), DONE
-        content = read_exactly(control.fileno(), message["size"])
         if message["kind"] in ("fork", "branch"):
             pid = os.fork()
             if pid == 0:
@@ -37,29 +38,20 @@ def serve(control: socket.socket) -> NoReturn:
                     # Its files and children belong to the uid; the next one, which it keeps for itself, is what
                     # they would need to have to signal it.
                     become(message["uid"], own=message["uid"] + 1)
-                    job(message["workspace"], *fds)
+                    job(*fds)
                 finally:
                     os._exit(70)
-            for fd in fds:
-                os.close(fd)
             if message["kind"] == "fork" and os.waitpid(pid, 0)[1]:
                 answer = FAILED
         else:
-            {"load": load_modules, "compile": compile_sources}[message["kind"]](json.loads(content))
+            with open(fds[0], "rb", closefd=False) as file:
+                file.seek(0)
+                {"load": load_modules, "compile": compile_sources}[message["kind"]](json.load(file))
             gc.collect()
             gc.freeze()  # collections in jobs would copy memory that they share with this process
+        for fd in fds:
+            os.close(fd)
         control.sendall(answer)
-
-
-def read_request(control: socket.socket) -> tuple[bytes, list[int]]:
-    """Read a line and the file descriptors that come with it; end if the supervisor is gone."""
-    line, fds = b"", list[int]()
-    while not line.endswith(b"\n"):
-        byte, new, _, _ = socket.recv_fds(control, 1, 3)
-        if not byte:
-            os._exit(0)
-        line, fds = line + byte, fds + list(new)
-    return line, fds
 
 
 def load_modules(facts: dict[str, list[Any]]) -> None:
@@ -93,12 +85,3 @@ def become(uid: int, own: int | None = None) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(own, uid, own)
-
-
-def read_exactly(fd: int, size: int) -> bytes:
-    """Read this many bytes; fewer at the end."""
-    parts = []
-    while size and (part := os.read(fd, min(size, 1 << 20))):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)

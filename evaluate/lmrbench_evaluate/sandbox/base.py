@@ -3,18 +3,10 @@
 A sandbox knows nothing about tasks or verdicts.
 """
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
-from types import TracebackType
 from typing import Protocol, Self
 
-from lmrbench_data.base.errors import InfraError
-
-#: The first line of the runner, sent before any tested code runs, with the CPU seconds that its own start took.
-READY = re.compile(rb"ready(?: (\d{1,6}\.\d{3}))?\n")
-#: The last line of the runner: the CPU seconds of all cases. It is shown to users and decides nothing.
-_USED = re.compile(rb"used (\d{1,6}\.\d{3})\n\Z")
 #: Wall-clock limit for unpacking and loading libraries, before the first line. That takes seconds of CPU time, and no
 #: tested code runs yet: only an overloaded or broken machine needs longer.
 START_S = 600.0
@@ -44,12 +36,7 @@ class Limits:
 
     def as_row(self) -> dict[str, int]:
         """Return the limits that are the same for all instances, as run.json records them."""
-        return {
-            "processes": self.processes,
-            "disk_mb": self.disk_mb,
-            "output_mb": self.output_mb,
-            "log_kb": self.log_kb,
-        }
+        return {name: getattr(self, name) for name in ("processes", "disk_mb", "output_mb", "log_kb")}
 
 
 @dataclass(frozen=True)
@@ -63,35 +50,6 @@ class Outcome:
     """Wall-clock seconds from the runner's first line on."""
     cpu_s: float | None = None
     """CPU seconds in that time; None if unknown."""
-
-
-def runner_stream(stdout: bytearray, ended: Ended, problem: str) -> bytes:
-    """Return the output of the runner between its first line and its last.
-
-    Args:
-        problem: the reason if the runner did not start.
-
-    Raises:
-        InfraError: the first line is missing, so no tested code has run and nothing can be its fault. Memory is an
-            exception: the limit may be too low for the libraries that the tested code names.
-    """
-    if first := READY.match(stdout):
-        del stdout[: first.end()]
-        if last := _last_line(stdout):
-            del stdout[-len(last[0]) :]
-    elif ended is not Ended.OUT_OF_MEMORY:
-        raise InfraError(f"the runner did not start ({problem})")
-    return bytes(stdout)
-
-
-def used_cpu(stdout: bytearray) -> float | None:
-    """Return the CPU seconds in the runner's last line; None without such a line. Call it before `runner_stream`."""
-    last = _last_line(stdout)
-    return float(last[1]) if last else None
-
-
-def _last_line(stdout: bytearray) -> re.Match[bytes] | None:
-    return _USED.search(stdout, max(0, len(stdout) - 32))
 
 
 class Sandbox(Protocol):
@@ -129,8 +87,6 @@ class Sandbox(Protocol):
         """Return the sandbox itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()

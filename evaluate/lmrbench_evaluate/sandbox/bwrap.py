@@ -24,11 +24,10 @@ from pathlib import Path
 from lmrbench_data.base.child import Child
 from lmrbench_data.base.errors import InfraError
 
-from ..runner import bootstrap
+from ..runner import source
 from .base import START_S, Limits
 from .bwrap_view import CONFIGURATION, PYTHON, configuration, import_names, package_mounts, system_mounts
-from .child_sandbox import ChildSandbox, Started, cpu_seconds, rlimits, stat_fields
-from .installed import find_environment
+from .child_sandbox import ChildSandbox, Started, cpu_seconds, find_environment, rlimits, stat_fields
 from .seccomp import filter_program
 
 WORK = "/work"
@@ -99,13 +98,13 @@ class BwrapSandbox(ChildSandbox):
                 start_new_session=True,
             )
         if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise InfraError(f"{problem}: {said[-1] if said else f'exit status {done.returncode}'}")
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise InfraError(f"{problem}: {lines[-1] if lines else f'exit status {done.returncode}'}")
 
     @contextlib.contextmanager
     def _start(self, image: str, size: int, limits: Limits) -> Iterator[Started]:
         mounts = self._packages.get(image, ())
-        code = ["-c", bootstrap(), str(size), WORK, rlimits(limits, RLIMIT_NPROC=limits.processes)]
+        code = ["-c", source("bootstrap.py"), str(size), WORK, rlimits(limits, RLIMIT_NPROC=limits.processes)]
         with self._command(code, mounts, limits) as (command, inherited):
             child = _Contained(command, environment=_ENVIRONMENT, stderr=subprocess.PIPE, pass_fds=inherited)
         with child:

@@ -7,7 +7,9 @@ outside, and by rlimits that the bootstrap sets after it has unpacked the worksp
 
 import contextlib
 import json
+import logging
 import os
+import platform
 import selectors
 import subprocess
 import sys
@@ -16,20 +18,21 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from lmrbench_data.base.child import Child, describe_status
 from lmrbench_data.base.errors import InfraError
+from lmrbench_data.tasks.environments import Environment, known_environments
 
-from ..runner import probe
+from ..runner import source
 from .base import START_S, Ended, Limits, Outcome, Sandbox
-from .installed import check_packages, find_environment
-from .meter import Meter
-from .runner_output import collect_output, make_outcome
+from .meter import Meter, collect_output, make_outcome
 
 #: Seconds between two looks at the memory of a run.
 _WATCH_S = 0.2
 _CLOSED = "the sandbox was closed"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +54,7 @@ class ChildSandbox(Sandbox):
     official = False
 
     def __init__(self, benchmark: Path | None = None) -> None:
-        """Prepare the sandbox; no process is started yet.
-
-        Args:
-            benchmark: a folder of tasks whose environments are known in addition to the installed ones.
-        """
+        """Prepare the sandbox for the installed environments and those of a benchmark; no process is started yet."""
         self._benchmark = benchmark
         self._running: set[Started] = set()
         self._lock = threading.Lock()
@@ -63,7 +62,7 @@ class ChildSandbox(Sandbox):
 
     def prepare(self, tag: str) -> str:
         """Check that this Python has the environment's packages; return their versions as the identity."""
-        return check_packages(find_environment(tag, self._benchmark).packages(), self.name)
+        return _check_packages(find_environment(tag, self._benchmark).packages(), self.name)
 
     def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
         """Run one workspace in a process group of its own."""
@@ -114,21 +113,52 @@ class ChildSandbox(Sandbox):
         return make_outcome(stdout, log, ended, duration, meter, problem)
 
 
-def rlimits(limits: Limits, **more: int) -> str:
-    """Return the rlimits of a run for the bootstrap's third argument.
+def find_environment(tag: str, benchmark: Path | None = None) -> Environment:
+    """Return the environment with this image tag or, if its content has changed, the one with its name.
 
     Args:
-        more: additional ones, by name.
+        benchmark: a folder of tasks whose environments are known in addition to the installed ones.
+
+    Raises:
+        InfraError: this installation does not have the environment.
     """
-    return json.dumps(
-        {
-            "RLIMIT_DATA": limits.memory_mb * 2**20,
-            "RLIMIT_FSIZE": limits.disk_mb * 2**20,
-            "RLIMIT_CORE": 0,
-            "RLIMIT_NOFILE": 1024,
-            **more,
-        }
-    )
+    name = tag.partition("/")[2].partition(":")[0]
+    known = known_environments(benchmark)
+    environment = next((item for item in known if tag == item.tag), None)
+    environment = environment or next((item for item in known if name == item.name), None)
+    if environment is None:
+        raise InfraError(f"environment {name!r} is not in this installation; use the docker sandbox, or upgrade")
+    return environment
+
+
+def _check_packages(requirements: Iterable[str], sandbox: str) -> str:
+    """Return the versions of Python and of these packages, as the identity of the environment; log other versions."""
+    found, missing, other = [f"python {platform.python_version()}"], [], []
+    for requirement in requirements:
+        package, _, version = requirement.partition("==")
+        try:
+            installed = metadata.version(package).partition("+")[0]
+        except metadata.PackageNotFoundError:
+            missing.append(requirement)
+            continue
+        found.append(f"{package} {installed}")
+        if installed != version:
+            other.append(f"{package} {installed} instead of {version}")
+    if missing:
+        raise InfraError(
+            f"the {sandbox} sandbox lacks {', '.join(missing)}; "
+            "run `pip install 'lmrbench-data[local]'` or start Docker"
+        )
+    if other:
+        _log.warning("this Python has %s; results may differ from those in the image", ", ".join(other))
+    return "; ".join(found)
+
+
+def rlimits(limits: Limits, **more: int) -> str:
+    """Return the rlimits of a run, and more by name, for the bootstrap's third argument."""
+    memory, disk = limits.memory_mb * 2**20, limits.disk_mb * 2**20
+    own = {"RLIMIT_DATA": memory, "RLIMIT_FSIZE": disk, "RLIMIT_CORE": 0, "RLIMIT_NOFILE": 1024}
+    return json.dumps({**own, **more})
 
 
 def cpu_seconds(processes: Iterable[int]) -> float:
@@ -141,11 +171,7 @@ def cpu_seconds(processes: Iterable[int]) -> float:
 
 
 def stat_fields(process: int) -> list[str]:
-    """Return the fields of /proc/PID/stat after the name: state, parent, ...
-
-    Raises:
-        OSError: the process is gone.
-    """
+    """Return the fields of /proc/PID/stat after the name: state, parent, ...; OSError if the process is gone."""
     text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     return text.rpartition(")")[2].split()
 
@@ -153,7 +179,7 @@ def stat_fields(process: int) -> list[str]:
 def offered_share(seconds: float) -> float:
     """Let a process spin for some seconds and return the share of a processor that it got."""
     # In a session of its own, like a run: schedulers divide the machine between sessions.
-    command = [sys.executable, "-I", "-S", "-c", probe(), str(seconds)]
+    command = [sys.executable, "-I", "-S", "-c", source("probe.py"), str(seconds)]
     try:
         return float(subprocess.run(command, capture_output=True, check=True, start_new_session=True).stdout)
     except (OSError, subprocess.SubprocessError):

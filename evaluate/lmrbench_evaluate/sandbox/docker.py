@@ -6,35 +6,32 @@ labels below and are always removed: by `run`, by `close`, or by the reaper proc
 """
 
 import contextlib
+import functools
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import InfraError
 
-from ..runner import bootstrap
-from .base import START_S, Ended, Limits, Outcome, Sandbox
-from .docker_client import API_TIMEOUT_S, connect, engine_errors
-from .docker_cpu import CpuProbe, cpu_seconds
-from .docker_stream import StreamReader, stream_socket
+from ..runner import source
+from .base import Ended, Limits, Outcome, Sandbox
+from .docker_client import API_TIMEOUT_S, StreamReader, attached, connect, cpu_seconds, engine_errors, send
 from .images import ensure_image
-from .meter import Meter
-from .runner_output import collect_output, make_outcome
+from .meter import Meter, collect_output, make_outcome
 
 RUN_LABEL = "lmrbench.run"
 #: The process that created a container: `docker ps --filter label=lmrbench.process=PID` lists those of one command.
 PROCESS_LABEL = "lmrbench.process"
 WORK = "/work"
 USER = "65534:65534"
-_POLITE = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+_PROBE_LIMITS = Limits(time_s=0, memory_mb=128)
 
 
 class DockerSandbox(Sandbox):
@@ -78,14 +75,14 @@ class DockerSandbox(Sandbox):
                 image,
                 limits,
                 host={"tmpfs": folders},
-                command=["python", "-I", "-c", bootstrap(), str(len(workspace)), WORK],
+                command=["python", "-I", "-c", source("bootstrap.py"), str(len(workspace)), WORK],
                 environment={"HOME": WORK, "LANG": "C.UTF-8"},
                 stdin_open=True,
                 network_disabled=True,
             ) as (api, container),
-            contextlib.closing(CpuProbe(lambda **options: self.container(image, **options), USER)) as offered,
+            self.offered_share(image) as offered,
         ):
-            meter = Meter(limits, lambda: cpu_seconds(api, container), offered.share)
+            meter = Meter(limits, lambda: cpu_seconds(api, container), offered)
             return self._converse(api, container, workspace, limits, meter)
 
     @contextlib.contextmanager
@@ -121,6 +118,33 @@ class DockerSandbox(Sandbox):
             finally:
                 _remove(api, container)
 
+    @contextlib.contextmanager
+    def offered_share(self, image: str) -> Iterator[Callable[[float], float]]:
+        """Yield a function that lets a process spin for some seconds and returns the share of a processor that it got.
+
+        It spins in a container of its own, made on first use, which no run can affect.
+        """
+        with contextlib.ExitStack() as stack:
+
+            @functools.cache
+            def started() -> tuple[Any, str]:
+                command = ["python", "-I", "-S", "-c", "import time; time.sleep(1e6)"]
+                made = self.container(image, _PROBE_LIMITS, host={}, command=command, network_disabled=True)
+                api, container = stack.enter_context(made)
+                api.start(container)
+                return api, container
+
+            def share(seconds: float) -> float:
+                api, container = started()
+                command = ["python", "-I", "-S", "-c", source("probe.py"), str(seconds)]
+                output = api.exec_start(api.exec_create(container, command, user=USER)["Id"])
+                try:
+                    return float(output)
+                except ValueError:
+                    raise InfraError(f"the machine's load cannot be measured: {output[-200:]!r}") from None
+
+            yield share
+
     def close(self) -> None:
         """Remove all containers of this sandbox; if the daemon does not answer, leave them to the reaper."""
         self._closed = True
@@ -129,18 +153,10 @@ class DockerSandbox(Sandbox):
             clean = remove_all(self._api(), self.run_id)
         with self._reaper_lock:
             reaper, self._reaper = self._reaper, None
-        if reaper is None:
-            return
-        assert reaper.stdin is not None
-        assert reaper.stdout is not None
-        with contextlib.suppress(OSError):
-            if clean:
-                reaper.stdin.write(b"done")
-            reaper.stdin.close()
-        reaper.wait()  # the process that was started has left a detached one
-        with reaper.stdout as stdout:
-            if clean:
-                stdout.read()  # ends when the detached one does
+        if reaper is not None:
+            with reaper:  # closes its stdin
+                if clean:
+                    reaper.communicate(b"done")  # also waits for the detached process, which holds its stdout
 
     def _api(self) -> Any:
         """Return the client of this thread: `requests` sessions must not be shared."""
@@ -149,20 +165,11 @@ class DockerSandbox(Sandbox):
         return self._threads.api
 
     def _converse(self, api: Any, container: str, workspace: bytes, limits: Limits, meter: Meter) -> Outcome:
-        parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        attached = api.attach_socket(container, params=parameters)
-        connection = stream_socket(attached)
-        try:
+        with attached(api, container) as connection:
             api.start(container)
-            # A container that dies at once does not read; its output gives the reason.
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                connection.settimeout(START_S)
-                connection.sendall(workspace)
+            send(connection, workspace)
             stdout, log, ended = collect_output(StreamReader(connection).read, meter, limits)
             duration = meter.elapsed()
-        finally:
-            attached.close()
-            connection.close()
         problem = str(ended)
         if ended is Ended.EXITED:
             ended, problem = end_of_container(api, container, log)
@@ -173,21 +180,14 @@ class DockerSandbox(Sandbox):
     def _start_reaper(self) -> None:
         with self._reaper_lock:
             if self._reaper is None:
-                # A batch system or a closing terminal often sends these to all processes first. A child inherits the
-                # mask, so that they cannot end it at any moment.
-                unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, _POLITE)
-                try:
-                    # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
-                    self._reaper = subprocess.Popen(
-                        [sys.executable, "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id, str(os.getpid())],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL,
-                        start_new_session=True,
-                        env=dict(os.environ),
-                    )
-                finally:
-                    signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
+                # A session of its own, so that Ctrl-C and a killed terminal reach the harness and not the reaper.
+                self._reaper = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "lmrbench_evaluate.sandbox.reaper", self.run_id, str(os.getpid())],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
 
 
 def tmpfs_options(limits: Limits) -> str:
@@ -223,11 +223,7 @@ def _host_config(api: Any, limits: Limits, additions: Mapping[str, Any]) -> Any:
 
 
 def _require_limits(api: Any, container: str, limits: Limits) -> None:
-    """Refuse an engine that accepts limits and ignores them, as one without root does on cgroup v1.
-
-    Raises:
-        InfraError: the container has no limit of memory or processes.
-    """
+    """Refuse an engine that accepts limits and ignores them, as one without root does on cgroup v1."""
     held = api.inspect_container(container)["HostConfig"]
     if (held["Memory"], held["PidsLimit"]) != (limits.memory_mb * 2**20, limits.processes):
         raise InfraError("the engine cannot limit memory and processes; without root, it needs cgroup v2")
@@ -280,11 +276,7 @@ def end_of_container(api: Any, container: str, log: str) -> tuple[Ended, str]:
 def _killed_through_engine(api: Any, container: str, state: Mapping[str, Any], ended_at: float) -> bool:
     """Return whether the container was stopped through the engine (`docker stop`, `kill`, `rm -f`).
 
-    The exit status is not enough: tested code can lower the runner's CPU limit, and then the kernel kills the
-    runner.
-
-    Args:
-        ended_at: when its output ended, in `time.monotonic()`.
+    The exit status is not enough: tested code can lower the runner's CPU limit, and then the kernel kills the runner.
     """
     started, finished = (datetime.fromisoformat(state[name]).timestamp() for name in ("StartedAt", "FinishedAt"))
     # The daemon, whose clock may be another, records the kill just after the container has ended; Podman reports

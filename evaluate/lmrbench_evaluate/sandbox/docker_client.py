@@ -1,14 +1,25 @@
-"""Connect to the Docker engine, and turn the errors of its client into one line."""
+"""The Docker engine's client: connections, errors in one line, attached streams, and CPU time of containers.
+
+An attached stream carries stdout and stderr in turn, in frames of 8 bytes of header (stream, length) and data. Data is
+passed on as it arrives, so that no frame, however long, is kept in memory here.
+"""
 
 import contextlib
 import re
+import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
 from lmrbench_data.base.errors import InfraError
 
+from .base import START_S
+
 #: Timeout of one request. A daemon that is gone refuses at once; one on a busy machine takes its time.
 API_TIMEOUT_S = 180
+_STDOUT = 1
+_HEADER_BYTES = 8
+_READ_BYTES = 1 << 18
 
 
 def connect(timeout_s: int = API_TIMEOUT_S) -> Any:
@@ -44,3 +55,87 @@ def engine_errors(action: str) -> Iterator[None]:
         # The client wraps the message of the operating system in two or three layers of its own.
         system = re.search(r"\w+Error\(\d+, '([^']+)'\)|\[Errno \d+\] ([^\"')]+)", text)
         raise InfraError(f"{action}: {system[1] or system[2] if system else text[:300]}") from error
+
+
+def stream_socket(attached: Any) -> socket.socket:
+    """Return the socket below the object that the client returns for an attached stream."""
+    connection: socket.socket = getattr(attached, "_sock", attached)
+    return connection
+
+
+@contextlib.contextmanager
+def attached(api: Any, container: str) -> Iterator[socket.socket]:
+    """Yield a connection to the streams of a container that has not been started."""
+    stream = api.attach_socket(container, params=dict.fromkeys(("stdin", "stdout", "stderr", "stream"), 1))
+    with contextlib.closing(stream), contextlib.closing(stream_socket(stream)) as connection:
+        yield connection
+
+
+def send(connection: socket.socket, data: bytes) -> None:
+    """Send data; a container that has ended does not read, and its state and output give the reason."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        connection.settimeout(START_S)
+        connection.sendall(data)
+
+
+class StreamReader:
+    """Splits one connection into pieces of stdout and stderr."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._header = bytearray()
+        self._is_stdout = False
+        self._rest = 0
+
+    def read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
+        """Wait for data and return it as (is stdout, data); empty if nothing arrived in time, None at the end."""
+        self._connection.settimeout(timeout_s)
+        try:
+            chunk = memoryview(self._connection.recv(_READ_BYTES))
+        except TimeoutError:
+            return []
+        except ConnectionError:
+            return None
+        if not chunk:
+            return None
+        pieces: list[tuple[bool, bytes]] = []
+        while chunk:
+            if self._rest:
+                data = bytes(chunk[: self._rest])
+                pieces.append((self._is_stdout, data))
+                self._rest -= len(data)
+                chunk = chunk[len(data) :]
+                continue
+            missing = _HEADER_BYTES - len(self._header)
+            self._header += chunk[:missing]
+            chunk = chunk[missing:]
+            if len(self._header) == _HEADER_BYTES:
+                self._is_stdout = self._header[0] == _STDOUT
+                self._rest = int.from_bytes(self._header[4:], "big")
+                self._header.clear()
+        return pieces
+
+    def pieces(self, deadline: float) -> Iterator[tuple[bool, bytes]]:
+        """Yield (is stdout, data) until the end.
+
+        Args:
+            deadline: in `time.monotonic()`.
+
+        Raises:
+            TimeoutError: the deadline has passed.
+        """
+        while (rest := deadline - time.monotonic()) > 0:
+            found = self.read(rest)
+            if found is None:
+                return
+            yield from found
+        raise TimeoutError
+
+
+def cpu_seconds(api: Any, container: str) -> float:
+    """Return the CPU seconds of all processes of a container so far, from its cgroup; 0 if the daemon does not know."""
+    # From API 1.41 on a daemon can answer at once; older ones first measure for a second or two.
+    version = tuple(int(part) for part in api.api_version.split("."))
+    at_once = {"one_shot": True} if version >= (1, 41) else {}
+    usage = api.stats(container, stream=False, **at_once).get("cpu_stats", {}).get("cpu_usage", {})
+    return float(usage.get("total_usage", 0)) / 1e9

@@ -1,5 +1,6 @@
 """Make an environment's image available: find it, pull it from the configured registry, or build it."""
 
+import io
 import logging
 import os
 from collections.abc import Iterable, Mapping
@@ -92,8 +93,6 @@ def build_image(
     Raises:
         InfraError: a step of the build fails.
     """
-    import io
-
     passed = {name: os.environ[name] for name in _BUILD_ARGUMENTS if os.environ.get(name)}
     with engine_errors(f"building {environment.tag}"):
         lines = api.build(
@@ -131,11 +130,7 @@ def push_image(api: Any, tag: str) -> str:
 
 
 def _follow(lines: Iterable[Mapping[str, Any]], action: str) -> None:
-    """Log the steps of a build, pull or push.
-
-    Raises:
-        InfraError: the stream reports an error.
-    """
+    """Log the steps of a build, pull or push; its error is an InfraError."""
     recent: list[str] = []
     last_status = ""
     for line in lines:

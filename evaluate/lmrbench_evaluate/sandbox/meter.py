@@ -1,4 +1,6 @@
-"""Decide when a run has used up its time: by CPU time, because on a busy machine the clock says little.
+"""Collect the output of a run, and decide when it has used up its time.
+
+CPU time decides, because on a busy machine the clock says little.
 
 The rule for all sandboxes:
 
@@ -20,13 +22,18 @@ about any answer.
 A run that does nothing on an idle machine ends soon after `time_s`, as it would by the clock.
 """
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from lmrbench_data.base.errors import OverloadError
+from lmrbench_data.base.errors import InfraError, OverloadError
 
-from .base import READY, START_S, Ended, Limits
+from .base import START_S, Ended, Limits, Outcome
 
+#: The first line of the runner, sent before any tested code runs, with the CPU seconds that its own start took.
+_READY = re.compile(rb"ready(?: (\d{1,6}\.\d{3}))?\n")
+#: The last line of the runner: the CPU seconds of all cases. It is shown to users and decides nothing.
+_USED = re.compile(rb"used (\d{1,6}\.\d{3})\n\Z")
 #: Rule 3 ends a run after this many wall-clock seconds, or this multiple of its CPU seconds if that is longer.
 WALL_LEAST_S, WALL_FACTOR = 600.0, 10.0
 #: Seconds between two checks of a run. Most runs end before the first.
@@ -64,9 +71,9 @@ class Meter:
         #: The share at the last check; unknown at first, when nothing counts as slept.
         self._share = 0.0
 
-    def hear(self, stdout: bytearray) -> None:
+    def feed(self, stdout: bytearray) -> None:
         """Look for the runner's first line in the output so far."""
-        if not self._ready and (found := READY.match(stdout)):
+        if not self._ready and (found := _READY.match(stdout)):
             self._ready = True
             self._start_cpu = float(found[1] or 0)
             self._since = self._last = time.monotonic()
@@ -114,3 +121,61 @@ class Meter:
             )
         self._next = time.monotonic() + min(self._every, max(LEAST_S / 4, (self._limits.time_s - used) / 2))
         return None
+
+
+def collect_output(
+    receive: Callable[[float], Iterable[tuple[bool, bytes]] | None],
+    meter: Meter,
+    limits: Limits,
+    watch: Callable[[], Ended | None] = lambda: None,
+) -> tuple[bytearray, str, Ended]:
+    """Collect stdout and the log until both end or the run reaches a limit.
+
+    Args:
+        receive: waits for at most this many seconds; returns (is stdout, data) pairs, none if nothing arrived, and None
+            at the end.
+        watch: called after each wait; returns how the run must end because of a limit that only the sandbox knows.
+
+    Raises:
+        OverloadError: the machine has no time for the run.
+        InfraError: the meter failed.
+    """
+    stdout, log, ended = bytearray(), bytearray(), None
+    while ended is None:
+        rest = meter.rest()
+        if rest <= 0:
+            ended = meter.check()
+            continue
+        pieces = receive(rest)
+        if pieces is None:
+            ended = Ended.EXITED
+            break
+        for is_stdout, data in pieces:
+            if is_stdout:
+                stdout += data
+            else:
+                log += data[: max(0, limits.log_kb * 1024 - len(log))]
+        meter.feed(stdout)
+        ended = Ended.OUTPUT_LIMIT if len(stdout) > limits.output_mb * 2**20 else watch()
+    return stdout, log.decode("utf-8", "replace"), ended
+
+
+def make_outcome(stdout: bytearray, log: str, ended: Ended, duration_s: float, meter: Meter, problem: str) -> Outcome:
+    """Return the outcome of a run; its stdout is what the runner sent between its first line and its last.
+
+    Args:
+        problem: the reason if the runner did not start.
+
+    Raises:
+        InfraError: the first line is missing, so no tested code has run and nothing can be its fault. Memory is an
+            exception: the limit may be too low for the libraries that the tested code names.
+    """
+    cpu = meter.cpu
+    if first := _READY.match(stdout):
+        del stdout[: first.end()]
+        if last := _USED.search(stdout, max(0, len(stdout) - 32)):
+            cpu = float(last[1]) if ended is Ended.EXITED else cpu
+            del stdout[-len(last[0]) :]
+    elif ended is not Ended.OUT_OF_MEMORY:
+        raise InfraError(f"the runner did not start ({problem})")
+    return Outcome(bytes(stdout), log, ended, duration_s, cpu)

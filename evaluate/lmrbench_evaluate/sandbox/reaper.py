@@ -2,10 +2,11 @@
 
 The harness, whose process is named for readers of `ps`, holds the other end of stdin. If stdin ends without the word
 `done`, the harness was killed, or it ended while the daemon was unavailable. Heavy imports wait until then: this
-process sleeps through every ordinary run. The harness starts it with polite signals blocked.
+process sleeps through every ordinary run.
 """
 
 import os
+import signal
 import sys
 import time
 
@@ -16,6 +17,9 @@ _PAUSE_S = 2
 
 def main() -> None:
     """Wait for the end of stdin, then clean up unless the harness has done so."""
+    # A batch system or a closing terminal often sends these to all processes before it kills the harness.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     # Not a child of the harness: Ray, for one, kills the children of its workers.
     if os.fork():
         os._exit(0)

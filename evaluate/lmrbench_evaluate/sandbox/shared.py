@@ -27,14 +27,7 @@ class SharedSandbox(Sandbox):
     official = False
 
     def __init__(self, benchmark: Path | None = None) -> None:
-        """Connect to the daemon; containers are started as answers come.
-
-        Args:
-            benchmark: a folder of tasks whose environments can be built in addition to the installed ones.
-
-        Raises:
-            InfraError: no daemon answers.
-        """
+        """Connect to the daemon, like `DockerSandbox`; containers are started as answers come."""
         self._docker = DockerSandbox(benchmark)
         self._lock = threading.Lock()
         self._idle: list[tuple[_Kind, WarmContainer]] = []

@@ -28,43 +28,29 @@ class _Turns:
     """A lock with shared and exclusive holders; a waiting exclusive holder precedes later shared ones."""
 
     def __init__(self) -> None:
+        self._door = threading.Lock()
         self._changed = threading.Condition()
         self._running = 0
-        self._waiting = 0
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:
         """Hold the lock together with others."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._waiting)
+        with self._door, self._changed:
             self._running += 1
         try:
             yield
         finally:
-            self._release()
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the lock alone."""
-        with self._changed:
-            self._waiting += 1
-            try:
-                self._changed.wait_for(lambda: not self._running)
-                self._running += 1
-            except BaseException:
-                self._waiting -= 1
-                raise
-        try:
-            yield
-        finally:
+        """Hold the lock alone: keep the door closed from now on."""
+        with self._door:
             with self._changed:
-                self._waiting -= 1
-            self._release()
-
-    def _release(self) -> None:
-        with self._changed:
-            self._running -= 1
-            self._changed.notify_all()
+                self._changed.wait_for(lambda: not self._running)
+            yield
 
 
 _turns = _Turns()

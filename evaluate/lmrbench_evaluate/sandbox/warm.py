@@ -7,20 +7,16 @@ outlive an answer.
 
 import contextlib
 import json
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from lmrbench_data.base.errors import InfraError
 
-from ..runner import warm_files, warm_start
-from .base import START_S, Ended, Limits, Outcome
-from .docker import USER, WORK, DockerSandbox, end_of_container, tmpfs_options
-from .docker_client import engine_errors
-from .docker_cpu import CpuProbe, cpu_seconds
-from .docker_stream import StreamReader, stream_socket
-from .meter import Meter
-from .runner_output import collect_output, make_outcome
+from ..runner import source, warm_files
+from .base import Ended, Limits, Outcome
+from .docker import WORK, DockerSandbox, end_of_container, tmpfs_options
+from .docker_client import StreamReader, attached, cpu_seconds, engine_errors, send
+from .meter import Meter, collect_output, make_outcome
 
 #: Processes of the container besides those of an answer.
 OWN_PROCESSES = 64
@@ -62,8 +58,6 @@ class WarmContainer:
         """
         self._docker, self._image = docker, image
         self._known: set[str] = set()
-        self._stack = contextlib.ExitStack()
-        files = json.dumps(warm_files()).encode()
         options = tmpfs_options(limits)
         with contextlib.ExitStack() as stack:
             self._api, self._id = stack.enter_context(
@@ -76,20 +70,17 @@ class WarmContainer:
                         "sysctls": _NO_IPC,
                     },
                     user="0:0",
-                    command=["python", "-I", "-c", warm_start(), str(len(files))],
+                    command=["python", "-I", "-c", source("warm_start.py"), json.dumps(warm_files())],
                     environment=_ENVIRONMENT,
                     stdin_open=True,
                     network_disabled=True,
                 )
             )
-            parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            attached = stack.enter_context(contextlib.closing(self._api.attach_socket(self._id, params=parameters)))
-            self._connection = stack.enter_context(contextlib.closing(stream_socket(attached)))
             with engine_errors("Docker engine"):
+                self._connection = stack.enter_context(attached(self._api, self._id))
                 self._api.start(self._id)
             self._stack = stack.pop_all()
         self._relay = _Relay(StreamReader(self._connection))
-        self._send(files)
 
     def run(self, recipe: Recipe, workspace: bytes, limits: Limits) -> tuple[Outcome, bool]:
         """Run one answer; return its outcome, and whether the container can take another.
@@ -106,9 +97,8 @@ class WarmContainer:
         self._message("run", recipe, workspace)
         relay = self._relay
         relay.begin()
-        probe = CpuProbe(lambda **options: self._docker.container(self._image, **options), USER)
-        with engine_errors("Docker engine"), contextlib.closing(probe):
-            meter = Meter(limits, lambda: cpu_seconds(self._api, self._id) - relay.cpu_before, probe.share)
+        with engine_errors("Docker engine"), self._docker.offered_share(self._image) as offered:
+            meter = Meter(limits, lambda: cpu_seconds(self._api, self._id) - relay.cpu_before, offered)
             stdout, log, ended = collect_output(relay.read, meter, limits)
             duration, problem = meter.elapsed(), f"{ended}: {log.strip()[-300:]}"
             alive = relay.ended
@@ -124,13 +114,7 @@ class WarmContainer:
 
     def _message(self, kind: str, recipe: Recipe, content: bytes) -> None:
         head = {"kind": kind, "instance": recipe.instance, "size": len(content)}
-        self._send(json.dumps(head).encode("ascii") + b"\n" + content)
-
-    def _send(self, data: bytes) -> None:
-        # A container that has ended does not read; its state gives the reason.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self._connection.settimeout(START_S)
-            self._connection.sendall(data)
+        send(self._connection, json.dumps(head).encode("ascii") + b"\n" + content)
 
 
 class _Relay:
@@ -150,25 +134,16 @@ class _Relay:
 
     def read(self, timeout_s: float) -> list[tuple[bool, bytes]] | None:
         """Return pieces of the job's output as (is stdout, data); None once all of it has been read, or at the end."""
-        if self.ended:
+        if self.ended or (arrived := self._reader.read(timeout_s)) is None:
             return None
-        deadline = time.monotonic() + timeout_s
-        pieces: list[tuple[bool, bytes]] = []
-        while not pieces and not self.ended:
-            if (rest := deadline - time.monotonic()) <= 0:
-                break
-            found = self._reader.read(rest)
-            if found is None:
-                return None
-            for is_stdout, data in found:
-                if is_stdout:
-                    self._buffer += data
-                else:
-                    self.errors = (self.errors + data.decode("utf-8", "replace"))[-2000:]
-            pieces = list(self._pieces())
-        return pieces
+        for is_stdout, data in arrived:
+            if is_stdout:
+                self._buffer += data
+            else:
+                self.errors = (self.errors + data.decode("utf-8", "replace"))[-2000:]
+        return list(self._pieces())
 
-    def _pieces(self) -> Any:
+    def _pieces(self) -> Iterator[tuple[bool, bytes]]:
         while (line_end := self._buffer.find(b"\n")) >= 0:
             kind, _, number = bytes(self._buffer[:line_end]).partition(b" ")
             size = int(number) if kind in (b"out", b"log") else 0

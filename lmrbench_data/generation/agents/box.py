@@ -17,9 +17,7 @@ from typing import Any, BinaryIO
 
 from lmrbench_evaluate.sandbox.base import Limits
 from lmrbench_evaluate.sandbox.docker import USER, WORK, DockerSandbox, tmpfs_options
-from lmrbench_evaluate.sandbox.docker_client import engine_errors
-from lmrbench_evaluate.sandbox.docker_cpu import cpu_seconds
-from lmrbench_evaluate.sandbox.docker_stream import StreamReader, stream_socket
+from lmrbench_evaluate.sandbox.docker_client import StreamReader, cpu_seconds, engine_errors, stream_socket
 
 from ...base.errors import InfraError
 from ...loader import File, LoadError, check_path

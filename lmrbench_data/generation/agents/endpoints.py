@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.sandbox.docker_stream import StreamReader
+from lmrbench_evaluate.sandbox.docker_client import StreamReader
 
 from ...base.errors import InfraError
 from .allowed import MAX_REQUEST_BYTES
