@@ -43,7 +43,8 @@ gateway_base._Serializer._write_unicode_string = _write_any_text  # type: ignore
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip tests of third-party agents; keep only as many of a test's parameters as its `sampled` mark allows.
 
-    All parameters run in depth, or if a test is named.
+    Of attacks on bubblewrap, whose runner is Docker's, two of each family run. All parameters run in depth, or if a
+    test is named.
     """
     if not os.environ.get("LMRBENCH_TEST_AGENTS"):
         for item in items:
@@ -51,17 +52,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="`make test-agents` installs the agents and runs this test"))
     if IN_DEPTH or any("::" in argument for argument in config.args):
         return
-    groups: dict[str, list[pytest.Item]] = {}
+    groups: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sampled"):
-            groups.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        if most := _most(item):
+            groups.setdefault((item.nodeid.partition("[")[0], most), []).append(item)
     left_out: set[pytest.Item] = set()
-    for group in groups.values():
-        [most] = group[0].get_closest_marker("sampled").args  # type: ignore[union-attr]
+    for (_, most), group in groups.items():
         kept = {round(number * (len(group) - 1) / max(1, most - 1)) for number in range(most)}
         left_out |= {item for number, item in enumerate(group) if number not in kept}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
+
+
+def _most(item: pytest.Item) -> int:
+    """Return how many parameters of a test run; 0 for all."""
+    if {"walled_sandbox", "child_sandbox"} & set(getattr(item, "fixturenames", ())) and item.get_closest_marker(
+        "bwrap"
+    ):
+        return 2
+    mark = item.get_closest_marker("sampled")
+    return int(mark.args[0]) if mark else 0
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -139,12 +149,8 @@ def shared_sandbox(docker_sandbox: Sandbox) -> Iterator[Sandbox]:
         yield sandbox
 
 
-#: The sandboxes that promise isolation; attacks run against each of them.
-WALLS = [
-    pytest.param("docker", marks=pytest.mark.docker),
-    pytest.param("shared", marks=pytest.mark.docker),
-    pytest.param("bwrap", marks=pytest.mark.bwrap),
-]
+#: The walls that attacks run against.
+WALLS = [pytest.param("docker", marks=pytest.mark.docker), pytest.param("bwrap", marks=pytest.mark.bwrap)]
 
 
 @pytest.fixture(scope="session", params=WALLS)
@@ -206,19 +212,19 @@ def world(published_world: "World") -> "World":
     return published_world
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def try_in_docker(toy_row: dict[str, Any], docker_sandbox: Sandbox) -> Callable[..., Verdict]:
     """Evaluate an answer to the toy task in a real container; see `attempt_in`."""
     return attempt_in(docker_sandbox, toy_row)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def try_in_bwrap(toy_row: dict[str, Any], bwrap_sandbox: Sandbox) -> Callable[..., Verdict]:
     """Evaluate an answer to the toy task in bubblewrap; see `attempt_in`."""
     return attempt_in(bwrap_sandbox, toy_row)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def try_behind_wall(toy_row: dict[str, Any], walled_sandbox: Sandbox) -> Callable[..., Verdict]:
     """Evaluate an answer to the toy task in each sandbox that promises isolation; see `attempt_in`."""
     return attempt_in(walled_sandbox, toy_row)

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -17,25 +16,20 @@ import lmrbench_data
 import lmrbench_evaluate
 from lmrbench_data.base.errors import InfraError
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.loader import File
 from lmrbench_data.tasks.environments import known_environments
-from lmrbench_evaluate.rebuild.workspace import workspace_tar
 from lmrbench_evaluate.sandbox import bwrap_view
 from lmrbench_evaluate.sandbox.base import Limits, Sandbox
 from lmrbench_evaluate.sandbox.bwrap import BwrapSandbox
 from lmrbench_evaluate.verdict.decode import decode, read_frames
 from lmrbench_evaluate.verdict.verdict import Verdict
+from support.sandboxes import output_of, workspace_of
 
 pytestmark = pytest.mark.bwrap
 
 
-def _output(sandbox: Sandbox, image: str, body: str, memory_mb: int = 256) -> Any:
+def _output(sandbox: Sandbox, image: str, body: str) -> Any:
     """Return what code returns inside."""
-    cases = f"def case_only(seed):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
-    workspace = workspace_tar({"empty.py": File(b"")}, cases.encode(), runs=[("only", 0)], limit_s=60)
-    [frame] = read_frames(sandbox.run(image, workspace, Limits(60, memory_mb)).stdout)
-    assert frame.kind == "output", frame.payload
-    return decode(frame.payload)
+    return output_of(sandbox.run(image, workspace_of(body), Limits(60, 256)))
 
 
 @pytest.fixture
@@ -43,105 +37,62 @@ def image(bwrap_sandbox: Sandbox, toy_row: dict[str, Any]) -> str:
     return bwrap_sandbox.prepare(toy_row["docker_image"])
 
 
-class TestFromInside:
-    """A candidate's view of its sandbox."""
+def test_files_of_this_machine_are_hidden(bwrap_sandbox: Sandbox, image: str) -> None:
+    """No homes, engines, this package or the benchmark, under any name."""
+    packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
+    paths = [*packages, benchmark_folder(), Path(__file__), Path(sys.prefix, "pyvenv.cfg"), Path.home() / ".cache"]
+    hidden = ["/run", "/var", "/home", "/etc/passwd", "/etc/shadow", "/usr/local/bin", *map(str, paths)]
+    found = _output(
+        bwrap_sandbox,
+        image,
+        f"""
+        import importlib.util, os
+        names = ("torch", "numpy", "pytest", "docker", "openai", "lmrbench_data", "lmrbench_evaluate")
+        visible = [path for path in {hidden!r} if os.path.exists(path)]
+        return visible, [name for name in names if importlib.util.find_spec(name)]
+        """,
+    )
+    assert found == ([], ["torch", "numpy"])
 
-    @pytest.fixture
-    def seen(self, look_around: Callable[..., dict[str, Any]], try_in_bwrap: Callable[..., Verdict]) -> dict[str, Any]:
-        return look_around(try_in_bwrap)
 
-    def test_a_user_without_rights(self, seen: dict[str, Any]) -> None:
-        for status in (seen["status"], seen["runner"]):
-            [user] = set(status["Uid"].split())
-            assert int(user) not in (0, os.getuid())
-            assert set(status["Gid"].split()) == {user}
-            for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
-                assert int(status[name], 16) == 0, name
-            assert status["NoNewPrivs"] == "1"
-            assert status["Seccomp"] == "2"
-        assert seen["parent"] == 1  # so that signals from inside do not end the runner
-
-    def test_no_network(self, seen: dict[str, Any]) -> None:
-        assert seen["interfaces"] == ["lo"]
-        assert seen["routes"] == []
-
-    def test_only_two_small_folders_are_writable(self, seen: dict[str, Any]) -> None:
-        assert set(seen["writable"]) == {"/tmp", "/work"}
-        assert seen["size_mb"] == {"/tmp": 256, "/work": 256}
-        options = {mount.split()[0]: mount.split()[1].split(",") for mount in seen["mounts"]}
-        writable = {path for path, found in options.items() if "rw" in found}
-        assert {path for path in writable if not path.startswith("/dev/")} == {"/proc", "/tmp", "/work"}
-        assert all("nosuid" in found for found in options.values())
-
-    def test_limits(self, seen: dict[str, Any]) -> None:
-        assert seen["processes"] == [256, 256]
-        assert seen["core"] == [0, 0]
-        assert seen["files"] == [1024, 1024]
-
-    def test_the_environment_is_empty(self, seen: dict[str, Any]) -> None:
-        names = {name for name in seen["environment"] if not name.startswith(("OMP_", "MKL_", "OPENBLAS_"))}
-        assert names <= {"PATH", "PWD", "LANG", "HOME", "TMPDIR"}
-
-    def test_only_system_and_python_are_visible(self, seen: dict[str, Any]) -> None:
-        top = {name for name in seen["files_of_root"] if f"/{name}" not in ("/lib32", "/lib64", "/libx32")}
-        prefix = Path(sys.base_prefix).parts[1]
-        assert top == {"bin", "dev", "etc", "lib", "proc", "python", "sys", "tmp", "usr", "work", prefix}
-
-    def test_no_file_of_this_machine_but_these(self, bwrap_sandbox: Sandbox, image: str) -> None:
-        """No homes, engines, this package or the benchmark, under any name."""
-        packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
-        paths = [*packages, benchmark_folder(), Path(__file__), Path(sys.prefix, "pyvenv.cfg"), Path.home() / ".cache"]
-        hidden = ["/run", "/var", "/home", "/etc/passwd", "/etc/shadow", "/usr/local/bin", *map(str, paths)]
-        found = _output(
-            bwrap_sandbox,
-            image,
-            f"""
-            import importlib.util, os
-            names = ("torch", "numpy", "pytest", "docker", "openai", "lmrbench_data", "lmrbench_evaluate")
-            visible = [path for path in {hidden!r} if os.path.exists(path)]
-            return visible, [name for name in names if importlib.util.find_spec(name)]
-            """,
-        )
-        assert found == ([], ["torch", "numpy"])
-
-    def test_refused_by_the_kernel(self, bwrap_sandbox: Sandbox) -> None:
-        """And not only for lack of rights: keyrings, memory without an owner, a hypervisor, other namespaces."""
-        found = _output(
-            bwrap_sandbox,
-            "",
-            """
-            import ctypes, mmap, os, socket
-            libc = ctypes.CDLL(None, use_errno=True)
-            def call(function):
-                try:
-                    return function()
-                except OSError as error:
-                    return error.errno
-            def libcall(name, *arguments):
-                return -ctypes.get_errno() if getattr(libc, name)(*arguments) < 0 else 0
-            [socket.socket(family).close() for family in (socket.AF_UNIX, socket.AF_INET)]
-            refused = [
-                call(lambda: os.memfd_create("x")),
-                libcall("shmget", 0, 1 << 20, 0o600),
-                libcall("unshare", 0x10000000),
-                call(lambda: socket.socket(40, socket.SOCK_STREAM)),
-                call(lambda: socket.socket(38, socket.SOCK_SEQPACKET)),
-                call(lambda: mmap.mmap(-1, 4096)),
-                call(lambda: mmap.mmap(os.open("/dev/zero", os.O_RDWR), 4096)),
-            ]
-            mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
-            if os.uname().machine == "x86_64":
-                refused.append(libcall("syscall", 250, 0, -3, 0))  # keyctl
-                refused.append(libcall("syscall", 41, (1 << 32) | 40, 1, 0))  # of socket, the kernel reads half
-                refused.append(libcall("syscall", 56, 0x10000000 | 17, 0, 0, 0, 0))  # clone
-            return [abs(error) for error in refused]
-            """,
-        )
-        denied, unsupported = errno.EPERM, errno.EAFNOSUPPORT
-        assert found[:5] == [denied, denied, denied, unsupported, unsupported]
-        # Shared memory without a file, whose pages stay when a process lets go of them.
-        assert found[5:7] == [denied, errno.ENODEV]
-        assert found[7:] in ([], [denied, unsupported, denied])
+def test_kernel_refuses_leaks_between_runs(bwrap_sandbox: Sandbox) -> None:
+    """And not only for lack of rights: keyrings, memory without an owner, a hypervisor, other namespaces."""
+    found = _output(
+        bwrap_sandbox,
+        "",
+        """
+        import ctypes, mmap, os, socket
+        libc = ctypes.CDLL(None, use_errno=True)
+        def call(function):
+            try:
+                return function()
+            except OSError as error:
+                return error.errno
+        def libcall(name, *arguments):
+            return -ctypes.get_errno() if getattr(libc, name)(*arguments) < 0 else 0
+        [socket.socket(family).close() for family in (socket.AF_UNIX, socket.AF_INET)]
+        refused = [
+            call(lambda: os.memfd_create("x")),
+            libcall("shmget", 0, 1 << 20, 0o600),
+            libcall("unshare", 0x10000000),
+            call(lambda: socket.socket(40, socket.SOCK_STREAM)),
+            call(lambda: socket.socket(38, socket.SOCK_SEQPACKET)),
+            call(lambda: mmap.mmap(-1, 4096)),
+            call(lambda: mmap.mmap(os.open("/dev/zero", os.O_RDWR), 4096)),
+        ]
+        mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+        if os.uname().machine == "x86_64":
+            refused.append(libcall("syscall", 250, 0, -3, 0))  # keyctl
+            refused.append(libcall("syscall", 41, (1 << 32) | 40, 1, 0))  # of socket, the kernel reads half
+            refused.append(libcall("syscall", 56, 0x10000000 | 17, 0, 0, 0, 0))  # clone
+        return [abs(error) for error in refused]
+        """,
+    )
+    denied, unsupported = errno.EPERM, errno.EAFNOSUPPORT
+    assert found[:5] == [denied, denied, denied, unsupported, unsupported]
+    # Shared memory without a file, whose pages stay when a process lets go of them.
+    assert found[5:7] == [denied, errno.ENODEV]
+    assert found[7:] in ([], [denied, unsupported, denied])
 
 
 def test_memory_is_limited_over_all_processes(try_in_bwrap: Callable[..., Verdict]) -> None:
@@ -152,7 +103,7 @@ def test_memory_is_limited_over_all_processes(try_in_bwrap: Callable[..., Verdic
     assert verdict.duration_s < 20
 
 
-def test_a_package_that_cannot_be_imported_inside_is_not_the_answers_fault(
+def test_package_that_cannot_be_imported_inside_is_an_infra_error(
     bwrap_sandbox: Sandbox, toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For example, a library in a directory that is not visible inside."""
@@ -162,7 +113,7 @@ def test_a_package_that_cannot_be_imported_inside_is_not_the_answers_fault(
 
 
 @pytest.mark.usefixtures("bwrap_sandbox")
-def test_an_environment_may_have_no_packages(toy_benchmark: Path) -> None:
+def test_environment_without_packages_runs(toy_benchmark: Path) -> None:
     (toy_benchmark / "environments" / "torch-cpu" / "requirements.txt").write_text("# What tasks may import\n")
     [environment, *_] = known_environments(toy_benchmark)
     with BwrapSandbox(toy_benchmark) as sandbox:
@@ -178,32 +129,31 @@ with BwrapSandbox() as sandbox:
     sys.stdout.buffer.write(sandbox.run("", sys.stdin.buffer.read(), Limits(10, 256)).stdout)
 """
 LOOKS = """
-def case_only(seed):
-    import os
-    children = 0
-    try:
-        while True:
-            if os.fork() == 0:
-                os.read(0, 1)
-                import time; time.sleep(60)
-            children += 1
-    except BlockingIOError:
-        pass
-    maps = open("/proc/self/uid_map").read().split()
-    return os.getuid(), len([name for name in os.listdir("/proc") if name.isdigit()]), maps[2]
+import os
+children = 0
+try:
+    while True:
+        if os.fork() == 0:
+            os.read(0, 1)
+            import time; time.sleep(60)
+        children += 1
+except BlockingIOError:
+    pass
+maps = open("/proc/self/uid_map").read().split()
+return os.getuid(), len([name for name in os.listdir("/proc") if name.isdigit()]), maps[2]
 """
 
 
 EVERYBODY: dict[str, Any] = {"user": 65533, "group": 65533, "extra_groups": []}
 
 
-def test_an_ordinary_user(bwrap_sandbox: Sandbox) -> None:
+def test_ordinary_user_has_a_namespace_of_its_own(bwrap_sandbox: Sandbox) -> None:
     """With a user namespace, in which the limit of processes counts only those of the run."""
     if os.getuid() != 0:
         pytest.skip("the other tests run as an ordinary user")
     python = _python_of_everybody()
     paths = [path for path in sys.path if path]
-    workspace = workspace_tar({"empty.py": File(b"")}, LOOKS.encode(), runs=[("only", 0)], limit_s=10)
+    workspace = workspace_of(LOOKS)
     command = [python, "-c", ORDINARY, json.dumps(paths)]
     done = subprocess.run(
         command, input=workspace, capture_output=True, user=65533, group=65533, extra_groups=[], cwd="/"

@@ -5,11 +5,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +18,12 @@ import lmrbench_evaluate
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.loader import File, tar_bytes
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.rebuild.workspace import workspace_tar
 from lmrbench_evaluate.sandbox import open_sandbox
-from lmrbench_evaluate.sandbox.base import Ended, Limits, Outcome, Sandbox
+from lmrbench_evaluate.sandbox.base import Ended, Limits, Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
-from lmrbench_evaluate.verdict.decode import decode, read_frames
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
-
-
-def _workspace(body: str, repo: dict[str, File] | None = None) -> bytes:
-    """A workspace whose one case runs `body`."""
-    cases = f"def case_only(seed):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
-    return workspace_tar(repo or {"empty.py": File(b"")}, cases.encode(), runs=[("only", 0)], limit_s=60)
-
-
-def _output(outcome: Outcome) -> Any:
-    [frame] = read_frames(outcome.stdout)
-    assert frame.kind == "output", frame.payload
-    return decode(frame.payload)
+from support.sandboxes import output_of, processes_with, until, workspace_of
 
 
 @pytest.fixture
@@ -51,8 +36,6 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 STATUSES: dict[str, tuple[Status, dict[str, int], str]] = {
     "right": (Status.PASSED, {}, "return [value * factor for value in values]"),
-    "wrong": (Status.FAILED, {}, "return values"),
-    "raises": (Status.ERROR, {}, "raise KeyError"),
     "endless": (Status.TIMEOUT, {"timeout_s": 1}, "while True: pass"),
     "memory": (Status.OOM, {}, "bytearray(1 << 40)"),
     "exits": (Status.ERROR, {}, "import os; os._exit(0)"),
@@ -75,7 +58,9 @@ def child_sandbox(request: pytest.FixtureRequest) -> Sandbox:
 
 
 @pytest.mark.parametrize("name", STATUSES)
-def test_statuses(name: str, toy_row: dict[str, Any], child_sandbox: Sandbox, own_folder: Path) -> None:
+def test_answer_gets_the_status_of_a_container(
+    name: str, toy_row: dict[str, Any], child_sandbox: Sandbox, own_folder: Path
+) -> None:
     """The same verdicts as in a container; here, too, no answer becomes an infra error."""
     status, limits, body = STATUSES[name]
     row = {**toy_row, "tests": {**toy_row["tests"], **limits}}
@@ -84,13 +69,13 @@ def test_statuses(name: str, toy_row: dict[str, Any], child_sandbox: Sandbox, ow
     assert evaluate_prediction(row, prediction, child_sandbox, image).status is status
 
 
-def test_secrets_of_the_environment_stay_outside(
+def test_environment_of_the_harness_stays_outside(
     child_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, own_folder: Path
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
-    outcome = child_sandbox.run("", _workspace("import os; return sorted(os.environ)"), Limits(30, 256))
-    names = set(_output(outcome))
+    outcome = child_sandbox.run("", workspace_of("import os; return sorted(os.environ)"), Limits(30, 256))
+    names = set(output_of(outcome))
     assert not names & {"HF_TOKEN", "PYTHONPATH"}
     assert {"PATH", "HOME", "TMPDIR"} <= names
 
@@ -105,32 +90,32 @@ time.sleep({pause})
 
 
 @pytest.mark.parametrize(("pause", "ended"), [(0, Ended.EXITED), (60, Ended.TIME_LIMIT)])
-def test_no_process_is_left(pause: int, ended: Ended, child_sandbox: Sandbox, own_folder: Path) -> None:
+def test_straggler_ends_with_its_run(pause: int, ended: Ended, child_sandbox: Sandbox, own_folder: Path) -> None:
     mark = uuid.uuid4().hex
-    outcome = child_sandbox.run("", _workspace(STRAGGLER.format(pause=pause, mark=mark)), Limits(2, 256))
+    outcome = child_sandbox.run("", workspace_of(STRAGGLER.format(pause=pause, mark=mark)), Limits(2, 256))
     assert outcome.ended is ended
-    assert _processes(mark) == []
+    assert processes_with(mark) == []
 
 
-def test_close_ends_all_runs(child_sandbox: Sandbox, own_folder: Path) -> None:
+def test_closing_a_sandbox_ends_its_runs(child_sandbox: Sandbox, own_folder: Path) -> None:
     sandbox, mark = type(child_sandbox)(), uuid.uuid4().hex
     failures: list[Exception] = []
 
     def run() -> None:
         try:
-            sandbox.run("", _workspace(STRAGGLER.format(pause=60, mark=mark)), Limits(60, 256))
+            sandbox.run("", workspace_of(STRAGGLER.format(pause=60, mark=mark)), Limits(60, 256))
         except InfraError as error:
             failures.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert _until(lambda: bool(_processes(mark)))
+    assert until(lambda: bool(processes_with(mark)))
     sandbox.close()
     thread.join(10)
     assert [str(error) for error in failures] == ["the sandbox was closed"]
-    assert _processes(mark) == []
+    assert processes_with(mark) == []
     with pytest.raises(InfraError, match="closed"):
-        sandbox.run("", _workspace("return 1"), Limits(30, 256))
+        sandbox.run("", workspace_of("return 1"), Limits(30, 256))
 
 
 HARNESS = """
@@ -143,22 +128,23 @@ open_sandbox(sys.argv[1]).run("", sys.stdin.buffer.read(), Limits(60, 256))
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_a_harness_that_ends_leaves_no_process(how: signal.Signals, bwrap_sandbox: Sandbox, own_folder: Path) -> None:
+def test_harness_that_ends_leaves_no_process(how: signal.Signals, bwrap_sandbox: Sandbox, own_folder: Path) -> None:
     """`local` cannot promise it: a process that left the killed harness's session lives on."""
     mark = uuid.uuid4().hex
     harness = subprocess.Popen([sys.executable, "-c", HARNESS, "bwrap"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     with harness:
         assert harness.stdin is not None
-        harness.stdin.write(_workspace(STRAGGLER.format(pause=60, mark=mark)))
+        harness.stdin.write(workspace_of(STRAGGLER.format(pause=60, mark=mark)))
         harness.stdin.close()
-        assert _until(lambda: bool(_processes(mark)))
+        assert until(lambda: bool(processes_with(mark)))
         harness.send_signal(how)
         harness.wait(15)
-    assert _until(lambda: not _processes(mark), 5)
+    assert until(lambda: not processes_with(mark), 5)
 
 
 @pytest.mark.docker
-def test_no_process_of_an_ordinary_user_is_left(docker_sandbox: Sandbox, toy_row: dict[str, Any]) -> None:
+@pytest.mark.nightly
+def test_straggler_of_an_ordinary_user_ends_with_its_run(docker_sandbox: Sandbox, toy_row: dict[str, Any]) -> None:
     """Root may read everybody's environment, an ordinary user may not: so this package itself runs in a container."""
     packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
     source = {
@@ -171,22 +157,22 @@ def test_no_process_of_an_ordinary_user_is_left(docker_sandbox: Sandbox, toy_row
     import glob, os
     from lmrbench_evaluate.sandbox.base import Limits
     from lmrbench_evaluate.sandbox.local import LocalSandbox
-    LocalSandbox().run("", {_workspace(STRAGGLER.format(pause=60, mark="straggler"))!r}, Limits(2, 256))
+    LocalSandbox().run("", {workspace_of(STRAGGLER.format(pause=60, mark="straggler"))!r}, Limits(2, 256))
     states = [open(path).read().rsplit(")", 1)[1].split()[0] for path in glob.glob("/proc/[0-9]*/stat")]
     return os.getuid(), len(states), sum(state != "Z" for state in states)
     """
-    user, processes, alive = _output(docker_sandbox.run(image, _workspace(nested, source), Limits(60, 512)))
+    user, processes, alive = output_of(docker_sandbox.run(image, workspace_of(nested, source), Limits(60, 512)))
     assert user != 0
     assert processes > 2  # dead processes that nobody has waited for yet
     assert alive == 2  # the outer runner and the case itself
 
 
-def test_a_runner_that_cannot_start_is_an_infra_error(own_folder: Path, child_sandbox: Sandbox) -> None:
+def test_runner_that_cannot_start_is_an_infra_error(own_folder: Path, child_sandbox: Sandbox) -> None:
     with pytest.raises(InfraError, match="did not start"):
         child_sandbox.run("", tar_bytes({"repo/scale.py": File(b"")}), Limits(30, 256))
 
 
-def test_it_is_announced_and_not_official(caplog: pytest.LogCaptureFixture) -> None:
+def test_local_sandbox_warns_and_is_not_official(caplog: pytest.LogCaptureFixture) -> None:
     sandbox = open_sandbox("local")
     assert not sandbox.official
     assert any("does not isolate" in line for line in caplog.messages)
@@ -217,7 +203,7 @@ def test_auto_prefers_bubblewrap_to_no_wall(
     assert "not for a leaderboard" in caplog.messages[-1]
 
 
-def test_bubblewrap_that_this_user_may_not_use_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_bubblewrap_that_this_user_may_not_use_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As where user namespaces are switched off; its last line is the reason."""
     program = tmp_path / "bwrap"
     program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
@@ -238,7 +224,7 @@ class Boaster(Foreign):
     official = True
 
 
-def test_a_sandbox_opens_by_its_import_path() -> None:
+def test_sandbox_opens_by_its_import_path() -> None:
     with open_sandbox(f"{__name__}:Foreign") as sandbox:
         assert sandbox.name == "foreign"
     for path, problem in {
@@ -250,24 +236,3 @@ def test_a_sandbox_opens_by_its_import_path() -> None:
     }.items():
         with pytest.raises(InputError, match=problem):
             open_sandbox(path)
-
-
-def _processes(mark: str) -> list[str]:
-    """Return the processes of this machine with this argument."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if mark.encode() in path.read_bytes().split(b"\0"):
-                found.append(path.parent.name)
-        except OSError:
-            continue  # it has just ended
-    return found
-
-
-def _until(condition: Callable[[], bool], seconds: float = 15) -> bool:
-    stop = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > stop:
-            return False
-        time.sleep(0.05)
-    return True

@@ -163,7 +163,7 @@ def test_an_engine_that_fails_during_a_run_is_an_infra_error(
         raise APIError("500 Server Error", explanation="fork/exec: resource temporarily unavailable")
 
     monkeypatch.setattr("lmrbench_evaluate.sandbox.warm.cpu_seconds", fail)
-    verdict = attempt_in(shared_sandbox, toy_row)("import time\ntime.sleep(5)\n" + TOY_ANSWER)
+    verdict = attempt_in(shared_sandbox, toy_row)("import time\ntime.sleep(5)\n" + TOY_ANSWER, timeout_s=2)
     assert verdict.status is Status.INFRA_ERROR
     assert "Docker engine: fork/exec: resource temporarily unavailable" in verdict.reason()
 
@@ -185,7 +185,7 @@ def test_parallel_runs_have_containers_of_their_own(toy_row: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("word", [GOLD, MASKED])
-def test_methods_and_their_choices_get_the_verdict_of_a_container(
+def test_method_gets_the_verdict_of_a_container_of_its_own(
     word: str, method_row: dict[str, Any], shared_sandbox: Sandbox, docker_sandbox: Sandbox
 ) -> None:
     image = docker_sandbox.prepare(method_row["docker_image"])
@@ -198,7 +198,7 @@ def test_methods_and_their_choices_get_the_verdict_of_a_container(
     assert shared == own
 
 
-def test_a_module_that_a_case_changed_is_fresh_for_the_next_one(attempt: Callable[..., Verdict]) -> None:
+def test_module_changed_by_a_case_is_fresh_for_the_next_one(attempt: Callable[..., Verdict]) -> None:
     """An answer whose module counts its calls: each case, on each seed, makes the first one."""
     counting = """
 import json, os
@@ -215,7 +215,7 @@ def scale(values, factor):
     assert {line for line in verdict.log.splitlines() if line.startswith("CALL")} == {"CALL 1 None /work/job/repo"}
 
 
-def test_a_prediction_of_another_instance_cannot_be_read_from_memory(toy_row: dict[str, Any]) -> None:
+def test_sources_of_another_instance_are_not_in_memory(toy_row: dict[str, Any]) -> None:
     """Zygotes compile the sources of an instance; jobs of other instances must not find them."""
     from lmrbench_evaluate.sandbox.warm import Recipe
 

@@ -1,12 +1,11 @@
 """The stream of an attached container: frames split anywhere, and none kept in memory."""
 
 import socket
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from lmrbench_evaluate.sandbox.docker_stream import StreamReader
+from lmrbench_evaluate.sandbox.docker_client import StreamReader
 
 
 @pytest.fixture
@@ -37,14 +36,3 @@ def test_a_frame_of_four_gigabytes_is_passed_on_as_it_arrives(pair: tuple[socket
     ours, theirs = pair
     theirs.sendall(framed(1, b"begin", size=2**32 - 1))
     assert StreamReader(ours).read(5) == [(True, b"begin")]
-
-
-def test_pieces_end_with_the_stream_or_the_deadline(pair: tuple[socket.socket, socket.socket]) -> None:
-    ours, theirs = pair
-    theirs.sendall(framed(2, b"log"))
-    pieces = StreamReader(ours).pieces(time.monotonic() + 0.2)
-    assert next(pieces) == (False, b"log")
-    with pytest.raises(TimeoutError):
-        next(pieces)
-    theirs.close()
-    assert list(StreamReader(ours).pieces(time.monotonic() + 5)) == []
