@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from lmrbench_evaluate.predictions.prediction import FORMS, Prediction, prediction_of
-from lmrbench_evaluate.predictions.sources import BadRow, memory_rows
+from lmrbench_evaluate.predictions.sources import BadRow, raw_rows
 from lmrbench_evaluate.runs.evaluation import select
 from lmrbench_evaluate.sandbox import open_sandbox
 from lmrbench_evaluate.verdict.decode import Frame
@@ -151,7 +151,7 @@ class Scorer:
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
         if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
             raise ArgumentError("rows", f"give a list of prediction rows, not {reprlib.repr(rows)}")
-        predictions = [self._prediction(place, row) for place, row in memory_rows(rows)]
+        predictions = [self._prediction(place, row) for place, row in raw_rows(rows)]
         jobs: dict[tuple[str, str], Future[Score]] = {}
         for prediction in predictions:
             answer = prediction.instance_id, prediction.sha256
@@ -169,8 +169,10 @@ class Scorer:
             name = row.get("instance_id")
             if isinstance(name, str) and name not in self._rows:
                 raise InputError(f"{place}: this scorer has no instance {name!r}{did_you_mean(name, self._rows)}")
-            if not row.keys() & set(FORMS):  # a mistake of the caller, which would give every answer the reward 0
-                raise InputError(f"{place}: has no answer; give one of {', '.join(FORMS)}, not {', '.join(row)}")
+            # A mistake of the caller, which would give every answer the reward 0.
+            if not any(isinstance(row.get(form), str | Mapping) for form in FORMS):
+                answers = ", ".join(f"{name} ({type(value).__name__})" for name, value in row.items())
+                raise InputError(f"{place}: has no answer; give one of {', '.join(FORMS)} as text, not {answers}")
         found = prediction_of(place, named, self._rows.keys())
         if isinstance(found, BadRow):
             raise InputError(str(found))

@@ -1,7 +1,6 @@
 """Run a child process with pipes, deadlines and resource limits, and kill it with its whole process group.
 
 The child sets the limits itself before it reads any input: code between fork and exec is unsafe in a threaded process.
-This module imports nothing from the package, because the leaderboard Space has a copy of it.
 """
 
 import contextlib
@@ -132,7 +131,7 @@ class Child:
 
     def kill(self) -> None:
         """Kill the process group, close the pipes and wait for the process."""
-        if self._killed:  # its number may belong to another process by now
+        if self._killed:  # the pid may have been reused
             return
         self._killed = True
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM if only a zombie is left
@@ -191,18 +190,12 @@ def receive_frame() -> bytes | None:
     return data if len(header) == 8 and len(data) == int.from_bytes(header, "big") else None
 
 
-def limit_resources(memory_bytes: int, *, writes_files: bool = True) -> None:
-    """Limit the address space of this process, where the system can (macOS cannot), and switch off core dumps.
-
-    Args:
-        writes_files: False also keeps it from writing to any file.
-    """
+def limit_resources(memory_bytes: int) -> None:
+    """Limit the address space of this process, where the system can (macOS cannot), and switch off core dumps."""
     import resource
 
     _set_limit(resource.RLIMIT_AS, memory_bytes)
     _set_limit(resource.RLIMIT_CORE, 0)
-    if not writes_files:
-        _set_limit(resource.RLIMIT_FSIZE, 0)
 
 
 def limit_cpu(seconds: float) -> None:

@@ -23,7 +23,7 @@
 Signals that the package catches itself, which no user meets:
 
     CostLimit, JobFailed, NotAllowed, RequestFailed, StreamError, TooLargeError, TooMuchError,
-    Unreadable, UnreadableError, UnsupportedOutput
+    Unreadable, UnsupportedOutput
 """
 
 from ..loader import LMRBenchError, LoadError

@@ -131,7 +131,8 @@ def _marks_pile_up(source: str) -> bool:
 def find_function(source: str, qualified_name: str) -> Target:
     """Find the only definition of `qualified_name` (`f`, `Class.method`, `Outer.Inner.method`).
 
-    The search includes `if`, `try`, `with`, `match` and loops, but not the bodies of functions.
+    The search includes `if`, `try`, `with`, `match` and loops, but neither the bodies of functions nor stubs of
+    `@overload`.
 
     Raises:
         SourceError: it is missing or defined twice, or the source cannot be parsed.
@@ -149,13 +150,19 @@ def find_function(source: str, qualified_name: str) -> Target:
     return functions[0]
 
 
+def is_overload(node: FunctionNode) -> bool:
+    """Whether a definition is a stub for type checkers, below `@overload`."""
+    names = (getattr(item, "attr", getattr(item, "id", "")) for item in node.decorator_list)
+    return "overload" in names
+
+
 def _definitions(body: list[ast.stmt], names: list[str], parents: tuple[ast.stmt, ...]) -> list[Target]:
     found: list[Target] = []
     for node in body:
         if isinstance(node, _DEFINITIONS):
             if node.name != names[0]:
                 continue
-            if len(names) == 1 and isinstance(node, FunctionNode):
+            if len(names) == 1 and isinstance(node, FunctionNode) and not is_overload(node):
                 found.append(Target(node, parents))
             elif len(names) > 1 and isinstance(node, ast.ClassDef):
                 found += _definitions(node.body, names[1:], (*parents, node))

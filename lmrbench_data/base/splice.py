@@ -1,10 +1,11 @@
 """Put functions from a piece of code into a file, with the imports, helpers and members that come with them."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from .definitions import imported
 from .source import (
     FunctionNode,
     MalformedAnswerError,
@@ -15,6 +16,7 @@ from .source import (
     find_function,
     first_line,
     indentation,
+    is_overload,
     newline_of,
     parse,
     reindent,
@@ -75,9 +77,59 @@ def splice_functions(file: str, names: Sequence[str], code: str) -> str:
     Raises:
         MalformedAnswerError: as `splice_code`, for any of them.
     """
-    for name, piece in _split(code, names):
+    for name, piece in _split(code, names, lambda _: names[0]):
         file = splice_code(file, name, piece)
     return file
+
+
+def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str]) -> str:
+    """Replace functions of a file by those of a reply, which may repeat other parts of the file.
+
+    Imports, helpers and constants go with the function below them, and what follows the last one goes below the last
+    one of the file. What the file has already, equal statements and classes of the same name, is left out.
+
+    Args:
+        names: the functions to take from the code, which defines them.
+        goals: these and the functions that are taken from elsewhere.
+
+    Raises:
+        MalformedAnswerError: as `splice_code`, for any of them.
+    """
+    tree, own = parse(code), parse(file)
+    lines = {name: place[0].lineno for name in names if (place := _definition(tree, name, goals))}
+    order = sorted(lines, key=lambda name: lines[name])
+    lowest = max(names, key=lambda name: find_function(file, name).first_line)
+    last_parts = {goal.rpartition(".")[2] for goal in goals}
+
+    def owner(node: ast.stmt) -> str | None:
+        if _has(own, node) or (isinstance(node, FunctionNode) and node.name in last_parts):
+            return None
+        return next((name for name in order if lines[name] > node.lineno), lowest)
+
+    for name, piece in _split(code, order, owner):
+        file = splice_code(file, name, piece)
+    return file
+
+
+def covers(code: str, file: str) -> bool:
+    """Whether code binds every name that a file binds, at the top and in classes: it is a whole new file."""
+    return _every_name(parse(file)) <= _every_name(parse(code))
+
+
+def definitions(tree: ast.Module, name: str) -> list[tuple[list[ast.stmt], FunctionNode]]:
+    """Return the definitions of a function at the top of code, with the bodies that hold them.
+
+    A method may stand alone, or in any end of its chain of classes. Stubs of `@overload` do not count.
+    """
+    *outer, last = name.split(".")
+    bodies = [tree.body, *(node.body for node in wrappers(tree))]
+    bodies += [body for start in range(len(outer)) for body in _class_bodies(tree.body, outer[start:])]
+    return [
+        (body, node)
+        for body in bodies
+        for node in body
+        if isinstance(node, FunctionNode) and node.name == last and not is_overload(node)
+    ]
 
 
 def defines(tree: ast.Module, name: str, names: Sequence[str]) -> bool:
@@ -107,36 +159,57 @@ def _definition(tree: ast.Module, name: str, goals: Sequence[str]) -> tuple[ast.
                     (inner.body for inner in body if isinstance(inner, ast.ClassDef) and inner.name == owner), []
                 )
             for inner in body:
-                if isinstance(inner, FunctionNode) and inner.name == last:
+                if isinstance(inner, FunctionNode) and inner.name == last and not is_overload(inner):
                     return node, inner
     alone = sum(goal.rpartition(".")[2] == last for goal in goals) == 1
     for node in tree.body:
-        if isinstance(node, FunctionNode) and node.name == last and (not owners or alone):
+        if isinstance(node, FunctionNode) and node.name == last and (not owners or alone) and not is_overload(node):
             return node, node
     return None
 
 
-def _split(code: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each function with its part of the code; the first part also has the shared statements.
+def _every_name(tree: ast.Module) -> set[str]:
+    """Return the names that a file binds at the top and in its classes, and those that it imports."""
+    names = set[str]()
+    for node in tree.body:
+        names.update(_bound_names([node]), imported(node, ""))
+        if isinstance(node, ast.ClassDef):
+            names.update(f"{node.name}.{name}" for name in _bound_names(node.body))
+    return names
+
+
+def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | None]) -> Iterator[tuple[str, str]]:
+    """Yield each function with its part of the code.
+
+    Args:
+        owner: returns the function that a statement beside the functions goes with; None to leave it out.
 
     Raises:
         MalformedAnswerError: the code does not define one of them.
     """
-    tree, found = parse(code), {}
+    tree, places = parse(code), {}
     for name in names:
         if (place := _definition(tree, name, names)) is None:
             raise MalformedAnswerError(f"no definition of {name!r}")
-        found[name] = place
-    holders = {id(holder) for holder, _ in found.values()}
+        places[name] = place
+    holders = {id(holder) for holder, _ in places.values()}
+    owners = {id(node): owner(node) for node in tree.body if id(node) not in holders}
     lines, begun = split_lines(code), set[int]()
-    for index, (name, (holder, node)) in enumerate(found.items()):
-        others = [inner for other, (_, inner) in found.items() if other != name]
-        others += [item for item in tree.body if item is not holder and (index or id(item) in holders)]
+    for name, (holder, node) in places.items():
+        others = [inner for other, (_, inner) in places.items() if other != name]
+        others += [item for item in tree.body if item is not holder and owners.get(id(item)) != name]
         if id(holder) in begun and isinstance(holder, ast.ClassDef):
             others += [member for member in holder.body if member is not node]
         begun.add(id(holder))
         gone = {number for item in others for number in range(first_line(item), block_end(lines, item) + 1)}
         yield name, "".join(line for number, line in enumerate(lines, 1) if number not in gone)
+
+
+def _has(file: ast.Module, node: ast.stmt) -> bool:
+    """Whether a file has a statement already, or a class of the same name."""
+    if isinstance(node, ast.ClassDef):
+        return any(isinstance(other, ast.ClassDef) and other.name == node.name for other in file.body)
+    return any(type(other) is type(node) and ast.dump(other) == ast.dump(node) for other in file.body)
 
 
 # --- take apart ----------------------------------------------------------------------------------------------------
@@ -146,13 +219,11 @@ def _read(code: str, goal_function: str, place: Target) -> _Answer:
     """Split code that parses into its parts."""
     *outer, name = goal_function.split(".")
     tree, lines = parse(code), split_lines(code)
-    bodies = [tree.body, *(node.body for node in wrappers(tree))]
-    bodies += [body for start in range(len(outer)) for body in _class_bodies(tree.body, outer[start:])]
-    found = [(body, node) for body in bodies for node in body if isinstance(node, FunctionNode) and node.name == name]
-    if len(found) != 1:
-        count = f"{len(found)} definitions" if found else "no top-level definition"
+    places = definitions(tree, goal_function)
+    if len(places) != 1:
+        count = f"{len(places)} definitions" if places else "no top-level definition"
         raise MalformedAnswerError(f"{count} of {name!r} in the answer; one is needed")
-    body, target = found[0]
+    body, target = places[0]
     line = target.lineno
     # The top-level statement that holds the function: the function itself, or the class around it.
     anchor = next(node for node in tree.body if first_line(node) <= line <= (node.end_lineno or 0))

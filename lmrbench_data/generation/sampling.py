@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lmrbench_evaluate.predictions.prediction import AnswerKey
-from lmrbench_evaluate.rebuild.extract import extract_code
-from lmrbench_evaluate.rebuild.method_answer import defined_functions
+from lmrbench_evaluate.rebuild.answer import defined_functions, extract_function
 
-from ..base.child_calls import call_on_answer
 from ..base.errors import ArgumentError
+from ..base.limited import call_on_answer
 from ..base.progress import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
@@ -201,7 +200,7 @@ def _problem(answer: str, row: DatasetRow) -> str:
         if is_method(row):
             call_on_answer(defined_functions, answer, goals_of(row))
         else:
-            call_on_answer(extract_code, answer, row["goal_function"])
+            call_on_answer(extract_function, answer, row["goal_function"])
     except MalformedAnswerError as error:
         return one_line(error)[:300]
     return ""

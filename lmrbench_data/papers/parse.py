@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..base.child_calls import CallLimits, call_in_child
 from ..base.errors import InputError
 from ..base.extras import need
+from ..base.limited import Limits, call_limited
 
 #: Changes whenever the text of a PDF changes.
 PARSER = "3"
-LIMITS = CallLimits(cpu_s=240, wall_s=300, memory_bytes=3 * 1024**3, reply_bytes=64 * 1024**2)
+LIMITS = Limits(cpu_s=240, wall_s=300, memory_bytes=3 * 1024**3, reply_bytes=64 * 1024**2)
 
 
 def parse_pdf(path: Path, form: str, pages: str = "") -> str:
@@ -37,7 +37,7 @@ def parse_pdf(path: Path, form: str, pages: str = "") -> str:
         need("papers", "a PDF as Markdown")
     chosen = _page_numbers(pages)
     try:
-        return call_in_child(read_pdf, str(path), form, chosen, limits=LIMITS)
+        return call_limited(read_pdf, str(path), form, chosen, limits=LIMITS)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -57,7 +57,7 @@ def _page_numbers(pages: str) -> list[list[int]]:
 
 
 def read_pdf(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
-    """Return the text of a PDF; for `call_in_child`.
+    """Return the text of a PDF; for `call_limited`.
 
     Raises:
         InputError: it cannot be read, or lacks these pages.

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from lmrbench_data.base.child import Child, clean_environment, describe_status, frame
-from lmrbench_data.base.child_calls import CallLimits, call_in_child, call_on_answer
 from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.limited import Limits, call_limited, call_on_answer
 
 
 def python(code: str) -> Child:
@@ -72,14 +72,14 @@ def _is_running(process: int) -> bool:
 def test_children_inherit_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    seen = call_in_child(clean_environment, "HF_TOKEN", "OPENAI_API_KEY", limits=CallLimits())
+    seen = call_limited(clean_environment, "HF_TOKEN", "OPENAI_API_KEY", limits=Limits())
     assert "PATH" in seen
     assert not {"HF_TOKEN", "OPENAI_API_KEY"} & seen.keys()
 
 
 def test_refusals_and_limits_of_the_input_are_input_errors() -> None:
-    with pytest.raises(InputError, match="reading it yields more than 1 MiB"):
-        call_in_child(os.path.basename, "x" * 2**21, limits=CallLimits(reply_bytes=2**20))
+    with pytest.raises(InputError, match="expands to more than 1 MiB"):
+        call_limited(os.path.basename, "x" * 2**21, limits=Limits(reply_bytes=2**20))
     with pytest.raises(RuntimeError, match="TypeError"):
         call_on_answer(os.path.basename, 7)
 

@@ -155,7 +155,7 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
     ([*TOY, "--instance", "toy-scal"], 1, r"--instance: 'toy-scal' is unknown \(did you mean 'toy-scale'\?\)", {}),
     (["report", "theirs.csv"], 1, "theirs.csv: no run.json: it is a file; give a folder", {}),
     (["report", "toy"], 1, r"toy: no run.json; found README.md, .*; give a folder", {}),
-    (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "is CSV with the columns task, answer; save it", {}),
+    (["evaluate", "theirs.csv", "--dataset", "toy", *LOCAL], 1, "theirs.csv: is CSV; save it as JSON lines", {}),
     (["dataset", "build", "--benchmark", "empty"], 1, "empty/benchmark.yaml: missing", {}),
     (["dataset", "build", "--benchmark", "benchmark", "--out", "run"], 1, "run: contains other files", {}),
     (["dataset", "check", "absent", *LOCAL], 1, "unknown task or instance: absent", {}),

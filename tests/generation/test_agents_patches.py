@@ -12,7 +12,7 @@ from lmrbench_data.base import git as neutral_git
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.loader import File, unpack
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.rebuild.patch import MAX_PATCH_BYTES, apply_patch, left_out_of
+from lmrbench_evaluate.rebuild.patch import MAX_PATCH_BYTES, apply_patch
 from lmrbench_evaluate.rebuild.workspace import rebuild
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
@@ -127,14 +127,16 @@ def test_paths_without_prefix_never_reach_a_file_of_the_same_name_elsewhere() ->
 
 def test_names_of_left_out_files_are_harmless_to_show() -> None:
     patch = "".join(
-        f'diff --git "a/{name}" "b/{name}"\nBinary files a and b differ\n'
+        f'diff --git "a/{name}" "b/{name}"\nindex 1111111..2222222 100644\nBinary files a and b differ\n'
         for name in ("__pycache__/\\033[2Jx.pyc", "__pycache__/caf\\303\\251.pyc", *(f"p{n}.png" for n in range(9)))
     )
-    told = left_out_of(patch + _section("x", "--- a/x\n+++ b/x\n"), [])
-    assert told.isascii()
-    assert "\x1b" not in told
-    assert "caf\\xe9.pyc" in told
-    assert told.endswith("and 6 more\n")
+    notes: list[str] = []
+    apply_patch({}, patch + _section("x", "new file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"), notes)
+    [note] = notes
+    assert note.isascii()
+    assert "\x1b" not in note
+    assert "caf\\xe9.pyc" in note
+    assert note.endswith("and 6 more")
 
 
 def test_git_has_a_budget_of_its_own(toy_row: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,9 +220,8 @@ def test_a_pipe_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pyt
         return said(done)
 
     assert "predictions 'stdin': no rows" in evaluate(b"")
-    assert "standard input is Parquet; save it to a .parquet file" in evaluate(_parquet(tmp_path).read_bytes())
     assert "stdin: is a zip archive" in evaluate(b"PK\x03\x04and so on")
-    assert "stdin: damaged after line 0" in evaluate(gzip.compress(LINES)[:40])
+    assert "stdin: damaged (" in evaluate(gzip.compress(LINES)[:40])
     closed = subprocess.run(f"{LMRBENCH} evaluate - <&-", shell=True, cwd=tmp_path, capture_output=True, timeout=120)
     assert "standard input is closed" in said(closed)
     monkeypatch.setattr(standard_input, "MAX_BYTES", 100)
@@ -231,7 +230,7 @@ def test_a_pipe_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pyt
         api.evaluate("-", tmp_path / "run")
 
 
-# --- saved datasets of strangers --------------------------------------------------------------------------------------
+# --- saved datasets ---------------------------------------------------------------------------------------------------
 
 
 def test_rows_of_saved_datasets_have_their_place(tmp_path: Path) -> None:
@@ -246,47 +245,10 @@ def test_rows_of_saved_datasets_have_their_place(tmp_path: Path) -> None:
     assert told.startswith(f"{tmp_path / 'many' / 'test'} row 1: duplicate of {tmp_path / 'many' / 'train'} row 2")
 
 
-STATES: dict[str, bytes] = {
-    "no JSON": b"{",
-    "nested without end": b"[" * 100_000,
-    "a list": b"[]",
-    "nothing in it": b"{}",
-    "files of another type": b'{"_data_files": 7}',
-    "a file of another type": b'{"_data_files": [7]}',
-    "a file elsewhere": b'{"_data_files": [{"filename": "../secret.arrow"}]}',
-    "a file anywhere": b'{"_data_files": [{"filename": "/etc/passwd"}]}',
-    "a file that is not there": b'{"_data_files": [{"filename": "data-1.arrow"}]}',
-    "a folder": b'{"_data_files": [{"filename": "folder"}]}',
-    "a file that is no Arrow": b'{"_data_files": [{"filename": "state.json"}]}',
-}
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_a_damaged_folder_is_one_line(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("state", [b"{", b"[]", b'{"_data_files": [{"filename": "data-1.arrow"}]}'])
+def test_damaged_saved_dataset_is_one_line(state: bytes, tmp_path: Path) -> None:
     folder = _saved(tmp_path)
-    (folder / "folder").mkdir()
-    (folder / "state.json").write_bytes(STATES[name])
-    with pytest.raises(InputError) as error:
+    (folder / "state.json").write_bytes(state)
+    with pytest.raises(InputError, match=f"{folder}: damaged .*; save the dataset again") as error:
         read(folder)
-    assert str(folder) in str(error.value)
     assert "\n" not in str(error.value)
-    assert len(str(error.value)) < 300 + len(str(folder))
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.data())
-def test_a_damaged_arrow_file_costs_one_line_at_most(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
-    """Whatever bytes are changed, the result is some rows or one line; the process never dies."""
-    folder = tmp_path_factory.mktemp("damaged")
-    source = _saved(folder)
-    file = source / "data-00000-of-00002.arrow"
-    content = bytearray(file.read_bytes())
-    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=8)):
-        content[place] = data.draw(st.integers(0, 255))
-    file.write_bytes(content[: data.draw(st.integers(0, len(content)) | st.just(len(content)))])
-    told: InputError | None = None
-    try:
-        assert all(isinstance(item, Prediction | BadRow) for item in read(source))
-    except InputError as error:
-        told = error
-    assert told is None or (str(told).startswith(f"{file}: ") and "\n" not in str(told))

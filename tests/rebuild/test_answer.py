@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lmrbench_data.base.source import MalformedAnswerError, find_function
 from lmrbench_evaluate.predictions.prediction import Prediction
-from lmrbench_evaluate.rebuild.answer import splice_function
+from lmrbench_evaluate.rebuild import answer as answers
 from lmrbench_evaluate.rebuild.extract import MAX_ANSWER_BYTES
 from lmrbench_evaluate.rebuild.workspace import rebuild
 
@@ -68,6 +68,10 @@ model = Outer()
 BODY = "def scale(values, factor):\n    return [value * factor for value in values]\n"
 
 
+def splice_function(masked: str, goal: str, answer: str) -> str:
+    return answers.splice_function({"goal.py": masked}, goal, answer).files["goal.py"]
+
+
 def run(source: str, **names: Any) -> dict[str, Any]:
     """Execute a spliced file and return its names."""
 
@@ -111,6 +115,15 @@ PLAIN_FORMS = {
     "no line ending": BODY.rstrip(),
     "one line": "def scale(values, factor): return [value * factor for value in values]",
     "old Mac line endings": BODY.replace("\n", "\r"),
+    "end token behind the code": f"{BODY.rstrip()}<|im_end|>",
+    "end token behind the fence": f"```python\n{BODY}```<|eot_id|>\n",
+    "end token inside the fence": f"```python\n{BODY.rstrip()}</s>\n```",
+    "another turn behind the end": f"{BODY.rstrip()}<|im_end|>\n<|im_start|>user\nIs that all? It isn't.",
+    "start token before the code": f"<|assistant|>{BODY}",
+    "tokens around the fence": f"<\uff5cAssistant\uff5c>```python\n{BODY}```<\uff5cend\u2581of\u2581sentence\uff5c>",
+    "a test with a nested function": f"```python\n{BODY}```\nTest:\n```python\ndef test_it():\n"
+    "    def scale(values, factor):\n        return 1\n    assert scale(0, 0)\n```\n",
+    "a syntax error in the last fence": f"```\n{BODY}```\n```\ndef scale(values, factor):\n    return ((\n```",
 }
 
 
@@ -165,6 +178,40 @@ scale.note = "kept below"
     assert spliced.index("def helper") < spliced.index("@some.decorator")
     assert "__name__" not in spliced
     assert spliced.count("TABLE = ") == 1, "two statements on a line are taken once"
+
+
+def test_blocks_before_the_answer_come_along_and_others_are_named() -> None:
+    blocks = [
+        "import operator\n",
+        "TWO = 2\n\ndef helper(x):\n    return TWO * x\n",
+        "print(helper(1))\n",
+        "def helper(:\n",
+        "def scale(values, factor):\n    return operator.mul(helper(values), factor)\n",
+        "scale(1, 2)\n",
+    ]
+    answer = "\n".join(f"Step:\n```python\n{block}```" for block in blocks)
+    files, note = answers.splice_function({"goal.py": MASKED}, "scale", answer)
+    assert run(files["goal.py"])["scale"](3, 5) == 30
+    assert note == (
+        "blocks left out of the answer: 3 (not only imports, definitions and constants), 4 (does not parse), "
+        "6 (follows the answer)"
+    )
+    assert answers.splice_function({"goal.py": MASKED}, "scale", BODY).note == ""
+
+
+def test_overloads_are_not_second_definitions() -> None:
+    stubs = "".join(f"@typing.overload\ndef scale(values: {kind}, factor): ...\n" for kind in ("int", "str"))
+    spliced = splice_function(MASKED, "scale", f"import typing\n\n{stubs}{BODY}")
+    assert run(spliced)["scale"]([1], 2) == [2]
+    method = "".join(f"@overload\ndef forward(self, x: {kind}): ...\n" for kind in ("int", "str"))
+    spliced = splice_function(METHOD, "Outer.forward", f"{method}def forward(self, x):\n    return x\n")
+    find_function(spliced, "Outer.forward")
+
+
+def test_tokens_of_chat_templates_inside_code_stay() -> None:
+    code = 'def scale(values, factor):\n    return f"""<|im_start|>user\n{values}<|im_end|>\n"""\n'
+    for answer in (code, f"So:\n```python\n{code}```<|im_end|>"):
+        assert run(splice_function(MASKED, "scale", answer))["scale"](7, 1) == "<|im_start|>user\n7<|im_end|>\n"
 
 
 def test_decorators_stay_unless_the_answer_has_its_own() -> None:
@@ -272,7 +319,6 @@ MALFORMED = {
     "a class": "class scale:\n    pass\n",
     "syntax error": RETURN + "[value * factor for value in\n",
     "syntax error behind a blank line": "def scale(values, factor):\n    x = 1\n\n    return ((x\n",
-    "syntax error in the last fence": f"```python\n{BODY}```\n```python\n{RETURN}((\n```\n",
     "unfinished body": "def scale(values, factor):\n",
     "wrong indentation": "def scale(values, factor):\n        x = 1\n    return x\n",
     "tabs and spaces": "def scale(values, factor):\n    x = 1\n\treturn x\n",
@@ -326,6 +372,8 @@ DRAFT = "def scale(values, factor):\n    return values\n"
         f"My draft:\n{DRAFT}\nIt should scale.\n</think>\n\n{BODY}",  # the template of the model opened it
         f"{BODY}\n<think>\nIs this right?\n</think>\n",
         f"<think>\n{BODY}",  # never closed: all there is
+        f"[THINK]\n{DRAFT}[/THINK]```python\n{BODY}```",
+        f"<|assistant|><think>\n```python\n{DRAFT}```\n</think>\n```python\n{BODY}```",
     ],
 )
 def test_drafts_in_reasoning_do_not_count(answer: str) -> None:
@@ -378,7 +426,7 @@ def test_no_answer_keeps_the_harness_busy(name: str) -> None:
 def test_odd_literals_do_not_fill_the_terminal() -> None:
     program = (
         "import sys; from lmrbench_evaluate.rebuild.answer import splice_function\n"
-        f"print(len(splice_function({MASKED!r}, 'scale', sys.stdin.read())))"
+        f"print(len(splice_function({{'goal.py': {MASKED!r}}}, 'scale', sys.stdin.read()).files))"
     )
     for answer in (RETURN + "[1if 1else 2, '\\d', 1is 2]\n", RETURN + "1if 1else " * 50 + "1"):
         done = subprocess.run(

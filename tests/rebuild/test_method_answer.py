@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from lmrbench_data.base.source import MalformedAnswerError
-from lmrbench_evaluate.rebuild.method_answer import defined_functions, splice_reply
+from lmrbench_evaluate.rebuild.answer import defined_functions, splice_method
 
 MASKED = {
     "pack/model.py": """
@@ -102,15 +102,83 @@ ANSWERS = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_functions_find_their_files(name: str) -> None:
-    assert run(splice_reply(MASKED, GOALS, ANSWERS[name])) == EXPECTED
+    assert run(splice_method(MASKED, GOALS, ANSWERS[name]).files) == EXPECTED
 
 
 def test_helpers_come_once_and_functions_that_are_missing_stay_masked() -> None:
-    files = splice_reply(MASKED, GOALS, block(MODEL, inside="pack/model.py"))
+    files = splice_method(MASKED, GOALS, block(MODEL, inside="pack/model.py")).files
     assert files["train.py"] == MASKED["train.py"]
     for text in ("def _half", "WIDTH = 2", "def _keep", "class Far", "class Near"):
         assert files["pack/model.py"].count(text) == 1, text
     assert defined_functions(block(MODEL), GOALS) == [("pack/model.py", name) for name in GOALS["pack/model.py"]]
+
+
+FILE = """
+import torch
+
+LIMIT = 3
+
+
+class Near:
+    name = "near"
+
+    def forward(self, x):
+        {near}
+
+
+class Table:
+    entries = [Near]
+
+
+def fit(model):
+    {fit}
+
+
+TABLE = [Table.entries, fit]
+"""
+LATE = {"model.py": FILE.format(near="raise NotImplementedError", fit="raise NotImplementedError")}
+LATE_GOALS = {"model.py": ["Near.forward", "fit"]}
+WHOLE = FILE.format(near="return helper(x)", fit="return model.forward(LIMIT)")
+
+
+@pytest.mark.parametrize("dropped", ["", "import torch\n", "LIMIT = 3\n", '    name = "near"\n'])
+def test_pasted_file_replaces_the_file_or_repeats_nothing(dropped: str) -> None:
+    reply = WHOLE.replace(dropped, "").replace("class Near", "def helper(x):\n    return x + 1\n\n\nclass Near", 1)
+    text = splice_method(LATE, LATE_GOALS, block(reply)).files["model.py"]
+    for part in (
+        "import torch",
+        "LIMIT = 3",
+        "class Near",
+        "class Table",
+        "TABLE = ",
+        "def helper",
+        "def fit",
+        "name =",
+    ):
+        assert text.count(part) == 1, (dropped, part)
+    scope: dict[str, object] = {}
+    exec(text.replace("import torch", ""), scope)
+    assert scope["fit"](scope["Near"]()) == 4  # type: ignore[operator]
+    assert text.index("TABLE = ") > text.index("def fit")
+
+
+def test_replaced_draft_of_a_function_is_not_inserted() -> None:
+    draft = "def helper(x):\n    return x\n\ndef loss(x):\n    return helper(x)\n\ndef fit(model):\n    return 0\n"
+    files, note = splice_method(MASKED, GOALS, block(draft) + block("def fit(model):\n    return loss(model)\n"))
+    scope: dict[str, object] = {}
+    exec(files["train.py"], scope)
+    assert scope["fit"](3) == 3  # type: ignore[operator]
+    assert files["train.py"].count("def fit") == 1
+    assert note == ""
+
+
+def test_helpers_in_a_block_of_their_own_stand_before_the_next_block() -> None:
+    reply = block("def half(x):\n    return x / 2\n") + block("def loss(x):\n    return half(x)\n") + block("loss(3)\n")
+    files, note = splice_method(MASKED, GOALS, reply)
+    scope: dict[str, object] = {}
+    exec(files["train.py"], scope)
+    assert scope["loss"](3) == 1.5  # type: ignore[operator]
+    assert note == "blocks left out of the answer: 3 (follows the answer)"
 
 
 def test_a_method_without_its_class_is_taken_only_if_one_function_can_be_meant() -> None:
@@ -121,4 +189,4 @@ def test_a_method_without_its_class_is_taken_only_if_one_function_can_be_meant()
 def test_an_answer_without_any_of_the_functions_is_malformed() -> None:
     for text in ("", "I would rather not.", block("x = 1\n"), "def broken(:"):
         with pytest.raises(MalformedAnswerError):
-            splice_reply(MASKED, GOALS, text)
+            splice_method(MASKED, GOALS, text)

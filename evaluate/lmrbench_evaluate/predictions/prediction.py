@@ -10,7 +10,7 @@ import json
 import logging
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -23,7 +23,7 @@ from lmrbench_data.dataset.rows import TRACKS, DatasetRow, golden_files_of, is_m
 from lmrbench_data.loader import read_archive
 
 from .column_mapping import check_columns, rename_columns
-from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, raw_rows, source_name
+from .sources import MAX_ROW_BYTES, WORDS, BadRow, Source, check_source, plain, raw_rows, source_name
 
 _log = logging.getLogger(__name__)
 
@@ -38,8 +38,6 @@ GOLD, MASKED = WORDS
 UNSTATED = "unstated"
 #: The problem of an answer without content.
 EMPTY = {form: f"{form} is empty" for form in FORMS} | {"model_patch": "the patch is empty"}
-#: End of the problem of a row that has none of the forms.
-NO_FORM = "found none"
 MAX_SAMPLE = 1_000_000
 #: Levels of `metadata`: deeper values can be read but not written again.
 MAX_DEPTH = 50
@@ -147,7 +145,6 @@ def read_predictions(
     source: Source,
     rows: Mapping[str, DatasetRow],
     columns: Mapping[str, str] | None = None,
-    note: Callable[[object, "Prediction | BadRow"], None] | None = None,
 ) -> Iterator[Prediction | BadRow]:
     """Yield the predictions of `source` in order, bad rows among them.
 
@@ -158,7 +155,6 @@ def read_predictions(
             or `masked`; piped input; or an iterable of mappings, or a DataFrame.
         rows: the dataset's rows by instance id.
         columns: column of the source → key, for other column names.
-        note: receives each row, with its columns renamed, and the result.
 
     Raises:
         InputError: the source itself cannot be read.
@@ -169,10 +165,7 @@ def read_predictions(
     check_columns(columns, source)
     if isinstance(source, str) and source in WORDS:
         for row in rows.values():
-            own = own_answer(row, source)
-            if note:
-                note(None, own)
-            yield own
+            yield own_answer(row, source)
         return
     seen: dict[AnswerKey, str] = {}
     free: Counter[AnswerKey] = Counter()
@@ -187,20 +180,18 @@ def read_predictions(
             first = seen.setdefault(item.key.row, place)
             if first != place:
                 item = BadRow(place, f"duplicate of {first} (same instance, model, setting, track and sample)")
-        if note:
-            note(raw, item)
         yield item
     if numbered:
-        told = f"{counted(numbered, 'row')} without `sample` counted as further samples of their instances"
-        _log.warning("predictions %r: %s", source_name(source), told)
+        message = f"{counted(numbered, 'row')} without `sample` counted as further samples of their instances"
+        _log.warning("predictions %r: %s", source_name(source), message)
 
 
 def own_answer(row: DatasetRow, word: str) -> Prediction:
     """Return the benchmark's own files as an answer: the reference (`gold`) or the masked files (`masked`)."""
     files = golden_files_of(row)
     if word == MASKED:
-        given = read_archive(row["repo_archive"])
-        files = {name: given[name].data.decode("utf-8") for name in files}
+        masked = read_archive(row["repo_archive"])
+        files = {name: masked[name].data.decode("utf-8") for name in files}
     if is_method(row):
         return Prediction(row["instance_id"], word, "files", object_text(files))
     return Prediction(row["instance_id"], word, "goal_file", files[row["goal_file"]])
@@ -211,12 +202,12 @@ def object_text(texts: Mapping[str, str]) -> str:
     return json.dumps(texts, ensure_ascii=False)
 
 
-def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | BadRow:
+def prediction_of(place: str, raw: Any, instances: Collection[str]) -> Prediction | BadRow:
     """Return the prediction of a row, or what is wrong with it.
 
     Args:
         place: place of the row, for messages.
-        known: instance ids of the dataset.
+        instances: instance ids of the dataset.
     """
     if not isinstance(raw, dict):
         return BadRow(place, f"a row must be a JSON object, not {_kind(raw)}")
@@ -226,9 +217,9 @@ def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | 
             return BadRow(place, f"missing key {name!r}")
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME or not value.isprintable():
             return BadRow(place, f"{name} must be printable text of 1 to {MAX_NAME} characters")
-    if instance_id not in known:
-        hint = did_you_mean(str(instance_id), known)
-        if str(instance_id).endswith(METHOD_SUFFIX) and not any(name.endswith(METHOD_SUFFIX) for name in known):
+    if instance_id not in instances:
+        hint = did_you_mean(str(instance_id), instances)
+        if str(instance_id).endswith(METHOD_SUFFIX) and not any(name.endswith(METHOD_SUFFIX) for name in instances):
             hint = "; for methods, choose the configuration method"
         return BadRow(place, f"unknown instance {instance_id!r}{hint}")
     sample, setting, track, metadata = (raw.get(name) for name in ("sample", "setting", "track", "metadata"))
@@ -240,15 +231,13 @@ def prediction_of(place: str, raw: Any, known: Collection[str]) -> Prediction | 
         return BadRow(place, f"setting must be printable text of at most {MAX_NAME} characters")
     if track is not None and track not in (*TRACKS, UNSTATED):
         return BadRow(place, f"track must be {' or '.join(TRACKS)}, not {reprlib.repr(track)}")
-    if metadata is not None and not (isinstance(metadata, dict) and _is_json(metadata)):
-        return BadRow(place, f"metadata must be a JSON object of at most {MAX_DEPTH} levels, not {_kind(metadata)}")
     try:
         model, setting = clean_name(str(model)), clean_name(setting) if setting and setting.strip() else ""
     except ValueError as error:
         return BadRow(place, f"model_name_or_path or setting {error}")
     form, content, problem = _answer(raw)
     names = str(instance_id), model, form, content, sample or 0, setting, track or UNSTATED
-    return Prediction(*names, metadata, problem)
+    return Prediction(*names, _metadata(metadata), problem)
 
 
 def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -261,8 +250,7 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
         nulls = [form for form in FORMS if form in raw]
         if not forms and len(nulls) == 1:
             return nulls[0], "", f"{nulls[0]} is null"
-        found = f"found {' and '.join(forms)}" if forms else NO_FORM
-        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, {found}"
+        return FORMS[0], "", f"exactly one of {', '.join(FORMS)} is needed, found {' and '.join(forms) or 'none'}"
     [form], content = forms, raw[forms[0]]
     problem = ""
     if form in OBJECTS:
@@ -272,9 +260,9 @@ def _answer(raw: Mapping[str, Any]) -> tuple[str, str, str]:
     if not isinstance(content, str):
         problem = f"{form} must be text, not {_kind(content)}"
     elif not content.strip():
-        told = raw.get("problem")  # a row that the harness wrote before
-        is_told = isinstance(told, str) and told.strip() and told.isprintable() and len(told) <= MAX_NAME
-        problem = str(told) if is_told else EMPTY[form]
+        stored = raw.get("problem")  # a row that the harness wrote before
+        is_stored = isinstance(stored, str) and stored.strip() and stored.isprintable() and len(stored) <= MAX_NAME
+        problem = str(stored) if is_stored else EMPTY[form]
     elif len(content) > MAX_ROW_BYTES:
         problem = f"{form} is longer than {MAX_ROW_BYTES // 2**20} MiB"
     else:
@@ -308,12 +296,22 @@ def _kind(value: Any) -> str:
     return names.get(type(value).__name__, "a number" if isinstance(value, int | float) else type(value).__name__)
 
 
-def _is_json(value: Any, depth: int = 0) -> bool:
-    """Tell whether `value` can be written as JSON; Parquet rows may hold times, bytes and the like."""
-    if isinstance(value, dict):
-        items = value.values() if all(isinstance(key, str) for key in value) else [object()]
-    elif isinstance(value, list):
-        items = value
-    else:
-        return value is None or isinstance(value, str | int | float)
-    return depth < MAX_DEPTH and all(_is_json(item, depth + 1) for item in items)
+def _metadata(value: Any) -> dict[str, Any] | None:
+    """Return metadata as JSON; None if it is not an object, or nested too deeply to be written again."""
+    try:
+        metadata = _as_json(value, MAX_DEPTH)
+    except RecursionError:
+        return None
+    return metadata if isinstance(metadata, dict) else None
+
+
+def _as_json(value: Any, depth: int) -> Any:
+    """Return a value as JSON holds it: numbers of NumPy as numbers, times and the like as text."""
+    if depth == 0:
+        raise RecursionError
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(item, depth - 1) for item in value]
+    value = plain(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -3,22 +3,22 @@
 An unreadable row becomes a `BadRow`; `prediction` checks the contents of the others.
 """
 
+import contextlib
 import gzip
 import json
 import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.limited_reader import Reader, UnreadableError, UnreadableRow
+from lmrbench_data.base.limited import DEFAULT_LIMITS, MIB, iterate_limited
 from lmrbench_data.base.text import error_line
 from lmrbench_data.loader import hub_timeout
 
-from .saved_datasets import arrow_files, is_saved_dataset
 from .standard_input import NAME, WORD, Piped
 
 if TYPE_CHECKING:
@@ -26,17 +26,30 @@ if TYPE_CHECKING:
 
 WORDS = ("gold", "masked")
 SUFFIXES = (".jsonl", ".json", ".parquet", ".jsonl.gz", ".json.gz")
-#: First bytes of binary files.
-_MAGIC = {b"\x1f\x8b": "gzip", b"PAR1": "Parquet", b"PK\x03\x04": "zip"}
+#: Files that `save_to_disk` writes: of a dataset, and of a dictionary of splits.
+_SAVED = ("state.json", "dataset_dict.json")
+_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
+#: First bytes of files that hold no rows, and what they are.
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive; unpack it and give the file in it",
+    b"BZh": "compressed with bzip2; unpack it, or compress it with gzip",
+    b"\xfd7zXZ": "compressed with xz; unpack it, or compress it with gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or compress it with gzip",
+    b"\xff\xfe": "UTF-16; save it as UTF-8",
+    b"\xfe\xff": "UTF-16; save it as UTF-8",
+    b"{\0": "UTF-16; save it as UTF-8",
+    b"\0{": "UTF-16; save it as UTF-8",
+    b"version https://git-lfs": "a Git LFS pointer; fetch the file with `git lfs pull`",
+}
 #: A source of predictions: a path, a name on the Hub, `gold` or `masked`; piped input; or rows in memory.
 Source: TypeAlias = "str | Path | Piped | Iterable[Mapping[str, Any]] | pd.DataFrame"
-MAX_ROW_BYTES = 8 * 1024 * 1024
+MAX_ROW_BYTES = 8 * MIB
 #: Limit of a .json file, which is parsed whole; JSONL and Parquet are read row by row.
-MAX_JSON_BYTES = 256 * 1024 * 1024
+MAX_JSON_BYTES = 256 * MIB
 #: Limits of a binary table, which can declare any number of rows, and expand to many times its size.
-MAX_PARQUET_ROWS, MAX_PARQUET_BYTES, MAX_EXPANSION = 1_000_000, 1024 * 1024 * 1024, 50
-#: Limit of an unpacked file: a bomb of a few megabytes holds as many gigabytes.
-MAX_UNPACKED_BYTES = 2 * 1024**3
+MAX_PARQUET_ROWS, MAX_PARQUET_BYTES, MAX_EXPANSION = 1_000_000, 1024 * MIB, 50
+#: Limit of a compressed file: a bomb of a few megabytes holds as many gigabytes.
+MAX_UNPACKED_BYTES = 2048 * MIB
 
 
 @dataclass(frozen=True)
@@ -69,19 +82,17 @@ def check_source(source: Source) -> None:
         if isinstance(source, Mapping | bytes) or not isinstance(source, Iterable):
             raise InputError(f"predictions: a path or rows are needed, not {type(source).__name__}")
         return
-    source = str(source)
+    source, kinds = str(source), ", ".join(SUFFIXES)
     path = Path(source)
-    if source in (*WORDS, WORD) or path.is_file() or is_saved_dataset(path):
+    if source in (*WORDS, WORD) or path.is_file() or any((path / name).is_file() for name in _SAVED):
         return
     if path.is_dir():
-        kinds = ", ".join(SUFFIXES)
         raise InputError(
             f"predictions {source!r}: is a directory that `save_to_disk` did not write; give a file in it ({kinds})"
         )
     if path.exists():
         raise InputError(f"predictions {source!r}: not a regular file; save the rows to a file first")
     if source.endswith(SUFFIXES) or not re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", source):
-        kinds = ", ".join(SUFFIXES)
         raise InputError(f"predictions {source!r}: no such file; give {kinds}, org/name, `gold` or `masked`")
 
 
@@ -91,82 +102,87 @@ def raw_rows(source: Source) -> Iterator[tuple[str, Any]]:
     Raises:
         InputError: the source as a whole cannot be read.
     """
+    rows: Iterable[tuple[str, Any]]
     if isinstance(source, Piped):
-        return _rows_named(NAME, source.path)
-    if not isinstance(source, str | Path):
-        return memory_rows(source)
-    path = Path(source)
-    if path.is_dir():
-        return _saved_rows(path)
-    if not path.is_file():
-        return _hub_rows(str(source))
-    return _file_rows(path)
+        rows = _file_rows(source.path, NAME)
+    elif not isinstance(source, str | Path):
+        frame: Any = source
+        records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "iloc") else frame
+        rows = ((f"row {index}", row) for index, row in enumerate(records))
+    elif (path := Path(source)).is_dir():
+        rows = _saved_rows(path)
+    else:
+        rows = _file_rows(path, str(path)) if path.is_file() else _hub_rows(str(source))
+    for place, row in rows:
+        yield place, {name: plain(value) for name, value in row.items()} if isinstance(row, Mapping) else row
 
 
-def _file_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file, whose content has to match its name.
+def first_columns(source: Source) -> tuple[str, ...]:
+    """Return the columns of the first row of a source; empty if there is none."""
+    with contextlib.suppress(InputError, OSError):
+        for _, row in raw_rows(source):
+            return tuple(map(str, row)) if isinstance(row, dict) else ()
+    return ()
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy scalar as a number, and None for a missing value of pandas or NumPy."""
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()
+    is_missing = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value))
+    return None if is_missing else value
+
+
+def _file_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a file, whose first bytes tell what it is.
+
+    Args:
+        name: its name in messages.
 
     Raises:
-        InputError: the content is of another kind.
+        InputError: it is damaged, or holds no rows.
     """
+    with _opened(path, name) as file:
+        start = file.read(4096)
+    is_json = path.name.removesuffix(".gz").endswith(".json")
+    if path.suffix in (".csv", ".tsv"):
+        raise InputError(f"{name}: is {path.suffix[1:].upper()}; save it as JSON lines")
+    if kind := next((kind for magic, kind in _FOREIGN.items() if start.startswith(magic)), ""):
+        raise InputError(f"{name}: is {kind}")
+    if not is_json and re.match(rb"\s*[\[{]\s*\n", start):
+        raise InputError(f"{name}: is one JSON value over several lines; name it .json")
+    if start.startswith(_PARQUET) or path.suffix == ".parquet":
+        return _parquet_rows(path, name)
+    return _json_rows(path, name) if is_json else _jsonl_rows(path, name)
+
+
+@contextlib.contextmanager
+def _opened(path: Path, name: str) -> "Iterator[IO[bytes]]":
+    """Open a file, unpacked if it is compressed with gzip."""
     with path.open("rb") as file:
-        start = file.read(4)
-    kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "text")
-    said = {".gz": "gzip", ".parquet": "Parquet"}.get(path.suffix, "text")
-    if kind == "zip":
-        raise InputError(f"{path}: is a zip archive; unpack it and give the file in it")
-    if kind != said and (kind != "text" or said == "gzip"):  # damaged Parquet gets its own message
-        fix = {
-            "gzip": "name it .jsonl.gz or .json.gz",
-            "Parquet": "name it .parquet",
-            "text": "remove .gz from its name",
-        }
-        raise InputError(f"{path}: is {kind}, but its name says otherwise; {fix[kind]}")
-    if said == "Parquet":
-        return _parquet_rows(path)
-    return _json_rows(path) if path.name.removesuffix(".gz").endswith(".json") else _jsonl_rows(path)
-
-
-def _open(path: Path) -> "IO[bytes]":
-    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
-
-
-def memory_rows(source: "Iterable[Mapping[str, Any]] | pd.DataFrame") -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a list, a `datasets.Dataset` or a DataFrame, whose NaN becomes None."""
-    frame: Any = source
-    records: Iterable[Any] = frame.to_dict("records") if hasattr(source, "iloc") else frame
-    for index, row in enumerate(records):
-        if isinstance(row, Mapping):
-            yield f"row {index}", {name: _from_frame(value) for name, value in row.items()}
-        else:
-            yield f"row {index}", row
-
-
-def _from_frame(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _jsonl_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    number = 0
+        is_gzip = file.read(2) == _GZIP
     try:
-        with _open(path) as file:
-            while line := file.readline(MAX_ROW_BYTES + 1):
-                number += 1
-                place = f"{path}:{number}"
-                if len(line) > MAX_ROW_BYTES:
-                    while not line.endswith(b"\n") and (line := file.readline(1 << 20)):
-                        _check_unpacked(path, file)  # skipped piece by piece, never held whole
-                    yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
-                elif line.strip():
-                    yield place, _parse_json(place, line)
-                _check_unpacked(path, file)
+        with cast("IO[bytes]", gzip.open(path)) if is_gzip else path.open("rb") as file:
+            yield file
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{path}: damaged after line {number} ({error_line(error)}); save it again") from error
+        raise InputError(f"{name}: damaged ({error_line(error)}); save it again") from error
 
 
-def _check_unpacked(path: Path, file: "IO[bytes]") -> None:
-    if path.suffix == ".gz" and file.tell() > MAX_UNPACKED_BYTES:
-        raise InputError(f"{path}: unpacks to more than {MAX_UNPACKED_BYTES // 2**30} GiB; split it")
+def _jsonl_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    number, is_cut, most = 0, False, max(MAX_UNPACKED_BYTES, path.stat().st_size)
+    with _opened(path, name) as file:
+        while line := file.readline(MAX_ROW_BYTES + 1):
+            if file.tell() > most:
+                raise InputError(f"{name}: unpacks to more than {MAX_UNPACKED_BYTES // MIB} MiB; split it")
+            is_rest, is_cut = is_cut, not line.endswith(b"\n")
+            if is_rest:  # of a line that is too long, which is never held whole
+                continue
+            number += 1
+            place = f"{name}:{number}"
+            if len(line) > MAX_ROW_BYTES:
+                yield place, BadRow(place, f"line longer than {MAX_ROW_BYTES // MIB} MiB")
+            elif line.strip():
+                yield place, _parse_json(place, line)
 
 
 def _parse_json(place: str, line: bytes) -> Any:
@@ -183,83 +199,81 @@ def _parse_json(place: str, line: bytes) -> Any:
         return BadRow(place, "not JSON that can be read: nested too deeply")
 
 
-def _json_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        with _open(path) as file:
-            # Nothing of a file that is too large is read, and no more than the limit of a compressed one.
-            is_large = path.stat().st_size > MAX_JSON_BYTES
-            data = b"" if is_large else file.read(MAX_JSON_BYTES + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{path}: damaged ({error_line(error)}); save it again") from error
-    if is_large or len(data) > MAX_JSON_BYTES:
-        raise InputError(f"{path}: larger than {MAX_JSON_BYTES // 2**20} MiB; write one row per line to a .jsonl file")
-    content = _parse_json(str(path), data)
+def _json_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    with _opened(path, name) as file:
+        data = file.read(MAX_JSON_BYTES + 1)
+    if len(data) > MAX_JSON_BYTES:
+        raise InputError(f"{name}: larger than {MAX_JSON_BYTES // MIB} MiB; write one row per line to a .jsonl file")
+    content = _parse_json(name, data)
     if isinstance(content, BadRow):
         raise InputError(f"{content}; name a file with one row per line .jsonl")
     if isinstance(content, dict) and "instance_id" in content:
         content = [content]
     if isinstance(content, dict):  # the older form of SWE-bench: instance id → row
         for key, value in content.items():
-            yield f"{path}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
+            yield f"{name}[{key!r}]", {"instance_id": key, **value} if isinstance(value, dict) else value
     elif isinstance(content, list):
         for index, value in enumerate(content):
-            yield f"{path}[{index}]", value
+            yield f"{name}[{index}]", value
     else:
-        raise InputError(f"{path}: neither a list of rows nor an object of rows")
-
-
-def _parquet_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    with Reader() as reader:
-        rows = reader.parquet_rows(path, max_rows=MAX_PARQUET_ROWS, max_bytes=_max_bytes(path))
-        yield from _with_places(rows, path, path, 0)
+        raise InputError(f"{name}: neither a list of rows nor an object of rows")
 
 
 def _saved_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a saved dataset, numbered through all files of a split."""
-    with Reader() as reader:
-        for folder, files in arrow_files(path):
-            count = 0
-            for file in files:
-                rows = reader.arrow_rows(file, max_rows=MAX_PARQUET_ROWS, max_bytes=_max_bytes(file))
-                for item in _with_places(rows, folder, file, count):
-                    count += 1
-                    yield item
+    """Yield the rows of all splits of a dataset that `save_to_disk` wrote."""
+    import datasets
 
-
-def _with_places(rows: Iterator[Any], table: Path, file: Path, before: int) -> Iterator[tuple[str, Any]]:
-    """Yield rows from a child process, which reads them because a file can expand to gigabytes or crash its reader.
-
-    Args:
-        table: the name of the rows in messages.
-        file: the file that they are read from.
-        before: number of rows of the table in earlier files.
-    """
-    number = before
     try:
-        for number, raw in enumerate(rows, start=before + 1):
-            place = f"{table} row {number}"
-            yield place, BadRow(place, raw.reason) if isinstance(raw, UnreadableRow) else raw
-    except UnreadableError as error:
-        raise InputError(f"{file}: {error} (after row {number})") from error
+        saved = datasets.load_from_disk(str(path))
+        splits = {path / name: rows for name, rows in saved.items()} if isinstance(saved, dict) else {path: saved}
+        for folder, rows in splits.items():
+            for number, row in enumerate(rows, start=1):
+                yield f"{folder} row {number}", row
+    except Exception as error:  # a damaged folder may raise anything
+        raise InputError(f"{path}: damaged ({error_line(error)}); save the dataset again") from error
 
 
-def _max_bytes(path: Path) -> int:
-    """Return the limit of an expanded table: answers may repeat, but 50 KB must not fill a disk."""
-    return max(MAX_PARQUET_BYTES, MAX_EXPANSION * path.stat().st_size)
+def _parquet_rows(path: Path, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a Parquet file; a child process reads it."""
+    size, number = path.stat().st_size, 0
+    # Answers may repeat, but 50 KB must not fill a disk.
+    most = max(MAX_PARQUET_BYTES, MAX_EXPANSION * size)
+    limits = replace(DEFAULT_LIMITS, cpu_s=60 * (1 + size // 10**8), total_bytes=most)
+    try:
+        for number, row in enumerate(iterate_limited(read_parquet, str(path), limits=limits), start=1):
+            place = f"{name} row {number}"
+            yield place, BadRow(place, row) if isinstance(row, str) else row
+    except InputError as error:
+        raise InputError(f"{name}: {error} (after row {number})") from error
 
 
-def _rows_named(name: str, path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file under the name that the user knows, not that of our copy.
+def read_parquet(path: str) -> Iterator[dict[str, Any] | str]:
+    """Yield the rows of an untrusted Parquet file, in a child; a reason in place of a row that is not UTF-8.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: it is damaged or has too many rows.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
     try:
-        for place, raw in _file_rows(path):
-            place = place.replace(str(path), name)
-            yield place, BadRow(place, raw.reason) if isinstance(raw, BadRow) else raw
-    except InputError as error:
-        raise InputError(str(error).replace(str(path), name)) from error
+        # In pieces: a column of an honest file can be larger than the memory of this process.
+        with pq.ParquetFile(path, buffer_size=MIB) as file:
+            if (count := file.metadata.num_rows) > MAX_PARQUET_ROWS:
+                raise InputError(f"has {count} rows, more than {MAX_PARQUET_ROWS}")
+            for batch in file.iter_batches(16, use_threads=False):
+                batch.validate()
+                for index in range(batch.num_rows):
+                    try:
+                        yield from batch.slice(index, 1).to_pylist()
+                    except UnicodeDecodeError:
+                        yield "holds text that is not UTF-8"
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:  # the file may raise anything, and the message may contain anything
+        raise InputError(f"not readable as Parquet ({type(error).__name__})") from None
 
 
 def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
@@ -283,4 +297,4 @@ def _hub_rows(source: str) -> Iterator[tuple[str, Any]]:
     if not paths:
         raise InputError(f"predictions {source!r}: the Hub dataset holds no .jsonl or .parquet file")
     for file, path in paths.items():
-        yield from _rows_named(f"{source}/{file}", path)
+        yield from _file_rows(path, f"{source}/{file}")

@@ -25,7 +25,7 @@ class Piped:
     """A copy of standard input."""
 
     path: Path
-    """A temporary file of JSON lines, gzipped if its name says so."""
+    """A temporary file."""
     sha256: str
 
 
@@ -34,7 +34,7 @@ def copied_input() -> Iterator[Piped]:
     """Copy standard input to a file that lasts as long as the context.
 
     Raises:
-        InputError: it is closed, is Parquet, or is larger than `MAX_BYTES`.
+        InputError: it is closed, or is larger than `MAX_BYTES`.
     """
     if sys.stdin is None:
         raise InputError("predictions '-': standard input is closed; pipe rows into it, or give a file")
@@ -51,9 +51,4 @@ def copied_input() -> Iterator[Piped]:
                     )
                 digest.update(chunk)
                 file.write(chunk)
-        with path.open("rb") as file:
-            start = file.read(4)
-        if start == b"PAR1":
-            raise InputError("predictions '-': standard input is Parquet; save it to a .parquet file and give that")
-        is_gzip = start.startswith(b"\x1f\x8b")
-        yield Piped(path.rename(f"{path}.gz") if is_gzip else path, digest.hexdigest())
+        yield Piped(path, digest.hexdigest())

@@ -1,9 +1,13 @@
-"""Find the Python code in a model's answer: between fences or between prose, indented or not."""
+"""Find the Python code in a model's answer: between fences or between prose, indented or not.
+
+One rule holds for all answers: of the blocks that parse, the last one that defines a function at its top level is the
+answer for this function. Blocks of imports, definitions and constants before it belong to it; others are left out.
+"""
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import get_args
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple, get_args
 
 from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, SourceError, indentation, parse, split_lines
 from lmrbench_data.base.splice import WRAPPER, wrappers
@@ -13,55 +17,131 @@ MAX_ANSWER_BYTES = 1_000_000
 _MAX_PARSES = 100
 _PARSE_BUDGET = 3_000_000
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
+#: Marks of chat templates, such as <|im_end|>, which servers should have removed.
+_TOKEN = r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
+_TOKENS = re.compile(rf"^[ \t]*{_TOKEN}+|{_TOKEN}+[ \t]*$", re.MULTILINE)
+_THOUGHTS = "think|thinking|thought|thoughts|reasoning"
 _REASONING = re.compile(
-    r"^[ \t]*<(?P<open>think|thinking|reasoning)>"
-    r"|(?P<first>^[ \t]*)?</(?P<close>think|thinking|reasoning)>(?P<last>[ \t]*$)?",
+    rf"^{_TOKEN}*[ \t]*[<\[](?P<open>{_THOUGHTS})[>\]]"
+    rf"|(?P<first>^[ \t]*)?[<\[]/(?P<close>{_THOUGHTS})[>\]](?P<last>[ \t]*$)?",
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE_START = re.compile(r"^[ \t]*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t])", re.MULTILINE)
 _MEMBERS = (*get_args(FunctionNode), ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Expr)
+#: Statements of a block that goes with the answer behind it.
+_SUPPORT = (*get_args(FunctionNode), ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
-def extract_code(answer: str, goal_function: str) -> str:
-    """Return the Python code in an answer that defines the goal function; it parses, and its lines end in LF.
+class Block(NamedTuple):
+    """A piece of code of an answer."""
 
-    An indented method without a class gets a class named WRAPPER.
+    number: int
+    """Its place among the fenced blocks, from 1."""
+    above: str
+    """The line of prose above its fence."""
+    code: str
+    """It ends in LF; an indented method without a class has a class named WRAPPER around it."""
+    tree: ast.Module | None
+    """None if it does not parse."""
+    defines: bool
+    """Whether it defines a goal function at its top level."""
+
+    @property
+    def is_support(self) -> bool:
+        """Whether it holds nothing but imports, definitions and constants."""
+        return self.tree is not None and all(
+            isinstance(node, _SUPPORT) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+            for node in self.tree.body
+        )
+
+
+def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Module], bool]) -> list[Block]:
+    """Return the blocks of an answer in order, at least one of which defines a goal function.
+
+    Args:
+        goals: names of the goal functions.
+        defines: tells whether code defines a goal function at its top level.
 
     Raises:
-        MalformedAnswerError: it does not define the goal function, or is larger than MAX_ANSWER_BYTES.
-        SourceError: a syntax error.
+        MalformedAnswerError: none does, or the answer is larger than MAX_ANSWER_BYTES.
     """
     if len(answer.encode("utf-8", "surrogatepass")) > MAX_ANSWER_BYTES:
         raise MalformedAnswerError(f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
-    name = goal_function.rpartition(".")[2]
     text = re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff"))
-    definition = re.compile(rf"^[ \t\f]*(?:async[ \t]+)?def[ \t]+{name}\b", re.MULTILINE)
-    first = definition.search(text)
-    if not first:
-        raise MalformedAnswerError(f"no definition of {goal_function!r} in the answer")
+    names = "|".join(sorted({goal.rpartition(".")[2] for goal in goals}))
+    mention = re.compile(rf"^{_TOKEN}*[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
+    which = repr(min(goals)) if len(goals) == 1 else "any of the masked functions"
+    if not mention.search(text):
+        raise MalformedAnswerError(f"no definition of {which} in the answer")
     parser = _Parser(text)
-    try:
-        return parser.parsable(text)
-    except SourceError as error:
-        reason = error
     # Reasoning may hold drafts; the answer follows it.
     thought = _without_reasoning(text)
-    if thought != text and (first_left := definition.search(thought)):
-        text, first = thought, first_left
+    version = thought if mention.search(thought) else text
+    bare = _TOKENS.sub("", version)
+    reason: SourceError | None = None
+    for whole in dict.fromkeys((text, version, bare)):
         try:
-            return parser.parsable(text)
+            code = parser.parsable(whole)
+        except MalformedAnswerError:
+            raise
         except SourceError as error:
             reason = error
-    defining = [block for _, block in _fenced_blocks(text) if definition.search(block)]
-    if defining:
-        # Answers quote the task first; the solution comes last.
-        return parser.parsable(defining[-1])
+        else:
+            if defines(tree := parse(code)):
+                return [Block(1, "", code, tree, True)]
+            raise MalformedAnswerError(f"no top-level definition of {which} in the answer")
+    blocks, mentioned = list[Block](), False
+    for number, (above, piece) in enumerate(_fenced_blocks(version), start=1):
+        for source in dict.fromkeys((piece, _TOKENS.sub("", piece))):
+            try:
+                code = parser.parsable(source)
+            except MalformedAnswerError:
+                raise
+            except SourceError as error:
+                reason = error if mention.search(piece) else reason
+            else:
+                tree = parse(code)
+                blocks.append(Block(number, above, code, tree, defines(tree)))
+                break
+        else:
+            blocks.append(Block(number, above, piece, None, False))
+        mentioned |= mention.search(piece) is not None
+    if any(block.defines for block in blocks):
+        return blocks
     # Prose without fences: the code starts at the first line from which a piece with the function parses.
-    for start in _CODE_START.finditer(text, 0, first.end()):
-        code = parser.longest_prefix(text[start.start() :])
-        if code and definition.search(code):
-            return code
-    raise reason
+    first = mention.search(bare)
+    for start in _CODE_START.finditer(bare, 0, first.end()) if first and not mentioned else ():
+        prefix = parser.longest_prefix(bare[start.start() :])
+        if prefix and defines(tree := parse(prefix)):
+            return [Block(1, "", prefix, tree, True)]
+    raise MalformedAnswerError(str(reason) if reason else f"no top-level definition of {which} in the answer")
+
+
+def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
+    """Return the code of the chosen blocks with the support before each, and a note on the blocks that are left out.
+
+    Args:
+        chosen: the numbers of the blocks that define the goal functions.
+
+    Returns:
+        Number of a chosen block → code; and the note, empty if nothing was left out.
+    """
+    codes, waiting, left_out = {}, list[Block](), list[str]()
+    for block in blocks:
+        if block.number in chosen:
+            codes[block.number] = "\n".join(piece.code for piece in (*waiting, block))
+            waiting = []
+        elif block.number > max(chosen):
+            left_out.append(f"{block.number} (follows the answer)")
+        elif block.tree is None:
+            left_out.append(f"{block.number} (does not parse)")
+        elif block.defines:
+            left_out.append(f"{block.number} (an earlier version)")
+        elif block.is_support:
+            waiting.append(block)
+        else:
+            left_out.append(f"{block.number} (not only imports, definitions and constants)")
+    return codes, f"blocks left out of the answer: {', '.join(left_out)}" if left_out else ""
 
 
 def _without_reasoning(text: str) -> str:
@@ -85,47 +165,21 @@ def _without_reasoning(text: str) -> str:
     return text if opened else "".join([*pieces, text[done:]])
 
 
-def parsable_blocks(answer: str) -> Iterator[tuple[str, str]]:
-    """Yield the code of each fenced block that parses, and the line above its fence; or all of an answer without any.
-
-    Raises:
-        MalformedAnswerError: the answer is larger than MAX_ANSWER_BYTES, or has no fences and does not parse.
-    """
-    if len(answer.encode("utf-8", "surrogatepass")) > MAX_ANSWER_BYTES:
-        raise MalformedAnswerError(f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
-    text = _without_reasoning(re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff")))
-    parser, blocks = _Parser(text), list(_fenced_blocks(text))
-    if not blocks:
-        try:
-            yield parser.parsable(text), ""
-        except MalformedAnswerError:
-            raise
-        except SourceError as error:
-            raise MalformedAnswerError(f"no fenced code in the answer, and it does not parse: {error}") from None
-    for above, block in blocks:
-        try:
-            yield parser.parsable(block), above
-        except MalformedAnswerError:
-            raise
-        except SourceError:
-            continue
-
-
 def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
     """Yield (line of prose above, content) of fenced blocks as CommonMark reads them; an unclosed one ends the text."""
     fence, indent, block, above = "", 0, list[str](), ""
-    for line in split_lines(text):
-        found = _FENCE.match(line)
+    for raw in split_lines(text):
+        mark = _FENCE.match(line := _TOKENS.sub("", raw))
         if not fence:
-            if found:
-                indent, fence, block = len(found[1]), found[2], []
+            if mark:
+                indent, fence, block = len(mark[1]), mark[2], []
             elif line.strip():
                 above = line.strip()
-        elif found and found[2].startswith(fence) and not line[found.end() :].strip() and len(found[1]) <= indent + 3:
+        elif mark and mark[2].startswith(fence) and not line[mark.end() :].strip() and len(mark[1]) <= indent + 3:
             yield above, "".join(block)
             fence, above = "", ""
         else:
-            block.append(line)
+            block.append(raw)
     if fence:
         yield above, "".join(block)
 

@@ -5,11 +5,11 @@ file, the expected outputs or the variants: a sandbox cannot leak files that it 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from lmrbench_data.base.child_calls import call_on_answer
+from lmrbench_data.base.limited import call_on_answer
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, python_text
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
 from lmrbench_data.loader import File, LoadError, check_path, read_archive, tar_bytes
@@ -18,17 +18,19 @@ from lmrbench_data.tasks.experiments import FILES
 from ..predictions.prediction import Prediction
 from ..runner import runner_files
 from ..sandbox.meter import wall_limit
-from .answer import check_goal_file, splice_function
+from .answer import Spliced, check_goal_file, splice_function, splice_method
 from .extract import MAX_ANSWER_BYTES
-from .method_answer import splice_reply
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
 #: Place of the repository in the workspace.
 _REPO = "repo/"
 
 
-def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
+def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = None) -> dict[str, File]:
     """Return the files of the repository with the prediction applied; a child process parses the model's code.
+
+    Args:
+        notes: receives a line for each part of the answer that was left out.
 
     Raises:
         MalformedAnswerError: it cannot be applied, or leaves no goal function that can be parsed.
@@ -43,19 +45,17 @@ def rebuild(row: DatasetRow, prediction: Prediction) -> dict[str, File]:
     except UnicodeEncodeError as error:
         raise MalformedAnswerError(f"{form} is not valid Unicode: {error.reason}") from error
     if form == "model_patch":
-        files = apply_patch(files, prediction.content)
+        files = apply_patch(files, prediction.content, notes)
     elif size > MAX_ANSWER_BYTES:
         raise MalformedAnswerError(f"{form} is larger than {MAX_ANSWER_BYTES} bytes")
     elif form == "function" and is_method(row):
-        given = {path: masked[path].data.decode("utf-8") for path in goals}
-        for path, text in call_on_answer(splice_reply, given, goals, prediction.content).items():
-            files[path] = files[path]._replace(data=text.encode("utf-8"))
+        _splice(files, splice_method, goals, goals, prediction.content, notes)
     elif form == "function":
-        _splice(files, row["goal_file"], row["goal_function"], prediction.content)
+        _splice(files, splice_function, goals, row["goal_function"], prediction.content, notes)
     elif form == "functions":
         for (path, name), source in _functions(prediction.content, goals):
             try:
-                _splice(files, path, name, source)
+                _splice(files, splice_function, [path], name, source, notes)
             except MalformedAnswerError as error:
                 raise MalformedAnswerError(f"{path}::{name}: {error}") from None
     elif form == "files":
@@ -99,10 +99,20 @@ def _check_goals(sources: Mapping[str, str], goals: Mapping[str, Sequence[str]])
             call_on_answer(check_goal_file, path, sources[path], name)
 
 
-def _splice(files: dict[str, File], path: str, name: str, source: str) -> None:
-    """Put an answer for one function into its file."""
-    new = call_on_answer(splice_function, files[path].data.decode("utf-8"), name, source)
-    files[path] = files[path]._replace(data=new.encode("utf-8"))
+def _splice(
+    files: dict[str, File],
+    splice: Callable[..., Spliced],
+    paths: Iterable[str],
+    goals: object,
+    answer: str,
+    notes: list[str] | None,
+) -> None:
+    """Put an answer into goal files with a function of `answer`, which runs in a child."""
+    texts, note = call_on_answer(splice, {path: files[path].data.decode("utf-8") for path in paths}, goals, answer)
+    for path, text in texts.items():
+        files[path] = files[path]._replace(data=text.encode("utf-8"))
+    if note and notes is not None:
+        notes.append(note)
 
 
 def _functions(content: str, goals: Mapping[str, Sequence[str]]) -> Iterator[tuple[tuple[str, str], str]]:

@@ -5,9 +5,9 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lmrbench_data.base.child_calls import call_on_answer
 from lmrbench_data.base.definitions import Module
 from lmrbench_data.base.errors import LMRBenchError
+from lmrbench_data.base.limited import call_on_answer
 from lmrbench_data.base.source import FunctionNode, block_end, find_function, first_line, split_lines
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of, is_method
 

@@ -21,9 +21,8 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import DatasetRow, check_instances, is_method
 from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 
-from ..predictions.foreign import Columns
-from ..predictions.prediction import AnswerKey, Prediction, read_predictions
-from ..predictions.sources import BadRow, Source, source_name
+from ..predictions.prediction import FORMS, AnswerKey, Prediction, read_predictions
+from ..predictions.sources import BadRow, Source, first_columns, source_name
 from ..sandbox.base import Limits, Sandbox
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Cause, Status, Verdict
@@ -33,6 +32,9 @@ from .settings import WORKERS, RunSettings
 from .writer import RunWriter
 
 _log = logging.getLogger(__name__)
+
+#: Largest number of columns in a message.
+MAX_COLUMNS = 12
 
 
 @dataclass
@@ -113,14 +115,11 @@ def _add_predictions(
     Raises:
         InputError: they cannot be read, or there are none.
     """
-    columns = Columns()
-    items = read_predictions(predictions, {row["instance_id"]: row for row in rows}, settings.map, columns.note)
+    items = read_predictions(predictions, {row["instance_id"]: row for row in rows}, settings.map)
     keys = writer.replace_predictions(_in_scope(items, scope, summary.bad_rows))
-    if problem := columns.problem(predictions):
-        raise InputError(problem)
-    if not keys and not summary.bad_rows:
-        raise InputError(f"predictions {source_name(predictions)!r}: none for the chosen instances")
-    if keys and (unanswered := len(scope.keys() - {key.instance_id for key in keys})):
+    if not keys:
+        raise InputError(f"predictions {source_name(predictions)!r}: {_why_none(predictions, summary.bad_rows)}")
+    if unanswered := len(scope.keys() - {key.instance_id for key in keys}):
         consequence = "have no answer and count as not passed; to leave them out, choose the other `instances`"
         _log.warning("%d of %d instances %s", unanswered, len(scope), consequence)
     return keys
@@ -187,6 +186,19 @@ def _in_scope(
             bad_rows.append(item)
         elif item.instance_id in scope:
             yield item
+
+
+def _why_none(predictions: Source, bad_rows: Sequence[BadRow]) -> str:
+    """Return why a source has no prediction to evaluate, with its columns, for a file of another format."""
+    columns, needed = first_columns(predictions), f"instance_id, model_name_or_path and one of {', '.join(FORMS)}"
+    if not bad_rows:
+        return "none for the chosen instances" if columns else f"no rows; a row needs {needed}"
+    reason = f"no row can be evaluated ({bad_rows[0]})"
+    if "missing key" not in bad_rows[0].reason:
+        return f"{reason}; a row needs {needed}"
+    names = ", ".join(columns[:MAX_COLUMNS]) + (", ..." if len(columns) > MAX_COLUMNS else "")
+    rename = "rename columns with the option `map`, such as completion=function"
+    return f"{reason}; it has the columns {names}; a prediction needs {needed}; {rename}"
 
 
 def _run(

@@ -17,10 +17,9 @@ from lmrbench_data.dataset.rows import DatasetRow, ResultRow
 from lmrbench_data.loader import FUNCTION, dataset_sha256
 from lmrbench_data.tasks.manifest import LMR_BENCH, LMR_BENCH_TITLE
 
-from ..predictions.foreign import first_columns
 from ..predictions.prediction import AnswerKey
 from ..predictions.prediction_file import PredictionFile
-from ..predictions.sources import WORDS, Source
+from ..predictions.sources import WORDS, Source, first_columns
 from ..predictions.standard_input import Piped
 from .result_log import ResultLog
 

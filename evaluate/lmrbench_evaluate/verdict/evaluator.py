@@ -13,7 +13,6 @@ from lmrbench_data.dataset.rows import DatasetRow, goals_of
 from lmrbench_data.loader import File, read_archive
 
 from ..predictions.prediction import Prediction
-from ..rebuild.patch import left_out_of
 from ..rebuild.recipe import recipe_of
 from ..rebuild.workspace import check_repository, rebuild, without_experiments, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
@@ -54,16 +53,17 @@ def evaluate_prediction(
     """
     started = time.monotonic()
     frames = list(expected) if expected is not None else read_expected(row)
+    notes: list[str] = []
     try:
-        repo = rebuild(row, prediction)
+        repo = rebuild(row, prediction, notes)
     except SourceError as error:
         return Verdict.without_cases(Cause.NOT_APPLICABLE, str(error))
     except OSError as error:  # patches are applied on this machine's disk
         took = time.monotonic() - started
         return Verdict.without_cases(Cause.ENGINE, f"cannot rebuild: {error}", duration_s=took)
     verdict = _evaluate_files(row, repo, sandbox, image, frames, timeout_scale, stop)
-    note = left_out_of(prediction.content, repo) if prediction.form == "model_patch" else ""
-    return dataclasses.replace(verdict, log=note + verdict.log) if verdict.cases else verdict
+    log = "".join(f"{note}\n" for note in notes)
+    return dataclasses.replace(verdict, log=log + verdict.log) if verdict.cases else verdict
 
 
 def evaluate_repository(row: DatasetRow, repo: Mapping[str, File], sandbox: Sandbox, image: str) -> Verdict:

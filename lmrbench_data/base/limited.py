@@ -1,0 +1,247 @@
+"""Call functions on untrusted input in child processes with limits on memory, CPU time and output.
+
+Python's parser holds the interpreter's lock while it works, and a small Parquet file can expand to gigabytes or crash
+its reader: nothing inside this process could stop them. Children with the default limits are kept and reused, one per
+calling thread; each ends with the pipe that it reads from.
+"""
+
+import atexit
+import contextlib
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .child import (
+    Child,
+    clean_environment,
+    describe_status,
+    frame,
+    limit_cpu,
+    limit_resources,
+    receive_frame,
+    take_stdout,
+)
+from .errors import InfraError, InputError
+from .source import MalformedAnswerError
+
+MIB = 1024 * 1024
+MAX_IDLE = 4
+_BOOT = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import serve; serve()"
+#: Memory is limited as address space, so nothing may reserve more than it uses.
+_FRUGAL = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+_FRUGAL |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+_CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL)
+#: The only key of an object that stands for bytes, which arrive empty.
+_BYTES = "\0bytes"
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one call."""
+
+    cpu_s: int = 10
+    """An ordinary answer takes milliseconds to parse; the worst that parses takes seconds."""
+    wall_s: int = 120
+    """For each reply, on a machine that has no time for the child."""
+    memory_bytes: int = 2048 * MIB
+    """Address space of the child, where the system has such a limit (macOS has none)."""
+    reply_bytes: int = 64 * MIB
+    """Size of the result as JSON, or of one item of a generator."""
+    total_bytes: int = 1024 * MIB
+    """Size of all items of a generator."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def call_on_answer(function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Call a function that parses a model's answer in a child.
+
+    Raises:
+        MalformedAnswerError: the function refused the answer, or the answer made the child reach a limit or crash.
+        InfraError: no child could be started, or the machine had no time for it.
+    """
+    try:
+        return call_limited(function, *arguments)
+    except InputError as error:
+        raise MalformedAnswerError(str(error)) from None
+
+
+def call_limited(function: Callable[..., _Result], *arguments: Any, limits: Limits | None = None) -> _Result:
+    """Return `function(*arguments)`, computed in a child.
+
+    Args:
+        function: a function of a module whose arguments and result are JSON.
+        limits: a child with limits of its own serves this call alone.
+
+    Raises:
+        InputError: the function raised it, or the input made the child reach a limit or crash.
+        InfraError: no child could be started, or the machine had no time for it.
+    """
+    result: _Result
+    [result] = iterate_limited(function, *arguments, limits=limits)  # type: ignore[arg-type]
+    return result
+
+
+def iterate_limited(
+    function: Callable[..., Iterator[_Result]], *arguments: Any, limits: Limits | None = None
+) -> Iterator[_Result]:
+    """Yield the items of a generator that runs in a child; see `call_limited`.
+
+    Values that JSON lacks arrive as text, but bytes as empty bytes.
+
+    Raises:
+        InputError, InfraError: as `call_limited`, perhaps after some items.
+    """
+    file = Path(str(sys.modules[function.__module__].__file__)).resolve()
+    request = {
+        "root": str(file.parents[function.__module__.count(".")]),
+        "module": function.__module__,
+        "name": function.__qualname__,
+        "arguments": arguments,
+    }
+    server = _Server(limits) if limits else _idle_server()
+    kind, value = "", None
+    try:
+        server.send(request)
+        rest = server.limits.total_bytes
+        while True:
+            kind, value, size = server.receive(rest)
+            rest -= size
+            if kind != "value":
+                break
+            yield value
+    finally:
+        # After anything but an end its state is unknown, or it is in the middle of an input.
+        if kind in ("", "value") or limits or len(_idle) >= MAX_IDLE:
+            server.child.kill()
+        else:
+            _idle.append(server)
+    if kind == "refused":
+        raise InputError(value)
+    if kind == "bug":
+        raise RuntimeError(value)
+
+
+class _Server:
+    """A child that answers one request after the other."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        root = str(Path(__file__).resolve().parents[__name__.count(".")])
+        command = [sys.executable, "-P", "-c", _BOOT, root, json.dumps(asdict(limits))]
+        try:
+            self.child = Child(command, environment=clean_environment() | _FRUGAL)
+        except OSError as error:
+            raise InfraError(f"cannot start a child process: {error.strerror}; free memory or processes") from error
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        with contextlib.suppress(BrokenPipeError), self._deadline() as deadline:  # the reply is missing, too
+            self.child.send(frame(json.dumps(request).encode("ascii")), deadline)
+
+    def receive(self, rest: int) -> tuple[str, Any, int]:
+        """Return kind, value and size of the next reply.
+
+        Args:
+            rest: number of bytes that replies may still have.
+        """
+        limits, most = self.limits, min(rest, self.limits.reply_bytes)
+        try:
+            with self._deadline() as deadline:
+                data = self.child.read_frame(most, deadline)
+        except OverflowError:
+            whole = limits.total_bytes if most == rest else most
+            raise InputError(f"expands to more than {whole // MIB} MiB") from None
+        if data is not None:
+            kind, value = json.loads(data, object_hook=lambda value: b"" if value.keys() == {_BYTES} else value)
+            return kind, value, len(data)
+        status = self.child.process.wait()
+        if status == -signal.SIGXCPU:
+            raise InputError(f"reading it takes more than {limits.cpu_s} s of CPU time")
+        if status in _CRASHES:
+            raise InputError(f"reading it crashes the process ({describe_status(status)})")
+        ending = describe_status(status)
+        raise InfraError(f"a child process ended by itself ({ending}); is the machine short of memory?")
+
+    @contextlib.contextmanager
+    def _deadline(self) -> Iterator[float]:
+        try:
+            yield time.monotonic() + self.limits.wall_s
+        except TimeoutError:
+            reason = f"a child process took more than {self.limits.wall_s} s"
+            raise InfraError(f"{reason}: the machine is too busy; use fewer workers") from None
+
+
+#: The servers with default limits that wait for a request.
+_idle: deque[_Server] = deque()
+
+
+def _idle_server() -> _Server:
+    with contextlib.suppress(IndexError):
+        while True:
+            server = _idle.pop()
+            if server.child.is_running():
+                return server
+            server.child.kill()
+    return _Server(DEFAULT_LIMITS)
+
+
+def close_idle() -> None:
+    """End all idle children."""
+    while _idle:
+        _idle.pop().child.kill()
+
+
+atexit.register(close_idle)
+if hasattr(os, "register_at_fork"):  # two processes must not write to one pipe
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+# --- in the child -----------------------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Answer requests from stdin until it ends."""
+    limits = Limits(**json.loads(sys.argv[2]))
+    replies = take_stdout()
+    limit_resources(limits.memory_bytes)
+    while (data := receive_frame()) is not None:
+        limit_cpu(limits.cpu_s)
+        for reply in _replies(json.loads(data), limits):
+            replies.write(frame(reply))
+        replies.flush()
+
+
+def _replies(request: Mapping[str, Any], limits: Limits) -> Iterator[bytes]:
+    if request["root"] not in sys.path:
+        sys.path.append(request["root"])
+    try:
+        function = getattr(importlib.import_module(request["module"]), request["name"])
+        result = function(*request["arguments"])
+        for value in result if isinstance(result, Iterator) else [result]:
+            yield _reply("value", value)
+        yield _reply("end")
+    except InputError as error:
+        yield _reply("refused", str(error))
+    except MemoryError:
+        yield _reply("refused", f"needs more than {limits.memory_bytes // MIB} MiB of memory to read")
+    except RecursionError:
+        yield _reply("refused", "is nested too deeply to be read")
+    except Exception as error:
+        yield _reply("bug", f"{type(error).__name__}: {error}")
+
+
+def _reply(kind: str, value: Any = None) -> bytes:
+    def replacement(other: object) -> object:
+        return {_BYTES: 0} if isinstance(other, bytes) else str(other)
+
+    return json.dumps([kind, value], default=replacement).encode("ascii")
