@@ -41,7 +41,7 @@ def test_files_of_this_machine_are_hidden(bwrap_sandbox: Sandbox, image: str) ->
     """No homes, engines, this package or the benchmark, under any name."""
     packages = [Path(package.__file__).parent for package in (lmrbench_data, lmrbench_evaluate)]
     paths = [*packages, benchmark_folder(), Path(__file__), Path(sys.prefix, "pyvenv.cfg"), Path.home() / ".cache"]
-    hidden = ["/run", "/var", "/home", "/etc/passwd", "/etc/shadow", "/usr/local/bin", *map(str, paths)]
+    hidden = ["/run", "/var", "/home", "/etc/group", "/etc/shadow", "/usr/local/bin", *map(str, paths)]
     found = _output(
         bwrap_sandbox,
         image,

@@ -74,10 +74,11 @@ def test_environment_of_the_harness_stays_outside(
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
-    outcome = child_sandbox.run("", workspace_of("import os; return sorted(os.environ)"), Limits(30, 256))
-    names = set(output_of(outcome))
-    assert not names & {"HF_TOKEN", "PYTHONPATH"}
-    assert {"PATH", "HOME", "TMPDIR"} <= names
+    outcome = child_sandbox.run("", workspace_of("import os; return sorted(os.environ.items())"), Limits(30, 256))
+    found = dict(output_of(outcome))
+    assert not found.keys() & {"HF_TOKEN", "PYTHONPATH"}
+    assert {"PATH", "HOME", "TMPDIR"} <= found.keys()
+    assert (found["USER"], found["LOGNAME"]) == ("nobody", "nobody")
 
 
 STRAGGLER = """

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,9 +123,16 @@ sandbox.run(sys.argv[1], sys.stdin.buffer.read(), Limits(60, 256))
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["process", "process_group_and_polite_signal"])
-def test_killed_harness_leaves_no_container(group: bool, image: str) -> None:
+def test_killed_harness_leaves_no_container(group: bool, image: str, tmp_path: Path) -> None:
+    """Modules of the folder in which it was started do not reach the process that cleans up."""
+    for name in ("signal", "contextlib", "datetime", "docker", "uuid"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the working folder')\n")
     harness = subprocess.Popen(
-        [sys.executable, "-c", HARNESS, image], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-P", "-c", HARNESS, image],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     )
     assert harness.stdin is not None
     assert harness.stdout is not None

@@ -215,6 +215,36 @@ def scale(values, factor):
     assert {line for line in verdict.log.splitlines() if line.startswith("CALL")} == {"CALL 1 None /work/job/repo"}
 
 
+ASKS = """
+import getpass, os, pwd
+import torch
+
+@torch.compile(backend="eager")
+def product(values, factor):
+    return values * factor
+
+def scale(values, factor):
+    result = product(torch.tensor(values, dtype=torch.float64), factor).tolist()
+    frames = sum(torch._dynamo.utils.counters["frames"].values())
+    names = sorted(name for name in os.environ if name != "HOSTNAME")
+    print("SEEN", frames, getpass.getuser(), pwd.getpwuid(os.getuid())[:1], pwd.getpwuid(os.getuid())[4:], names)
+    return result
+"""
+
+
+def test_every_case_sees_what_it_sees_in_a_container_of_its_own(
+    attempt: Callable[..., Verdict], try_in_docker: Callable[..., Verdict]
+) -> None:
+    """The name of its user, the names of its variables, and nothing that `torch.compile` keeps of earlier cases."""
+    seen = []
+    for place in (attempt, try_in_docker):
+        verdict = place(ASKS, memory_mb=2048, timeout_s=60)
+        assert verdict.status is Status.PASSED, verdict.reason()
+        seen.append(sorted(line for line in verdict.log.splitlines() if line.startswith("SEEN")))
+    assert seen[0] == seen[1]
+    assert "SEEN 2 nobody ('nobody',)" in seen[0][0]
+
+
 def test_sources_of_another_instance_are_not_in_memory(toy_row: dict[str, Any]) -> None:
     """Zygotes compile the sources of an instance; jobs of other instances must not find them."""
     from lmrbench_evaluate.sandbox.warm import Recipe

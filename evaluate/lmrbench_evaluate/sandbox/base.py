@@ -10,6 +10,9 @@ from typing import Protocol, Self
 #: Wall-clock limit for unpacking and loading libraries, before the first line. That takes seconds of CPU time, and no
 #: tested code runs yet: only an overloaded or broken machine needs longer.
 START_S = 600.0
+#: The environment of every run, beside PATH and its own folders; a random user has no other name.
+USER_NAME = "nobody"
+ENVIRONMENT = {"LANG": "C.UTF-8", "LOGNAME": USER_NAME, "USER": USER_NAME}
 
 
 class Ended(StrEnum):

@@ -25,7 +25,7 @@ from lmrbench_data.base.child import Child
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source
-from .base import START_S, Limits
+from .base import ENVIRONMENT, START_S, USER_NAME, Limits
 from .bwrap_view import CONFIGURATION, PYTHON, configuration, import_names, package_mounts, system_mounts
 from .child_sandbox import ChildSandbox, Started, cpu_seconds, find_environment, rlimits, stat_fields
 from .seccomp import filter_program
@@ -39,7 +39,7 @@ _KERNEL = (5, 14)
 #: Each of root's runs gets a random user of this many, without processes: the kernel counts processes by user.
 _FIRST_USER, _USERS = 1_500_000_000, 2**24
 _NEEDED_BY_SETPRIV = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
-_ENVIRONMENT = {"PATH": "/python/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+_ENVIRONMENT = {**ENVIRONMENT, "PATH": "/python/bin:/usr/bin:/bin"}
 #: Seconds that the kernel may take to end all processes of a run.
 _END_S = 10.0
 _MB = 2**20
@@ -119,17 +119,20 @@ class BwrapSandbox(ChildSandbox):
     def _command(self, code: list[str], mounts: Iterable[str], limits: Limits) -> Iterator[tuple[list[str], list[int]]]:
         """Yield the command that runs Python with these arguments, and the descriptors that it must inherit."""
         with contextlib.ExitStack() as opened:
-            seccomp, venv = (opened.enter_context(_readable(data)) for data in (self._filter, configuration()))
-            user, change_user = _user_options()
+            number = _USER if os.geteuid() != 0 else str(_FIRST_USER + secrets.randbelow(_USERS))
+            user, change_user = _user_options(number)
+            entry = f"{USER_NAME}:x:{number}:{number}:{USER_NAME}:/nonexistent:/usr/sbin/nologin\n".encode()
+            inherited = [opened.enter_context(_readable(data)) for data in (self._filter, configuration(), entry)]
+            seccomp, venv, passwd = map(str, inherited)
             folder = ("--size", str(limits.disk_mb * _MB), "--perms", "1777", "--tmpfs")
             command = [
                 *(self._program, *user),
                 *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
                 *("--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox"),
-                *("--seccomp", str(seccomp)),
+                *("--seccomp", seccomp),
                 *self._system,
                 *mounts,
-                *("--file", str(venv), CONFIGURATION),
+                *("--file", venv, CONFIGURATION, "--perms", "0644", "--file", passwd, "/etc/passwd"),
                 # A shared mapping of /dev/zero would be memory that no limit covers.
                 *("--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"),
                 *(*folder, "/tmp", *folder, WORK, "--chdir", WORK),
@@ -137,7 +140,7 @@ class BwrapSandbox(ChildSandbox):
                 *("--remount-ro", "/dev", "--remount-ro", "/"),
                 *("--", *change_user, PYTHON, "-I", *code),
             ]
-            yield command, [seccomp, venv]
+            yield command, inherited
 
 
 class _Contained(Child):
@@ -158,12 +161,11 @@ class _Contained(Child):
                         os.kill(process, signal.SIGKILL)
 
 
-def _user_options() -> tuple[Sequence[str], Sequence[str]]:
+def _user_options(user: str) -> tuple[Sequence[str], Sequence[str]]:
     """Return bwrap's options for the user of a run, and the command by which the run takes that user."""
     if os.geteuid() != 0:
         return _USER_NAMESPACE, ()
     kept = [word for capability in _NEEDED_BY_SETPRIV for word in ("--cap-add", capability)]
-    user = str(_FIRST_USER + secrets.randbelow(_USERS))
     change = ["setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--no-new-privs"]
     # A change of user clears the signal by which process 1 learns that bwrap is gone.
     change += ["--inh-caps=-all", "--bounding-set=-all", "--pdeathsig", "KILL", "--"]

@@ -21,7 +21,7 @@ from typing import Any
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source
-from .base import Ended, Limits, Outcome, Sandbox
+from .base import ENVIRONMENT, Ended, Limits, Outcome, Sandbox
 from .docker_client import API_TIMEOUT_S, StreamReader, attached, connect, cpu_seconds, engine_errors, send
 from .images import ensure_image
 from .meter import Meter, collect_output, make_outcome
@@ -76,7 +76,7 @@ class DockerSandbox(Sandbox):
                 limits,
                 host={"tmpfs": folders},
                 command=["python", "-I", "-c", source("bootstrap.py"), str(len(workspace)), WORK],
-                environment={"HOME": WORK, "LANG": "C.UTF-8"},
+                environment={**ENVIRONMENT, "HOME": WORK},
                 stdin_open=True,
                 network_disabled=True,
             ) as (api, container),

@@ -25,7 +25,7 @@ from lmrbench_data.base.child import Child
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source
-from .base import Limits
+from .base import ENVIRONMENT, Limits
 from .child_sandbox import ChildSandbox, Started, cpu_seconds, rlimits
 
 #: An environment variable of all processes of a run, by which stragglers are found.
@@ -60,7 +60,7 @@ class LocalSandbox(ChildSandbox):
 
     @contextlib.contextmanager
     def _start(self, image: str, size: int, limits: Limits) -> Iterator[Started]:
-        environment = {"PATH": os.defpath, "LANG": "C.UTF-8"}
+        environment = {**ENVIRONMENT, "PATH": os.defpath}
         processes: Callable[[], Iterator[int]]
         kill: Callable[[], None]
         if self._user is None:

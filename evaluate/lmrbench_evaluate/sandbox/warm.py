@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lmrbench_data.base.errors import InfraError
 
 from ..runner import source, warm_files
-from .base import Ended, Limits, Outcome
+from .base import ENVIRONMENT, Ended, Limits, Outcome
 from .docker import WORK, DockerSandbox, end_of_container, tmpfs_options
 from .docker_client import StreamReader, attached, cpu_seconds, engine_errors, send
 from .meter import Meter, collect_output, make_outcome
@@ -21,8 +21,8 @@ from .meter import Meter, collect_output, make_outcome
 #: Processes of the container besides those of an answer.
 OWN_PROCESSES = 64
 _ENVIRONMENT = {
+    **ENVIRONMENT,
     "HOME": WORK,
-    "LANG": "C.UTF-8",
     "OMP_WAIT_POLICY": "passive",
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
 }
