@@ -108,7 +108,7 @@ def test_silent_hub_is_reported_in_one_line(command: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("gpt5", "openai/gpt-5"), ("OpenAI/GPT-5", "openai/gpt-5"), ("opus", "anthropic/opus-4"), ("zzz", None)],
+    [("modela5", "maker/model-a-5"), ("Maker/MODEL-A-5", "maker/model-a-5"), ("small", "other/small-4"), ("zzz", None)],
 )
 def test_nearest_name_ignores_case_and_punctuation(typed: str, meant: str | None) -> None:
-    assert nearest(typed, {"openai/gpt-5", "anthropic/opus-4"}) == meant
+    assert nearest(typed, {"maker/model-a-5", "other/small-4"}) == meant

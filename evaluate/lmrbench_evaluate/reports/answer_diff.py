@@ -62,10 +62,14 @@ def diff_answer(row: DatasetRow, prediction: Prediction) -> list[DiffSection]:
         ]
     ours = {path: split_source(text, goals[path]) for path, text in golden_files_of(row).items()}
     parts = []
+    is_equal = all(list(ours[path]) == list(theirs[path]) for path in goals)
     for path, names in goals.items():
-        lacking = [name for name in ours[path][2] if name not in theirs[path][2]]
+        lacking = ", ".join(f"`{name}`" for name in ours[path][2] if name not in theirs[path][2])
+        equal = "the same as the reference" if is_equal else "no line differs here; other parts do"
+        if lacking:
+            equal = f"no line differs, but the reference also defines {lacking}, which the answer lacks"
         for name, golden, function in zip(names, ours[path][0], theirs[path][0], strict=True):
-            parts.append(_section(f"{path}::{name}" if is_method(row) else name, golden, function, lacking))
+            parts.append(_section(f"{path}::{name}" if is_method(row) else name, golden, function, equal))
     for path in goals:
         if ours[path][1] != theirs[path][1]:
             parts.append(_section(f"The rest of {path}", ours[path][1], theirs[path][1]))
@@ -98,22 +102,14 @@ def _without_docstring(lines: list[str], node: FunctionNode) -> str:
     return "".join(line for number, line in enumerate(lines[start:end], start) if number not in skipped)
 
 
-def _section(title: str, golden: str, candidate: str, lacking: Sequence[str] = ()) -> DiffSection:
-    """Compare a part of the answer with that of the reference.
-
-    Args:
-        lacking: definitions of the reference outside this part that the answer does not have.
-    """
+def _section(title: str, golden: str, candidate: str, equal: str = "") -> DiffSection:
+    """Compare a part of the answer with that of the reference; `equal` is the note where no line differs."""
     before, after = golden.splitlines(), candidate.splitlines()
     if max(len(before), len(after)) > MAX_FILE_LINES:
         return DiffSection(title, before, after, [DiffLine("note", f"too long to compare: {len(after)} lines")])
     lines = list(_lines(before, after))
-    if not lines and lacking:
-        names = ", ".join(f"`{name}`" for name in lacking)
-        note = f"no line differs, but the reference also defines {names}, which the answer lacks"
-        return DiffSection(title, before, after, [DiffLine("note", note)])
     if not lines:
-        return DiffSection(title, before, after, [DiffLine("note", "the same as the reference")])
+        return DiffSection(title, before, after, [DiffLine("note", equal)])
     return DiffSection(title, before, after, lines[:MAX_DIFF_LINES] + _more(len(lines) - MAX_DIFF_LINES))
 
 

@@ -231,7 +231,7 @@ def _with_legend(figure: Figure, axes: Axes) -> Figure:
     """Explain the marks below the plot, and make the figure higher by as much."""
     handles, labels = axes.get_legend_handles_labels()
     labels = [textwrap.fill(label, 44) for label in labels]
-    columns = max(1, min(3, int(44 / max(map(len, labels)))))
+    columns = max(1, min(3, int(54 / (9 + max(map(len, labels))))))  # 9: mark and gap
     figure.set_figheight(
         figure.get_figheight() + LINE * sum(label.count("\n") + 1 for label in labels[::columns]) + 0.1
     )
