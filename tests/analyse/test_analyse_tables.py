@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -20,7 +19,7 @@ from lmrbench_evaluate.judge.opinion import BEST_FIRST
 from lmrbench_evaluate.reports.annotations import Annotation, Category
 from lmrbench_evaluate.reports.scores import score_runs
 from support.kappa import cohen
-from support.runs import result, two_levels, write_run
+from support.runs import judgement, result, two_levels, write_run
 
 LABELS = Path(facts.__file__).with_name("labels.csv")
 
@@ -33,15 +32,6 @@ def cells(made: Analysis) -> dict[tuple[str, str, str], tuple[int, int]]:
 def confusion(made: Analysis) -> dict[tuple[str, str], int]:
     """Return the categories of people and judge → answers."""
     return {(row["people"], row["judge"]): row["answers"] for row in made.numbers["confusion"]}
-
-
-def judgement(instance: str, category: str | None, *, sha: str = "x", track: str = "unstated") -> dict[str, Any]:
-    """A row of judgements.jsonl."""
-    row = {"instance_id": instance, "prediction_sha256": sha, "judge_model": "j", "prompt_version": "2", "vote": 0}
-    texts = {"algorithm": "", "implementation": "", "rationale": [], "error": "", "track": track}
-    numbers = {"input_tokens": 1, "output_tokens": 1, "cost_usd": None}
-    status = "judged" if category else "judge_error"
-    return {**row, "status": status, "category": category, **texts, **numbers}
 
 
 # --- the original -----------------------------------------------------------------------------------------------------
@@ -102,7 +92,7 @@ def judged_run(tmp_path: Path) -> Path:
         row["prediction_sha256"] = f"{number}"
     run = write_run(tmp_path / "run", rows)
     opinions = [("a-one", "CC", "0"), ("a-two", "LC", "1"), ("a-one", "LI", "2")]
-    lines = [judgement(name, label, sha=sha, track="paper") for name, label, sha in opinions]
+    lines = [judgement(name, label, prediction_sha256=sha, track="paper") for name, label, sha in opinions]
     (run / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return run
 

@@ -1,6 +1,5 @@
 """The command line is cheap to start, reports each mistake in one line with a status, and survives any output."""
 
-import ast
 import json
 import os
 import re
@@ -9,13 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import lmrbench_data.cli
 from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.dataset.build import write_dataset
@@ -147,8 +144,6 @@ MISTAKES: list[tuple[Sequence[str], int, str, dict[str, str]]] = [
         {},
     ),
     (["report", "absent"], 1, r"absent: no run\.json", {}),
-    (["report", "run", "absent"], 1, r"absent: no run\.json", {}),
-    (["report", "file"], 1, r"file: no run\.json", {}),
     (["report", "run", "--out", "/dev/null/report.md"], 1, "/dev/null", {}),
     (["report", "run", "--out", "empty"], 1, "--out: empty: give a name that ends in", {}),
     (["tasks", "show", "dpo-preference-los"], 1, r"los \(did you mean 'dpo-preference-loss'\?\)", {}),
@@ -322,27 +317,6 @@ def test_commands_of_maintainers_stand_apart_in_the_help() -> None:
     assert apart == {("verify",), ("space",), *groups}
     for group, name in groups:
         assert re.search(rf"\nMaintain:\n  {name} ", in_process(group, "--help").stdout)
-
-
-def test_commands_do_not_call_each_other() -> None:
-    """Code that two commands share is in the room that owns it, or in a command-line module without commands."""
-    trees = {path: ast.parse(path.read_text()) for path in Path(lmrbench_data.cli.__file__).parent.rglob("*.py")}
-    commands = {path: set(map(attrgetter("name"), filter(is_command, tree.body))) for path, tree in trees.items()}
-    assert sum(map(len, commands.values())) > 30
-    for path, tree in trees.items():
-        nodes = list(ast.walk(tree)) if path.name != "__init__.py" else []  # which registers the commands
-        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-        for node in (node for node in imports if node.level):
-            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
-            modules = [folder.with_suffix(".py"), *(folder / f"{item.name}.py" for item in node.names)]
-            assert not any(commands.get(module) for module in modules), f"{path}:{node.lineno}"
-        own = commands[path] - {item.asname or item.name for node in imports for item in node.names}
-        called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        assert not own & called, path
-
-
-def is_command(item: ast.stmt) -> bool:
-    return isinstance(item, ast.FunctionDef) and "Example: lmrbench" in (ast.get_docstring(item) or "")
 
 
 def test_every_command_shows_a_call_that_it_understands() -> None:

@@ -2,20 +2,18 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from lmrbench_data.tasks.manifest import load_benchmark
 from support.hub_server import Fault, Hub, Meanwhile
-from support.hub_world import DATASET, MODEL, PASS_FOR_CHECKED, RESULTS, World, published_rows
-from support.toy import TOY_ANSWER, write_toy_benchmark
+from support.hub_world import DATASET, MODEL, RESULTS, World, published_rows
+from support.runs import judgement
+from support.toy import TOY_ANSWER
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
@@ -112,41 +110,6 @@ def test_scores_for_a_model_repository(world: World) -> None:
     assert all("/blob/" in entry["source"]["url"] and "/verified/" in entry["source"]["url"] for entry in entries)
     registered = [task["id"] for task in yaml.safe_load(world.hub.files(DATASET)["eval.yaml"])["tasks"]]
     assert registered == ["paper_reproduced", "paper_robust", "contract_robust", "contract_reproduced"]
-
-
-@pytest.mark.nightly
-def test_private_benchmark_goes_by_its_own_name_up_to_the_scores_of_a_model(tmp_path: Path) -> None:
-    with Hub() as hub:
-        world = World(tmp_path, hub)
-        benchmark = write_toy_benchmark(tmp_path / "benchmark")
-        facts = load_benchmark(benchmark)
-        stored = benchmark / "benchmark.yaml"
-        text = stored.read_text().replace(facts.canary, facts.canary.replace("lmr-bench", "my-bench"))
-        stored.write_text(text.replace("name: lmr-bench", "name: my-bench").replace(facts.title, "My Bench"))
-        world.ok("dataset", "record", "--benchmark", "benchmark", "--sandbox", "local")
-        assert world._start([sys.executable, "-c", PASS_FOR_CHECKED]).returncode == 0
-        world.ok("dataset", "push", "org/my-bench", "--benchmark", "benchmark", "--yes")
-        world.write_predictions()
-        dataset = "org/my-bench@v0.1.0"
-        world.ok("evaluate", "predictions.jsonl", "--dataset", dataset, "--out", "runs/models")
-
-        hub.commit(RESULTS, {".gitattributes": b""}, "main")
-        hub.commit(MODEL, {".gitattributes": b""}, "main", kind="models")
-        for target in ([], ["--model-repo", MODEL, "--model", "good"]):
-            line = ["submit", "runs/models", "--dataset", "org/my-bench", "--to", RESULTS, *target, "--yes"]
-            done = world.lmrbench(*line, token="bob")
-            assert done.returncode == 0, done.stderr
-            if not target:
-                done = world.lmrbench("verify", RESULTS, "1", "--dataset", dataset, "--yes")
-                assert done.returncode == 0, done.stderr
-        titles = [hub.repo(RESULTS).pull_requests[1].title, hub.repo(MODEL, "models").pull_requests[1].title]
-        assert titles[0].startswith("bad, good on my-bench 0.1.0: ")
-        assert titles[1].startswith("my-bench results [")
-        card = hub.files(RESULTS)["README.md"].decode()
-        assert "pretty_name: my-bench results\n" in card
-        assert "# my-bench results\n" in card
-        assert ".eval_results/my-bench.yaml" in hub.files(MODEL, "refs/pr/1", kind="models")
-        assert not re.search("LMR-Bench", card + "".join(titles))
 
 
 #: Changes to a run folder, and why it is then refused.
@@ -269,9 +232,7 @@ def test_submitted_verdicts_and_judges_are_not_believed(world: World) -> None:
     [name] = [name for name in files if name.endswith("/results.jsonl")]
     rows = [json.loads(line) for line in files[name].splitlines()]
     forged = b"".join(json.dumps({**row, "status": "passed", "core_status": "passed"}).encode() + b"\n" for row in rows)
-    vote = {"vote": 0, "category": "CC", "algorithm": "", "implementation": "", "rationale": [], "status": "judged"}
-    vote |= {"judge_model": "<b>judge</b>\u202e", "prompt_version": "v3", "error": "", "cost_usd": 0.0}
-    vote |= {"input_tokens": 0, "output_tokens": 0, "row_version": 2, "base_url": "", "by": "model", "reason": ""}
+    vote = judgement("toy-scale", "CC", judge_model="<b>judge</b>\u202e")
     keys = [{key: row[key] for key in ("instance_id", "prediction_sha256", "track")} for row in rows]
     judged = b"".join(json.dumps({**vote, **key}).encode() + b"\n" for key in keys)
     change_pull_request(world.hub, **{name: forged, name.replace("results", "judgements"): judged})

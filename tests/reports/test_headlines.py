@@ -78,24 +78,6 @@ def test_the_interval_is_that_of_agresti_and_min() -> None:
     assert -low == high > 0.05, "ties are not certainty"
 
 
-@pytest.mark.parametrize(("samples", "covered"), [(1, 0.93), (4, 0.93)])
-def test_the_interval_covers(samples: int, covered: float) -> None:
-    """About 95 % of 600 simulated benchmarks of 28 instances of unequal difficulty hold the true difference."""
-    random_ = random.Random(3)
-    hits = 0
-    for _ in range(600):
-        found = []
-        for _ in range(28):
-            base = random_.random()
-            mine, theirs = min(1.0, base + 0.1), max(0.0, base - 0.1)
-            # E[min(1, u + .1) - max(0, u - .1)] = .2 - 2 * .005
-            ours, others = (sum(random_.random() < p for _ in range(samples)) for p in (mine, theirs))
-            found.append(ours - others)
-        low, high = paired_interval([value / samples for value in found], permutation(found))
-        hits += low <= 0.19 <= high
-    assert hits / 600 >= covered
-
-
 def test_headline_of_one_model_and_of_many_models(tmp_path: Path) -> None:
     [alone] = headlines(make_report([write(tmp_path / "one", {"a": [[True]] * 3 + [[False]]})]))
     assert alone.text.startswith(f"a: {percent(0.75)} reproduced (95 % CI ")

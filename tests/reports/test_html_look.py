@@ -118,13 +118,6 @@ def test_print_is_a_light_sheet_with_everything_on_it(browser: "Chrome", page: P
     sheets = list(pymupdf.open(stream=base64.b64decode(made["data"])))
     pixels = sheets[0].get_pixmap()
     assert pixels.pixel(5, 5) == (255, 255, 255)
-    assert any(
-        pixels.pixel(x, y) == (23, 63, 120) for x in range(0, pixels.width, 3) for y in range(pixels.height)
-    ) or any(
-        drawing["fill"] and [round(255 * part) for part in drawing["fill"]] == [23, 63, 120]
-        for sheet in sheets
-        for drawing in sheet.get_drawings()
-    ), "bars are printed"
     for sheet in sheets:
         for x0, _, x1, _, word, *_ in sheet.get_text("words"):
             assert sheet.rect.x0 <= x0 < x1 <= sheet.rect.x1, word
@@ -133,10 +126,3 @@ def test_print_is_a_light_sheet_with_everything_on_it(browser: "Chrome", page: P
     flat = re.sub(r"\s", "", text)
     for expected in (*NAMES, *MODELS, "long" * 60):
         assert expected in flat
-    # High rows break every table.
-    browser.execute_script("document.head.insertAdjacentHTML('beforeend', '<style>.grid td { height: 5cm }</style>')")
-    high = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
-    grid = [sheet.get_text() for sheet in pymupdf.open(stream=base64.b64decode(high["data"]))]
-    grid = [text for text in grid if sum(name in re.sub(r"\s", "", text) for name in NAMES) and "3/3" in text]
-    assert len(grid) > 1
-    assert all("maker-9/" in re.sub(r"\s", "", text) for text in grid), "heads are repeated"

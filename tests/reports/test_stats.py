@@ -44,11 +44,6 @@ def test_permutation_counts_all_signs(differences: list[int]) -> None:
     assert permutation(differences) == pytest.approx(as_large / len(sums))
 
 
-@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 3))
-def test_permutation_of_single_samples_is_mcnemar(first: int, second: int, equal: int) -> None:
-    assert permutation([1] * first + [-1] * second + [0] * equal) == pytest.approx(mcnemar(first, second))
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_agrees_with_statsmodels(values: list[float]) -> None:
     gc.freeze()  # statsmodels collects garbage in each call, which takes long among so many modules
@@ -57,7 +52,4 @@ def test_holm_agrees_with_statsmodels(values: list[float]) -> None:
     finally:
         gc.unfreeze()
     assert holm(values) == pytest.approx(list(expected))
-
-
-def test_holm_of_no_comparison() -> None:
     assert holm([]) == []
