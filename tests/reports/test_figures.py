@@ -78,7 +78,8 @@ def test_figure_fits_a_column_and_names_every_model(name: str, folder: Path) -> 
     assert page.rect.width == pytest.approx(3.3 * 72)
     fonts = [(kind, ending, "+" in font) for _, ending, kind, font, *_ in page.get_fonts()]
     assert set(fonts) == {("Type0", "ttf", True)}
-    lines = (line for block in page.get_text("dict", clip=pymupdf.INFINITE_RECT())["blocks"] for line in block.get("lines", ()))
+    blocks = page.get_text("dict", clip=pymupdf.INFINITE_RECT())["blocks"]
+    lines = (line for block in blocks for line in block.get("lines", ()))
     spans: list[dict[str, Any]] = [span for line in lines for span in line["spans"]]
     assert {round(span["size"], 1) for span in spans} == {8.0}
     for text in ("".join(root.itertext()), "".join(span["text"] for span in spans)):
