@@ -9,9 +9,9 @@ import time
 import uuid
 
 from lmrbench_data.base.errors import InfraError
-from lmrbench_evaluate.runner import bootstrap
-from lmrbench_evaluate.sandbox.base import START_S, Ended, Limits, Outcome, Sandbox, runner_stream, used_cpu
-from lmrbench_evaluate.sandbox.meter import wall_limit
+from lmrbench_evaluate.runner import source
+from lmrbench_evaluate.sandbox.base import START_S, Ended, Limits, Outcome, Sandbox
+from lmrbench_evaluate.sandbox.meter import make_outcome, wall_limit
 
 
 class CommandSandbox(Sandbox):
@@ -46,7 +46,7 @@ class CommandSandbox(Sandbox):
         }
         command = [self._engine, "run", "--rm", "--interactive", "--read-only"]
         command += [word for option in options.items() for word in option]
-        command += [image, "python", "-I", "-c", bootstrap(), str(len(workspace)), "/work"]
+        command += [image, "python", "-I", "-c", source("bootstrap.py"), str(len(workspace)), "/work"]
         started, ended = time.monotonic(), Ended.EXITED
         # The runner itself limits each case's CPU time. The wall-clock limit leaves room for a busy machine.
         most = START_S + wall_limit(limits.time_s)
@@ -59,9 +59,8 @@ class CommandSandbox(Sandbox):
         except OSError as error:
             raise InfraError(f"{self._engine} cannot be run: {error}") from error
         log = stderr[: limits.log_kb * 1024].decode("utf-8", "replace")
-        sent = bytearray(stdout)
-        cpu = used_cpu(sent)
-        return Outcome(runner_stream(sent, ended, log.strip()[-300:]), log, ended, time.monotonic() - started, cpu)
+        took = time.monotonic() - started
+        return make_outcome(bytearray(stdout), log, ended, took, cpu_s=None, problem=log.strip()[-300:])
 
     def close(self) -> None:
         """Nothing to do: each run removes its own container."""

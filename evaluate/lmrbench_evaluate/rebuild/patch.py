@@ -21,6 +21,8 @@ MAX_PATCH_BYTES = 200_000
 MAX_REPO_BYTES = 64 * 1024 * 1024
 MAX_PATCHED_FILES = 500
 MAX_PATCHED_DEPTH = 32
+#: Blank lines that are restored at the end of a hunk; hostile headers claim a billion.
+MAX_CUT_LINES = 20
 _CACHES = IGNORED_PARTS | {".hypothesis", ".ipynb_checkpoints", ".cache", ".coverage", ".tox", ".nox"}
 #: Extensions of files that Python imports.
 IMPORTED = (".py", ".so", ".pyd", ".pth", ".zip", ".egg", ".whl")
@@ -98,7 +100,7 @@ def _repair(patch: str) -> tuple[str, list[str]]:
     lines, rest = list[str](), [0, 0]
     for line in (*patch.removesuffix("\n").split("\n"), "@@ "):
         is_head = line.startswith(("@@ ", "diff --git "))
-        if is_head and rest[0] == rest[1] > 0:  # an editor has cut the blank lines at the end
+        if is_head and 0 < rest[0] == rest[1] <= MAX_CUT_LINES:  # an editor has cut the blank lines at the end
             lines += [" "] * rest[0]
             repairs.append("blank context lines restored")
         if is_head:

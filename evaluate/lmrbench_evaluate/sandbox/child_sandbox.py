@@ -110,7 +110,7 @@ class ChildSandbox(Sandbox):
         if self._closed:
             raise InfraError(_CLOSED)
         problem = f"{describe_status(run.child.process.returncode)} after {duration:.0f} s: {log.strip()[-300:]}"
-        return make_outcome(stdout, log, ended, duration, meter, problem)
+        return make_outcome(stdout, log, ended, duration, meter.cpu, problem)
 
 
 def find_environment(tag: str, benchmark: Path | None = None) -> Environment:

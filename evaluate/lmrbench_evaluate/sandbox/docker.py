@@ -175,7 +175,7 @@ class DockerSandbox(Sandbox):
             ended, problem = end_of_container(api, container, log)
             if self._closed and ended is Ended.EXITED:
                 raise InfraError("the sandbox was closed")
-        return make_outcome(stdout, log, ended, duration, meter, problem)
+        return make_outcome(stdout, log, ended, duration, meter.cpu, problem)
 
     def _start_reaper(self) -> None:
         with self._reaper_lock:

@@ -160,22 +160,24 @@ def collect_output(
     return stdout, log.decode("utf-8", "replace"), ended
 
 
-def make_outcome(stdout: bytearray, log: str, ended: Ended, duration_s: float, meter: Meter, problem: str) -> Outcome:
+def make_outcome(
+    stdout: bytearray, log: str, ended: Ended, duration_s: float, cpu_s: float | None, problem: str
+) -> Outcome:
     """Return the outcome of a run; its stdout is what the runner sent between its first line and its last.
 
     Args:
+        cpu_s: measured CPU time, for a runner that did not state it at its end.
         problem: the reason if the runner did not start.
 
     Raises:
         InfraError: the first line is missing, so no tested code has run and nothing can be its fault. Memory is an
             exception: the limit may be too low for the libraries that the tested code names.
     """
-    cpu = meter.cpu
     if first := _READY.match(stdout):
         del stdout[: first.end()]
         if last := _USED.search(stdout, max(0, len(stdout) - 32)):
-            cpu = float(last[1]) if ended is Ended.EXITED else cpu
+            cpu_s = float(last[1]) if ended is Ended.EXITED else cpu_s
             del stdout[-len(last[0]) :]
     elif ended is not Ended.OUT_OF_MEMORY:
         raise InfraError(f"the runner did not start ({problem})")
-    return Outcome(bytes(stdout), log, ended, duration_s, cpu)
+    return Outcome(bytes(stdout), log, ended, duration_s, cpu_s)

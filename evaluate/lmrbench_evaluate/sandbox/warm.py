@@ -106,7 +106,7 @@ class WarmContainer:
                 ended, problem = end_of_container(self._api, self._id, relay.errors)
                 if relay.cpu_before < 0:
                     raise GoneError(f"a warm container ended ({problem})")
-            return make_outcome(stdout, log, ended, duration, meter, problem), alive
+            return make_outcome(stdout, log, ended, duration, meter.cpu, problem), alive
 
     def close(self) -> None:
         """Remove the container."""
