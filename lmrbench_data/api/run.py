@@ -72,13 +72,14 @@ class Run(RunFolder):
         """
         import pandas as pd
 
-        from lmrbench_evaluate.judge.judgement_log import answer_id, read_judgements
+        from lmrbench_evaluate.judge.judgement_log import read_judgements
+        from lmrbench_evaluate.predictions.prediction import AnswerKey
         from lmrbench_evaluate.reports.tally import ScoredAnswer
 
         judgements, is_on_methods = read_judgements(self.path, judge_model), self.config != FUNCTION
         records = []
         for row in self.results():
-            judgement = judgements.get(answer_id(row))
+            judgement = judgements.get(AnswerKey.of(row).question)
             category, answer = judgement.category if judgement else None, ScoredAnswer.of(row, judgement)
             levels = {str(level): reaches(answer.outcome, level) for level in Level}
             shares = {

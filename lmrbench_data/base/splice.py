@@ -95,14 +95,16 @@ def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str
     Raises:
         MalformedAnswerError: as `splice_code`, for any of them.
     """
-    tree, own = parse(code), parse(file)
+    tree, own = parse(code), parse(file).body
+    classes, statements = {node.name for node in own if isinstance(node, ast.ClassDef)}, set(map(ast.dump, own))
     lines = {name: place[0].lineno for name in names if (place := _definition(tree, name, goals))}
     order = sorted(lines, key=lambda name: lines[name])
     lowest = max(names, key=lambda name: find_function(file, name).first_line)
     last_parts = {goal.rpartition(".")[2] for goal in goals}
 
     def owner(node: ast.stmt) -> str | None:
-        if _has(own, node) or (isinstance(node, FunctionNode) and node.name in last_parts):
+        is_there = node.name in classes if isinstance(node, ast.ClassDef) else ast.dump(node) in statements
+        if is_there or (isinstance(node, FunctionNode) and node.name in last_parts):
             return None
         return next((name for name in order if lines[name] > node.lineno), lowest)
 
@@ -203,13 +205,6 @@ def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | No
         begun.add(id(holder))
         gone = {number for item in others for number in range(first_line(item), block_end(lines, item) + 1)}
         yield name, "".join(line for number, line in enumerate(lines, 1) if number not in gone)
-
-
-def _has(file: ast.Module, node: ast.stmt) -> bool:
-    """Whether a file has a statement already, or a class of the same name."""
-    if isinstance(node, ast.ClassDef):
-        return any(isinstance(other, ast.ClassDef) and other.name == node.name for other in file.body)
-    return any(type(other) is type(node) and ast.dump(other) == ast.dump(node) for other in file.body)
 
 
 # --- take apart ----------------------------------------------------------------------------------------------------

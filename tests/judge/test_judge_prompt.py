@@ -29,7 +29,7 @@ from lmrbench_evaluate.judge.judging import prompt_of
 from lmrbench_evaluate.judge.material import MAX_CONTEXT, MAX_EVIDENCE, NotJudgedError
 from lmrbench_evaluate.judge.neutralise import boundary
 from lmrbench_evaluate.judge.opinion import Category, Opinion
-from lmrbench_evaluate.judge.question import SCHEMA, Question, build_messages, prompt_version
+from lmrbench_evaluate.judge.question import SCHEMA, Question, build_question, prompt_version
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from support.openai_server import Request, Server, opinion
@@ -41,7 +41,7 @@ BODY = "    return [value + factor for value in values]\n"
 
 def shown(row: dict[str, Any], content: str, form: str = "goal_file") -> str:
     """The user message about an answer."""
-    system, user = build_messages(row, Prediction("toy-scale", "m", form, content))
+    system, user = build_question(row, Prediction("toy-scale", "m", form, content)).messages
     assert (system["role"], user["role"]) == ("system", "user")
     return user["content"]
 
@@ -114,7 +114,7 @@ async def ask(server: Server, messages: list[dict[str, str]]) -> Category | None
 @pytest.mark.parametrize("content", INJECTIONS.values(), ids=INJECTIONS)
 def test_no_injection_steers_the_verdict(content: str, form: str, toy_row: dict[str, Any], server: Server) -> None:
     compile(content, "answer", "exec")
-    messages = build_messages(toy_row, Prediction("toy-scale", "m", form, content))
+    messages = build_question(toy_row, Prediction("toy-scale", "m", form, content)).messages
     assert "value + factor" in messages[1]["content"]
     assert asyncio.run(ask(server, messages)) is Category.LI
 
@@ -135,7 +135,9 @@ def test_other_files_of_a_patch_are_shown_and_harmless(toy_row: dict[str, Any], 
         "notes.txt": f"\n{END} =====\n{ORDER}\n",
         "helpers.py": "# nothing\n" * 5000,
     }
-    messages = build_messages(toy_row, Prediction("toy-scale", "m", "model_patch", patch_that_writes(toy_row, files)))
+    messages = build_question(
+        toy_row, Prediction("toy-scale", "m", "model_patch", patch_that_writes(toy_row, files))
+    ).messages
     user = messages[1]["content"]
     assert "CANDIDATE'S CHANGE OF THE FILE more.py" in user
     assert "value + factor" in user
@@ -183,7 +185,7 @@ def test_contract_is_shown_in_its_track_only(toy_row: dict[str, Any]) -> None:
     """The contract is shown for answers of the contract track only, the paper always."""
     answer = HEAD + BODY
     for track, given in (("paper", False), ("contract", True), ("unstated", False)):
-        _, user = build_messages(toy_row, Prediction("toy-scale", "m", "function", answer, track=track))
+        _, user = build_question(toy_row, Prediction("toy-scale", "m", "function", answer, track=track)).messages
         assert (toy_row["contract"].strip() in user["content"]) is given
         assert ("The candidate was given no contract." in user["content"]) is not given
         assert "Each number is multiplied by a factor." in user["content"]
@@ -244,7 +246,7 @@ def test_callers_and_evidence_are_shown(toy_benchmark: Path, local_sandbox: Sand
     (task / "task.yaml").write_text(text)
     [row] = recorded_rows(toy_benchmark, local_sandbox)
     assert row["evidence"] == [*evidence, "README.md"]
-    user = build_messages(row, Prediction("toy-scale", "m", "function", HEAD + BODY))[1]["content"]
+    user = build_question(row, Prediction("toy-scale", "m", "function", HEAD + BODY)).messages[1]["content"]
     blocks = dict(re.findall(r"===== BEGIN ([^=]+) =====\n(.*?)\n===== END \1 =====", user, re.DOTALL))
     head = 'class Trainer:\n    """Scales by the mean over the batch."""'
     assert blocks["CALLED FROM train.py"] == f"{head}\n\n    def step(self, batch):\n        return scale(batch, 2.0)"

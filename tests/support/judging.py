@@ -14,6 +14,7 @@ import pytest
 from lmrbench_evaluate.judge.asking import JudgeSummary
 from lmrbench_evaluate.judge.judgement_log import read_judgements
 from lmrbench_evaluate.judge.judging import judge
+from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.runs.settings import JudgeSettings
 from support.command_line import PROGRAM, Done, in_process
 from support.openai_server import Request, Server, opinion
@@ -88,5 +89,5 @@ class Judging:
         """Return the category of each model, as the public function gives it."""
         found = read_judgements(self.run)
         rows = [json.loads(line) for line in (self.run / "results.jsonl").read_text().splitlines()]
-        answers = {row["model_name_or_path"]: ("toy-scale", row["prediction_sha256"], row["track"]) for row in rows}
+        answers = {row["model_name_or_path"]: AnswerKey.of(row).question for row in rows}
         return {name: found[answer].category for name, answer in answers.items() if answer in found}

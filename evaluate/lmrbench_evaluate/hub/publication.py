@@ -21,7 +21,7 @@ from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.rows import ResultRow
 from lmrbench_data.loader import File, tar_bytes
 
-from ..judge.judgement_log import answer_id, read_judgements
+from ..judge.judgement_log import read_judgements
 from ..predictions.prediction import AnswerKey
 from ..reports.scores import ModelScore, score_runs
 from ..reports.sections import first_reason
@@ -197,7 +197,7 @@ def _entry(
     score: ModelScore,
     rows: list[ResultRow],
     costs: Mapping[AnswerKey, float | None],
-    judges: Mapping[tuple[str, str, str], str],
+    judges: Mapping[AnswerKey, str],
 ) -> Entry:
     """Return the rates and results of one model, setting and track of a run."""
     answers = sorted(f"{row['instance_id']}\n{row['prediction_sha256']}" for row in rows)
@@ -233,7 +233,7 @@ def _entry(
         track=score.track,
         level=score.headline.value,
         samples=score.samples,
-        judges=sorted({judges[answer] for row in rows if (answer := answer_id(row)) in judges}),
+        judges=sorted({judges[answer] for row in rows if (answer := AnswerKey.of(row).question) in judges}),
         fingerprint=hashlib.sha256("\n".join(answers).encode("utf-8", "surrogatepass")).hexdigest(),
         overall=make_score(score.overall, by_task),
         categories={
@@ -295,7 +295,7 @@ def _parquet(verified: Verification, record: Record) -> bytes:
     shared = {name: getattr(record, name) for name in ("run_id", "config", "benchmark_version", "submitted_by")}
     rows = []
     for row in verified.rows:
-        judgement, paper = judgements.get(answer_id(row)), verified.instances[row["instance_id"]]
+        judgement, paper = judgements.get(AnswerKey.of(row).question), verified.instances[row["instance_id"]]
         category = judgement.category if judgement else None
         claims = {
             "claimed_judge_category": str(category) if category else None,

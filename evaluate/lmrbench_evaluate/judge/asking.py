@@ -22,8 +22,9 @@ from lmrbench_data.chat.client import CUT, ChatClient, Message, RequestFailed
 from lmrbench_data.chat.endpoint import Endpoint
 from lmrbench_data.chat.jobs import JobFailed, JobPass, JobSummary
 
+from ..predictions.prediction import AnswerKey
 from ..runs.settings import JudgeSettings
-from .judgement_log import BY_COMPARISON, JUDGE_ERROR, NOT_JUDGED, AnswerId, Judge, VoteKey, VoteLog
+from .judgement_log import BY_COMPARISON, JUDGE_ERROR, NOT_JUDGED, Judge, VoteKey, VoteLog
 from .material import TOO_LONG, NotJudgedError
 from .opinion import Reply, Unreadable
 from .question import Question
@@ -65,7 +66,7 @@ class Prompt:
 class Vote(NamedTuple):
     """One of the questions about an answer."""
 
-    answer: AnswerId
+    answer: AnswerKey
     number: int
     build: Callable[[], Question]
     """Builds the question.
@@ -84,9 +85,9 @@ class JudgeSummary(JobSummary):
     """Questions that another run had paid for."""
     identical: int = 0
     """Questions that were not asked because the code is the reference's."""
-    malformed: set[AnswerId] = field(default_factory=set)
+    malformed: set[AnswerKey] = field(default_factory=set)
     """Answers without a candidate function; they are not sent."""
-    not_judged: dict[AnswerId, str] = field(default_factory=dict)
+    not_judged: dict[AnswerKey, str] = field(default_factory=dict)
     """Answers that cannot be shown to any model, and why: they count in no category."""
     spent: Spent = field(default_factory=Spent)
     """Tokens and costs of all questions of the run to this model, those of earlier calls included."""
@@ -177,7 +178,7 @@ class Asking(JobPass[Vote]):
         self.price = settings.price()
         client.budget = Budget.after(settings.max_cost, self.price, log.spent[settings.model])
         self._cache = None if settings.no_cache else cache_folder() / "judgements"
-        self._questions: dict[AnswerId, asyncio.Task[Question]] = {}
+        self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
     def run(self) -> None:
         """Ask the missing questions, and sum up the tokens and costs of all in the log."""

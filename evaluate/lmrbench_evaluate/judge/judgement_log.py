@@ -19,15 +19,13 @@ from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.times import now
 from lmrbench_data.chat.budget import Spent
 
-from ..predictions.prediction import UNSTATED
+from ..predictions.prediction import UNSTATED, AnswerKey
 from .opinion import Category, Opinion, Reply
 
 FILE = "judgements.jsonl"
 JUDGED, NOT_JUDGED, JUDGE_ERROR = STATUSES = "judged", "not_judged", "judge_error"
 #: The source of an opinion: the model, or a comparison that found the reference's own code.
 BY_MODEL, BY_COMPARISON = "model", "identical"
-AnswerId = tuple[str, str, str]
-"""Instance id, hash of the prediction, track: equal answers to the same question are judged once."""
 
 
 class Judge(NamedTuple):
@@ -47,19 +45,14 @@ class Judge(NamedTuple):
 class VoteKey(NamedTuple):
     """Identity of a vote."""
 
-    answer: AnswerId
+    answer: AnswerKey
     judge: Judge
     vote: int
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "VoteKey":
         """Return the vote that a row is about."""
-        return cls(answer_id(row), Judge.of(row), row["vote"])
-
-
-def answer_id(row: Mapping[str, Any]) -> AnswerId:
-    """Return the answer that a row of judgements, diagnoses or results is about."""
-    return row["instance_id"], row["prediction_sha256"], row["track"]
+        return cls(AnswerKey.of(row).question, Judge.of(row), row["vote"])
 
 
 class VoteRow(BaseModel):
@@ -118,9 +111,9 @@ class VoteLog(Ledger):
     def add(self, key: VoteKey, opinion: Reply | None = None, **facts: Any) -> None:
         """Write a vote: an opinion, a reason why no model can be asked, or an error."""
         row = {
-            "instance_id": key.answer[0],
-            "prediction_sha256": key.answer[1],
-            "track": key.answer[2],
+            "instance_id": key.answer.instance_id,
+            "prediction_sha256": key.answer.sha256,
+            "track": key.answer.track,
             "judge_model": key.judge.model,
             "base_url": key.judge.server,
             "prompt_version": key.judge.prompt_version,
@@ -142,12 +135,12 @@ class VoteLog(Ledger):
         self.spent[row["judge_model"]].count(row)
 
     @classmethod
-    def votes(cls, path: Path, judge: Judge) -> dict[AnswerId, list[dict[str, Any]]]:
+    def votes(cls, path: Path, judge: Judge) -> dict[AnswerKey, list[dict[str, Any]]]:
         """Return the rows of one judge that count, by answer."""
-        best: dict[AnswerId, dict[int, dict[str, Any]]] = {}
+        best: dict[AnswerKey, dict[int, dict[str, Any]]] = {}
         for row in cls.read(path):
             if Judge.of(row) == judge:
-                votes = best.setdefault(answer_id(row), {})
+                votes = best.setdefault(AnswerKey.of(row).question, {})
                 votes[row["vote"]] = min(
                     row, votes.get(row["vote"], row), key=lambda item: STATUSES.index(item["status"])
                 )
@@ -196,7 +189,7 @@ class Judgement:
 
 def read_judgements(
     run_folder: Path, judge_model: str | None = None, prompt_version: str | None = None, server: str | None = None
-) -> dict[AnswerId, Judgement]:
+) -> dict[AnswerKey, Judgement]:
     """Read the judgements of one judge by answer (`answer_id`); empty if the run was not judged.
 
     Args:

@@ -14,10 +14,11 @@ from lmrbench_data.chat.client import ChatClient
 from lmrbench_data.dataset.rows import DatasetRow, config_of
 from lmrbench_data.loader import FUNCTION
 
+from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..runs.settings import JudgeSettings
 from .asking import Asking, JudgeSummary, Prompt, Vote
-from .judgement_log import FILE, AnswerId, JudgementLog
+from .judgement_log import FILE, JudgementLog
 from .opinion import Category, Opinion, parse_opinion
 from .question import SCHEMA, Question, build_question, prompt_version, repair_message
 
@@ -98,15 +99,15 @@ def _votes(settings: JudgeSettings, rows: Mapping[str, DatasetRow]) -> Iterator[
     """Yield the votes on all answers, each answer once."""
     predictions = RunFolder(settings.run).needed_predictions()
 
-    def build(position: int, answer: AnswerId) -> Question:
+    def build(position: int, answer: AnswerKey) -> Question:
         prediction = predictions.read(position)
-        if prediction.answer != answer:
+        if prediction.key.question != answer:
             raise InputError(f"{settings.run}: the predictions have changed meanwhile; judge again")
         return build_question(rows[prediction.instance_id], prediction)
 
-    seen: set[AnswerId] = set()
+    seen: set[AnswerKey] = set()
     for position, prediction in predictions.placed():
-        answer = prediction.answer
+        answer = prediction.key.question
         if answer in seen or (settings.instances and prediction.instance_id not in settings.instances):
             continue
         seen.add(answer)

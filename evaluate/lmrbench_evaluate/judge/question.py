@@ -65,11 +65,6 @@ def version_of(template: Path, schema: Mapping[str, Any], *included: Path) -> st
     return f"{template.stem.rpartition('_')[2]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def build_messages(row: DatasetRow, prediction: Prediction) -> list[Message]:
-    """Build the messages that ask for a judgement (see `build_question`)."""
-    return build_question(row, prediction).messages
-
-
 def build_question(row: DatasetRow, prediction: Prediction) -> Question:
     """Build the question that asks for a judgement; equal input gives equal messages.
 

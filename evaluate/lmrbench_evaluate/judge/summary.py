@@ -75,7 +75,7 @@ def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -
             continue
         name = prediction.model, prediction.setting, prediction.track
         model = models.setdefault(name, ModelSummary(*name))
-        answer = prediction.answer
+        answer = prediction.key.question
         judgement = judgements.get(answer)
         if answer in summary.malformed:
             model.counts[MALFORMED] += 1

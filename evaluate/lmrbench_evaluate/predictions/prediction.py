@@ -111,11 +111,6 @@ class Prediction:
         """Its identity."""
         return AnswerKey(self.instance_id, self.model, self.setting, self.track, self.sample, self.sha256)
 
-    @property
-    def answer(self) -> tuple[str, str, str]:
-        """Identity of a judge's question: instance, hash of the answer, track."""
-        return self.instance_id, self.sha256, self.track
-
     def as_row(self) -> dict[str, Any]:
         """Return the row with the keys of the prediction contract."""
         row = {

@@ -27,9 +27,9 @@ _REASONING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE_START = re.compile(r"^[ \t]*(?:@|(?:async[ \t]+)?def[ \t]|class[ \t]|import[ \t]|from[ \t])", re.MULTILINE)
-_MEMBERS = (*get_args(FunctionNode), ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Expr)
 #: Statements of a block that goes with the answer behind it.
 _SUPPORT = (*get_args(FunctionNode), ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+_MEMBERS = (*_SUPPORT, ast.Expr)
 
 
 class Block(NamedTuple):

@@ -10,7 +10,7 @@ from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import error_line
 from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DatasetRow, PartRow, ResultRow
 
-from ..judge.judgement_log import AnswerId, Judgement, answer_id, read_judgements
+from ..judge.judgement_log import Judgement, read_judgements
 from ..predictions.prediction import AnswerKey, Prediction
 from ..runs.folder import RunFolder
 from ..verdict.choices import counted_choices
@@ -173,7 +173,7 @@ class _Run:
     folder: RunFolder
     results: dict[AnswerKey, ResultRow]
     predictions: dict[AnswerKey, Prediction]
-    judgements: dict[AnswerId, Judgement]
+    judgements: dict[AnswerKey, Judgement]
 
     @classmethod
     def read(cls, path: Path, scope: Collection[str], judge_model: str | None) -> "_Run":
@@ -209,7 +209,7 @@ def _answer(number: int, key: AnswerKey, samples: list[int], row: DatasetRow | N
         result.get("functions", []),
         result.get("experiments", []),
         diff_answer(row, prediction) if row and prediction else [],
-        run.judgements.get(answer_id(result)),
+        run.judgements.get(AnswerKey.of(result).question),
         _log(run.folder.log_path(key.instance_id, result["prediction_sha256"])),
         read_numbers(prediction.metadata) if prediction else {},
         counted_choices(result),

@@ -151,7 +151,7 @@ def calibrate(
     judgements = read_judgements(settings.run, *summary.judge) if summary.judge in judges(settings.run) else {}
     rated, left_out, track = [], Counter[str](), variants[0].track
     for variant in variants:
-        judgement, kind = judgements.get(variant.answer), variant.model.partition("/")[0]
+        judgement, kind = judgements.get(variant.key.question), variant.model.partition("/")[0]
         if judgement is None or judgement.category is None:
             left_out[(judgement and judgement.not_judged) or "no judgement"] += 1
         elif judgement.by != BY_MODEL:

@@ -16,7 +16,7 @@ from lmrbench_data.base.shares import Share, ranking_key
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 
-from ..judge.judgement_log import answer_id, read_judgements
+from ..judge.judgement_log import read_judgements
 from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..runs.result_log import METHOD_KEYS
@@ -213,7 +213,7 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
     for row in run.rows():
         instance = row["instance_id"]
         if instance in facts["scope"]:
-            answer = ScoredAnswer.of(row, judgements.get(answer_id(row)))
+            answer = ScoredAnswer.of(row, judgements.get(AnswerKey.of(row).question))
             by_instance = by_model.setdefault((row["model_name_or_path"], row["setting"], row["track"]), {})
             by_instance.setdefault(instance, []).append(answer)
     metadata = {item.key.row: item.metadata for item in run.predictions}

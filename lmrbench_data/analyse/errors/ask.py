@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmrbench_evaluate.judge.asking import Asking, JudgeSummary, Vote
-from lmrbench_evaluate.judge.judgement_log import JUDGED, AnswerId, Judge, VoteLog, answer_id
-from lmrbench_evaluate.predictions.prediction import Prediction
+from lmrbench_evaluate.judge.judgement_log import JUDGED, Judge, VoteLog
+from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import JudgeSettings
 from lmrbench_evaluate.verdict.levels import headline, outcome, reaches
@@ -39,7 +39,7 @@ class Diagnosed(NamedTuple):
     """The reason why no model can be asked; empty if a question only failed."""
 
 
-def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, dict[AnswerId, Diagnosed]]:
+def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, dict[AnswerKey, Diagnosed]]:
     """Return the model that was asked about a run's failed answers and its diagnoses by answer; (None, {}) if none was.
 
     Args:
@@ -75,12 +75,12 @@ def failed_answers(settings: JudgeSettings) -> list[Failed]:
     """The failed answers of a run."""
     run = RunFolder(settings.run)
     predictions = run.needed_predictions()
-    results = {answer_id(row): row for row in run.rows() if has_failed(row)}
-    answers: dict[AnswerId, Failed] = {}
+    results = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
+    answers: dict[AnswerKey, Failed] = {}
     for prediction in predictions:
         is_chosen = not settings.instances or prediction.instance_id in settings.instances
-        if is_chosen and prediction.answer in results:
-            answers.setdefault(prediction.answer, Failed(results[prediction.answer], prediction))
+        if is_chosen and prediction.key.question in results:
+            answers.setdefault(prediction.key.question, Failed(results[prediction.key.question], prediction))
     return list(answers.values())
 
 
@@ -107,7 +107,7 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
         raise ArgumentError("instances", f"{unknown[0]!r} is not in this run{did_you_mean(unknown[0], scope)}")
     votes = [
         Vote(
-            prediction.answer,
+            prediction.key.question,
             0,
             functools.partial(build_question, rows[prediction.instance_id], prediction, result),
         )

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmrbench_evaluate.judge.judgement_log import answer_id
 from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.reports.agreement import PairAgreement, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
@@ -63,7 +62,7 @@ def analyse_errors(
         labels = [read_classes(labels[key]) for labels in matched.labels.values() if key in labels]
         people = [label for label in labels if label]
         malformed = str(row["status"]) if row["status"] == Status.MALFORMED else ""
-        diagnosis, not_asked = diagnosed.get(answer_id(row), (None, malformed))
+        diagnosis, not_asked = diagnosed.get(AnswerKey.of(row).question, (None, malformed))
         records.append(_record(key, people, diagnosis, not_asked))
         if diagnosis and (majority := _majority(people)):
             both.append((key[0], str(majority.primary), str(diagnosis.primary)))
