@@ -48,8 +48,11 @@ def test_sound_task_has_no_errors(toy_benchmark: Path) -> None:
     assert {row["severity"] for row in rows} == {"note"}
     assert {row["where"]: row["status"] for row in rows} == {
         "golden": "passed",
+        "golden, fresh seeds": "",
         "golden, repeated": "",
         "golden, two threads": "",
+        "golden, with AVX2": "",
+        "golden, without AVX": "",
         "masked": "error",
         "seeds": "",
         "trivial answers": "",
@@ -325,12 +328,32 @@ def test_reference_that_does_not_repeat_itself_is_reported(toy_benchmark: Path, 
     # Such a large hash leaves little or nothing of the inputs.
     assert {"golden", "golden, repeated"} <= found.keys()
     assert "must pass: case_random_values seed 0: output[0]: got" in found["golden"]
-    assert "two runs of the reference differ: case_random_values seed 0: output[0]: got" in found["golden, repeated"]
+    assert "two runs of the reference differ: case_random_values seed " in found["golden, repeated"]
 
 
-def test_reference_that_depends_on_threads_is_reported(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", "+ int(__import__('os').environ['OMP_NUM_THREADS'])")
-    assert check(toy_benchmark, local_sandbox).keys() == {"golden, two threads"}
+@pytest.mark.parametrize(
+    ("term", "where"),
+    [
+        ("int(__import__('os').environ['OMP_NUM_THREADS'])", "golden, two threads"),
+        ("(__import__('os').environ.get('ATEN_CPU_CAPABILITY') == 'default') * 1e-6", "golden, without AVX"),
+    ],
+)
+def test_reference_that_depends_on_threads_or_processor_is_reported(
+    term: str, where: str, toy_benchmark: Path, local_sandbox: Sandbox
+) -> None:
+    edit(toy_benchmark, "repo/scale.py", "+ OFFSET", f"+ {term}")
+    found = check(toy_benchmark, local_sandbox)
+    assert found.keys() == {where}
+    assert "give the case a tolerance of 20 times that" in found[where]
+
+
+def test_case_that_fails_on_seeds_of_a_run_is_reported(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    cases = toy_benchmark / TASK / "unit_test" / "cases.py"
+    cases.write_text(cases.read_text() + "\n\ndef case_index(seed):\n    return scale([seed], [1.0, 2.0, 3.0][seed])\n")
+    found = check(toy_benchmark, local_sandbox)
+    assert found.keys() == {"golden, fresh seeds"}
+    assert "the reference does not return from case_index on seed " in found["golden, fresh seeds"]
+    assert "IndexError: list index out of range; fix the task" in found["golden, fresh seeds"]
 
 
 def test_broken_task_does_not_hide_others(toy_benchmark: Path, local_sandbox: Sandbox) -> None:

@@ -27,13 +27,12 @@ from lmrbench_data.tasks.recordings import read_recording
 from lmrbench_data.tasks.task import Altered, Instance, Task, Underspecified
 
 from ..sandbox.base import Sandbox
-from ..verdict.compare import Comparison, first_difference
-from ..verdict.decode import Frame, StreamError, decode
+from ..verdict.decode import StreamError
 from ..verdict.evaluator import evaluate_batch, evaluate_prediction, in_batches
-from ..verdict.expected import record_seeds
 from ..verdict.verdict import Status, Verdict
 from .choices import choice_problems, option_problems
 from .proved import proof_of, read_proofs, write_proofs
+from .repetitions import repetition_errors
 from .repository import repository_errors
 from .static import ReferenceLines, static_problems
 from .tables import table_errors
@@ -235,34 +234,9 @@ def _check_tables(task: Task, item: Underspecified, sandbox: Sandbox, image: str
 
 
 def _repeat(checked: Plan, sandbox: Sandbox, image: str) -> list[Finding]:
-    """Run the reference again: bit for bit on one thread, within the tolerances of its cases on two.
-
-    A reference that is not deterministic fails honest answers at random.
-    """
     assert checked.row
-    row, name, errors = checked.row, "repeated", {}
-    reference = checked.task.golden_repo(checked.item)
-    tolerant = {case["name"]: Comparison(case) for case in row["tests"]["cases"]}
-    # Exact, because the tolerances of a case may hide the influence of a clock or a hash of the process.
-    exact = dict.fromkeys(tolerant, Comparison({"exact": True}))
-    record = partial(record_seeds, row, reference, sandbox, image, row["tests"]["seeds"], constant=True)
-    try:
-        first = record()
-        difference = _difference(first, record(), exact)
-        errors[name] = f"two runs of the reference differ: {difference}" if difference else ""
-        name = "two threads"
-        # Threads are slow on tiny tensors where cores are scarce.
-        errors[name] = _difference(first, record(threads=2, timeout_scale=5.0), tolerant)
-    except InputError as error:
-        errors[name] = str(error)
+    errors = repetition_errors(checked.row, checked.task.golden_repo(checked.item), sandbox, image)
     return [Finding.of(checked.item.instance_id, f"golden, {name}", error) for name, error in errors.items()]
-
-
-def _difference(first: Sequence[Frame], second: Sequence[Frame], how: Mapping[str, Comparison]) -> str:
-    for one, other in zip(first, second, strict=True):
-        if difference := first_difference(decode(one.payload), decode(other.payload), how[one.case]):
-            return f"case_{one.case} seed {one.seed}: {difference}"
-    return ""
 
 
 def _batches(checked: Plan) -> Iterator[Sequence[Trial]]:

@@ -6,7 +6,6 @@ predictions, never their contents: ten thousand take no more memory than a hundr
 
 import contextlib
 import logging
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from lmrbench_data.loader import check_row, dataset_sha256, recordings_sha256
 from ..predictions.prediction import FORMS, AnswerKey, Prediction, read_predictions
 from ..predictions.sources import BadRow, Source, first_columns, source_name
 from ..sandbox.base import Limits, Sandbox
+from ..verdict.expected import draw_seeds
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Cause, Status, Verdict
 from .engine import Conditions, Engine, Threads
@@ -90,7 +90,7 @@ def evaluate(
         facts = {"predictions": source_name(predictions), "map": dict(settings.map or {})}
         writer.update(**facts, complete=False, limits=Limits(0, 0).as_row())
         jobs = _plan(keys, writer, summary)
-        seeds = writer.facts.get("fresh_seeds") or [secrets.randbelow(2**31) for _ in range(settings.fresh_seeds)]
+        seeds = writer.facts.get("fresh_seeds") or draw_seeds(settings.fresh_seeds)
         images = engine.prepare(sorted({scope[job.instance_id]["docker_image"] for job in jobs}))
         writer.update(images={**writer.facts.get("images", {}), **images}, fresh_seeds=seeds, engine=engine.facts)
         engine.begin(Conditions(images, seeds, settings.timeout_scale))

@@ -1,5 +1,6 @@
 """Expected outputs: those recorded in a row, and those recorded now for fresh seeds."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 
 from lmrbench_data.base.errors import InputError
@@ -9,7 +10,7 @@ from lmrbench_data.loader import File, LoadError, gunzip, read_archive
 from ..rebuild.workspace import workspace_tar
 from ..sandbox.base import Limits, Sandbox
 from ..sandbox.turns import run_fairly
-from .decode import Frame, StreamError, read_frames
+from .decode import Frame, StreamError, read_frames, read_json
 
 #: Limit of an instance's recorded outputs when unpacked; those of the benchmark take less than 1 MB.
 MAX_RECORDED_BYTES = 64 * 1024 * 1024
@@ -17,6 +18,11 @@ MAX_RECORDED_BYTES = 64 * 1024 * 1024
 
 class BadReferenceError(InputError):
     """The reference of a row does not return on every seed."""
+
+
+def draw_seeds(count: int) -> list[int]:
+    """Draw fresh seeds, as a run and the check of a task do."""
+    return [secrets.randbelow(2**31) for _ in range(count)]
 
 
 def row_cases(row: DatasetRow) -> bytes:
@@ -55,6 +61,7 @@ def record_seeds(
     timeout_scale: float = 1.0,
     threads: int = 1,
     constant: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> list[Frame]:
     """Run a row's golden file on other seeds, for the cases that vary, and return its outputs.
 
@@ -62,6 +69,7 @@ def record_seeds(
         timeout_scale: multiplies the row's time limit, which also grows with the number of seeds.
         threads: number of threads of numerical libraries.
         constant: also run the cases that do not vary, on the first of the seeds.
+        environment: variables to set before the cases are imported.
 
     Raises:
         BadReferenceError: it did not return an output for each case and seed.
@@ -70,14 +78,24 @@ def record_seeds(
     others = seeds[:1] if constant else []
     runs = [(case["name"], seed) for case in row["tests"]["cases"] for seed in (seeds if case["varies"] else others)]
     limit = row["tests"]["timeout_s"] * timeout_scale * max(1.0, len(seeds) / len(row["tests"]["seeds"]))
-    workspace = workspace_tar(golden_repo, row_cases(row), runs=runs, limit_s=limit, threads=threads)
+    setting = f"import os\nos.environ.update({dict(environment)!r})\n" if environment else ""
+    cases = setting.encode() + row_cases(row)
+    workspace = workspace_tar(golden_repo, cases, runs=runs, limit_s=limit, threads=threads)
     outcome = run_fairly(sandbox, image, workspace, Limits(limit, row["tests"]["memory_mb"]))
     try:
         frames = list(read_frames(outcome.stdout))
     except StreamError:
         frames = []
-    if [(frame.case, frame.seed) for frame in frames] != runs or any(frame.kind != "output" for frame in frames):
-        how = f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
-        problem = f"the reference does not return on every one of the seeds {list(seeds)}: {how}"
-        raise BadReferenceError(f"{row['instance_id']}: {problem}; fix the task")
+    returned = {(frame.case, frame.seed) for frame in frames if frame.kind == "output"}
+    if lacking := [run for run in runs if run not in returned]:
+        case, seed = lacking[0]
+        how = next((_reason(frame) for frame in frames if (frame.case, frame.seed) == lacking[0]), "")
+        how = how or f"its sandbox ended with {outcome.ended} after {outcome.duration_s:.0f} s"
+        problem = f"the reference does not return from case_{case} on seed {seed} ({len(lacking)} of {len(runs)} runs)"
+        raise BadReferenceError(f"{row['instance_id']}: {problem}: {how}; fix the task")
     return frames
+
+
+def _reason(frame: Frame) -> str:
+    facts = read_json(frame.payload)
+    return " ".join(f"{facts.get('type', frame.kind)}: {facts.get('message', facts)}".split())[:300]

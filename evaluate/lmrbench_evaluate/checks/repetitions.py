@@ -1,0 +1,78 @@
+"""Repeat a reference on seeds as runs draw them: in another process, on two threads, and on other processors.
+
+A reference that is not deterministic fails honest answers at random. One that needs most of its tolerance on another
+processor fails them there.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from lmrbench_data.base.errors import InputError
+from lmrbench_data.dataset.rows import DatasetRow
+from lmrbench_data.loader import File
+
+from ..sandbox.base import Sandbox
+from ..verdict.compare import Comparison, first_difference
+from ..verdict.decode import Frame, decode
+from ..verdict.expected import draw_seeds, record_seeds
+
+#: A tolerance is at least this many times what processors and threads change.
+HEADROOM = 20
+#: Processors with older instruction sets → variables that make PyTorch and its libraries use no newer ones.
+PROCESSORS = {
+    "with AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+    "without AVX": {
+        "ATEN_CPU_CAPABILITY": "default",
+        "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+    },
+}
+_SEEDS = 2
+
+
+def repetition_errors(
+    row: DatasetRow, reference: Mapping[str, File], sandbox: Sandbox, image: str
+) -> Mapping[str, str]:
+    """Return the name of each repetition and its error; empty if the reference returned the same.
+
+    The same process conditions must give the same bits. Two threads and other processors must stay within a
+    twentieth of each case's tolerance.
+
+    Raises:
+        InfraError: the machinery failed.
+    """
+    name, errors = "fresh seeds", {}
+    narrow = {case["name"]: Comparison(_narrowed(case)) for case in row["tests"]["cases"]}
+    # Exact, because the tolerances of a case may hide the influence of a clock or a hash of the process.
+    exact = dict.fromkeys(narrow, Comparison({"exact": True}))
+    record = partial(record_seeds, row, reference, sandbox, image, draw_seeds(_SEEDS), constant=True)
+    try:
+        first = record()
+        errors[name] = ""
+        name = "repeated"
+        difference = _difference(first, record(), exact)
+        errors[name] = f"two runs of the reference differ: {difference}" if difference else ""
+        name = "two threads"
+        # Threads are slow on tiny tensors where cores are scarce.
+        errors[name] = _too_wide(_difference(first, record(threads=2, timeout_scale=5.0), narrow))
+        for name, variables in PROCESSORS.items():
+            errors[name] = _too_wide(_difference(first, record(environment=variables, timeout_scale=5.0), narrow))
+    except InputError as error:
+        errors[name] = str(error)
+    return errors
+
+
+def _narrowed(case: Mapping[str, object]) -> Mapping[str, object]:
+    return {**case, "rtol": case["rtol"] / HEADROOM, "atol": case["atol"] / HEADROOM}  # type: ignore[operator]
+
+
+def _too_wide(difference: str) -> str:
+    fix = f"compute in float64, or give the case a tolerance of {HEADROOM} times that"
+    return f"{difference}; {fix}" if difference else ""
+
+
+def _difference(first: Sequence[Frame], second: Sequence[Frame], how: Mapping[str, Comparison]) -> str:
+    for one, other in zip(first, second, strict=True):
+        if difference := first_difference(decode(one.payload), decode(other.payload), how[one.case]):
+            return f"case_{one.case} seed {one.seed}: {difference}"
+    return ""
