@@ -13,8 +13,9 @@ import yaml
 from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.check import check_repositories, check_tasks
+from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.record import record_tasks
+from lmrbench_evaluate.checks.repository import repository_errors
 from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
@@ -71,7 +72,7 @@ def test_sound_task_has_no_errors(toy_benchmark: Path) -> None:
     }
     assert {row["core_status"] for row in rows if row["where"].startswith(("plain/", "careless/"))} == {"passed"}
     [seeds] = [row for row in rows if row["where"] == "seeds"]
-    assert (seeds["varying_cases"], seeds["constant_cases"]) == (["random_values"], ["empty", "input_unchanged"])
+    assert seeds["message"] == "1 of 3 cases vary with the seed; constant: empty, input_unchanged"
 
 
 def test_docker_recording_replaces_a_local_one(toy_benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,12 +431,12 @@ def test_broken_repository_is_reported(
     monkeypatch.setattr("lmrbench_evaluate.checks.repository.LIMIT_S", 3 if name == "demo_that_hangs" else 60)
     change, finding, message = BROKEN_REPOSITORIES[name]
     edit(toy_benchmark, *change)
-    found = list(check_repositories(load_tasks(benchmark=toy_benchmark), local_sandbox))
-    assert {item.subject for item in found} == {f"{TASK}/repo"}
-    [bad] = [item for item in found if item.is_error]
-    assert bad.where == finding
-    assert message in bad.message
-    assert "\n" not in bad.message
+    [task] = load_tasks(benchmark=toy_benchmark)
+    found = repository_errors(task, local_sandbox, "")
+    [bad] = [where for where, error in found.items() if error]
+    assert bad == finding
+    assert message in found[bad]
+    assert "\n" not in found[bad]
 
 
 @pytest.mark.slow
@@ -450,12 +451,6 @@ def test_instance_of_a_broken_repository_is_not_proved(toy_benchmark: Path, loca
         found = list(check_tasks(tasks, local_sandbox, resume=True, record=True, finished=told.__setitem__))
         assert [item.where for item in found if item.is_error] == ["demo"], "it is checked again, too"
         assert told["toy-scale"].startswith("error, ")
-    edit(toy_benchmark, "task.yaml", "python gone.py", "python scale.py")
-    done = command(toy_benchmark, "--demos", "--json")
-    assert [(row["subject"], row["where"], row["severity"]) for row in json.loads(done.stdout)] == [
-        (f"{TASK}/repo", "demo", "note"),
-        (f"{TASK}/repo", "smoke tests", "note"),
-    ]
 
 
 def test_closed_sandbox_is_an_infra_error(toy_benchmark: Path) -> None:

@@ -74,7 +74,7 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "shown anyway",
     ),
     "one_seed": (edit("task.yaml", "seeds: [0, 1, 2]", "seeds: [0]"), "tests.seeds", "give two or more"),
-    "no_licence": (edit("task.yaml", "license: mit", "license: unknown"), "license", "is not an SPDX identifier"),
+    "no_licence": (edit("task.yaml", "license: mit", "license: unknown"), "task.yaml", "is not the SPDX identifier"),
     "another_arxiv_id": (edit("task.yaml", '"1904.09751"', '"1904.09752"'), "paper.arxiv_id", "but paper.url names"),
     "no_environment": (edit("task.yaml", "torch-cpu", "tpu"), "task.yaml", "no folder environments/tpu"),
     "formula": (edit("task.yaml", "for a batch", "with p' >= p, for a batch"), "instruction", "contains a formula (=)"),

@@ -147,7 +147,6 @@ def test_a_contract_case_that_a_constant_passes_is_counted(toy_benchmark: Path) 
     [row] = [row for row in json.loads(done.stdout) if row["where"] == "trivial answers"]
     assert row["severity"] == "note"
     assert row["message"].startswith("no core case passes them, 1 of 3 contract cases do: weak (seeds 0 and 1 agree, ")
-    assert list(row["trivial_contract_cases"]) == ["weak"]
 
 
 @pytest.mark.parametrize("fresh", [True, False])
@@ -165,10 +164,7 @@ def test_a_quick_look_says_what_it_left_out_and_proves_nothing(fresh: bool, toy_
         first = "absolute" if fresh else "a_first"
         tried = {"careless/in_place.py", "plain/comprehension.py", "valid/loop.py", f"wrong/{first}.py"}
         assert rows.keys() == {"golden", "masked", "seeds", "trivial answers", "not tried"} | tried
-        assert len(rows["not tried"]["untried"]) == (6 if fresh else 7)
-        assert f"quick check, not a proof: skipped {6 if fresh else 7} variants of 1 instance" in look.stderr
+        assert rows["not tried"]["message"].startswith("valid/map.py, plain/first_and_rest.py, wrong/a")
+        assert "quick check, not a proof" in look.stderr
         assert ("[1/1] toy-scale: no error found, nothing proved, 6 of 6" in look.stderr) is fresh
-    done = command(toy_benchmark, "check", "--quick", "--demos")
-    assert done.returncode == 1
-    assert "leave out --quick or --demos" in done.stderr
     assert not (toy_benchmark / "proved.json").exists()

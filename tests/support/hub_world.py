@@ -29,7 +29,7 @@ from lmrbench_evaluate.checks.proved import proofs, write_proofs
 
 benchmark = Path("benchmark")
 tasks = [task for config in CONFIGS for task in load_tasks((), benchmark, config)]
-write_proofs(benchmark, {row["instance_id"]: proof for task in tasks for row, proof in proofs(task)})
+write_proofs(benchmark, {name: proof for task in tasks for name, proof in proofs(task).items()})
 """
 WRONG = "def scale(values, factor):\n    return [value + factor for value in values]\n"
 

@@ -3,7 +3,7 @@
 Valid variants pass every case. Plain ones, written without the contract, pass every core case. Careless ones break only
 the contract. Wrong ones, which misread the method, fail a core case. Core cases vary with the seed, and no trivial
 answer passes one. `plan` reads an instance and finds the problems that need no run, `_jobs` lists the runs, and
-`_judge` compares a verdict with the required one.
+`Trial.judge` compares a verdict with the required one.
 
 Golden and masked run exactly as a user's prediction does. Variants share sandboxes, which saves most of the time; a
 variant with an unexpected verdict runs again alone, and that verdict counts. The demo and the smoke tests of each
@@ -18,7 +18,7 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from lmrbench_data.base.errors import InfraError, InputError
+from lmrbench_data.base.errors import InputError
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.text import counted
 from lmrbench_data.dataset.build import build_rows
@@ -29,18 +29,14 @@ from lmrbench_data.tasks.task import Altered, Instance, Task, Underspecified
 from ..sandbox.base import Sandbox
 from ..verdict.decode import StreamError
 from ..verdict.evaluator import evaluate_batch, evaluate_prediction, in_batches
-from ..verdict.verdict import Status, Verdict
 from .choices import choice_problems, option_problems
 from .proved import proof_of, read_proofs, write_proofs
 from .repetitions import repetition_errors
 from .repository import repository_errors
 from .static import ReferenceLines, static_problems
 from .tables import table_errors
-from .trials import BEFORE, SEEDS, Finding, Must, Trial, first_of_each_kind, make_trials
-from .trivial import note_on_trivial_answers
-
-#: Exceptions that mean broken code rather than a misread method.
-_BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
+from .trials import BEFORE, BROKEN, Finding, Must, Trial, first_of_each_kind, make_trials
+from .trivial import note_on_seeds, note_on_trivial_answers
 
 
 @dataclass
@@ -123,20 +119,6 @@ def check_tasks(
                 finished(checked.item.instance_id, f"{state}, {good} of {counted(len(trials), 'trial')} as expected")
 
 
-def check_repositories(
-    tasks: Sequence[Task], sandbox: Sandbox, *, workers: int = 2, progress: Progress | None = None
-) -> Iterator[Finding]:
-    """Yield the findings on the demo and the smoke tests of each task's repository.
-
-    Raises:
-        InfraError: the machinery failed.
-    """
-    images = {tag: sandbox.prepare(tag) for tag in {task.image_tag for task in tasks}}
-    jobs = [Job([], partial(_check_repository, task, sandbox, images[task.image_tag])) for task in tasks]
-    for _, findings in _run(jobs, workers, progress):
-        yield from findings
-
-
 def plan(
     task: Task, item: Instance, references: ReferenceLines, proofs: Mapping[str, str], quick: bool = False
 ) -> Plan:
@@ -164,23 +146,6 @@ def plan(
         checked.trials, untried = first_of_each_kind(checked.trials)
         checked.findings.append(untried)
     return checked
-
-
-def note_on_seeds(row: DatasetRow) -> Finding:
-    """Report cases with the same output for every seed; a core case among them is an error.
-
-    Such a case can be memorised; fresh seeds do not help.
-    """
-    cases = row["tests"]["cases"]
-    varying = [case["name"] for case in cases if case["varies"]]
-    constant = [case["name"] for case in cases if not case["varies"]]
-    core = [case["name"] for case in cases if case["core"] and not case["varies"]]
-    error = f"core cases must vary with the seed: {', '.join(core)}" if core else ""
-    note = f"{len(varying)} of {len(cases)} cases vary with the seed"
-    note += f"; constant: {', '.join(constant)}" if constant else ""
-    return Finding.of(
-        row["instance_id"], SEEDS, error, note, facts={"varying_cases": varying, "constant_cases": constant}
-    )
 
 
 def _jobs(plans: Iterable[Plan], sandbox: Sandbox, quick: bool) -> Iterator[Job]:
@@ -250,7 +215,7 @@ def _run_trials(checked: Plan, batch: Sequence[Trial], sandbox: Sandbox, image: 
     assert checked.row
     row = checked.row
     if len(batch) == 1:
-        return [_judge(batch[0], evaluate_prediction(row, batch[0].prediction, sandbox, image))]
+        return [batch[0].judge(evaluate_prediction(row, batch[0].prediction, sandbox, image))]
     seeds = row["tests"]["seeds"]
     # One seed is enough to show that an answer is wrong; the others run alone on all seeds.
     chosen = seeds[:1] if batch[0].must is Must.MISREAD else seeds
@@ -258,35 +223,8 @@ def _run_trials(checked: Plan, batch: Sequence[Trial], sandbox: Sandbox, image: 
     findings = []
     for trial, verdict in zip(batch, verdicts, strict=True):
         # In a batch an answer stops at its first error; only a run alone shows whether it is broken in every case.
-        broken = any(case.detail.startswith(_BROKEN) for case in verdict.cases)
+        broken = any(case.detail.startswith(BROKEN) for case in verdict.cases)
         if broken or not trial.must.holds(verdict):
             verdict = evaluate_prediction(row, trial.prediction, sandbox, image)
-        findings.append(_judge(trial, verdict))
+        findings.append(trial.judge(verdict))
     return findings
-
-
-def _judge(trial: Trial, verdict: Verdict) -> Finding:
-    """Compare a verdict with the required outcome."""
-    if verdict.status is Status.INFRA_ERROR:
-        raise InfraError(f"{trial.instance_id} {trial.name}: {verdict.detail}")
-    # The reason is the core case that a wrong answer fails; breaking the contract as well proves nothing.
-    misread = trial.must is Must.MISREAD and verdict.core_status is not Status.PASSED
-    reason = verdict.reason(core=misread)
-    error = ""
-    if verdict.status is Status.MALFORMED and trial.must is Must.MISREAD:
-        error = f"cannot be applied, so it proves nothing: {reason}"
-    elif not trial.must.holds(verdict):
-        error = _error(trial, verdict)
-    elif misread and verdict.cases and all(case.detail.startswith(_BROKEN) for case in verdict.cases):
-        error = f"is broken code, not a misread method: {reason}"
-    facts = {"core_status": str(verdict.core_status)}
-    return Finding.of(trial.instance_id, trial.name, error, reason, status=str(verdict.status), facts=facts)
-
-
-def _error(trial: Trial, verdict: Verdict) -> str:
-    """Describe an unexpected verdict in one line."""
-    if verdict.status is Status.PASSED:
-        return f"{trial.must.value}, but passes; the cases do not notice it"
-    if verdict.core_status is Status.PASSED:
-        return f"{trial.must.value}, but only other cases notice it: {verdict.reason()}"
-    return f"{trial.must.value}: {verdict.reason(core=True)}"

@@ -1,7 +1,6 @@
 """Prove the choices of a paper: options differ, choices are independent, and every option is stated in full."""
 
 import ast
-import dataclasses
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,38 +47,32 @@ def _dependent(
 ) -> Iterator[Problem]:
     """Yield the options of a choice that change the cases of another one."""
     recorded = {option["name"]: unpack_frames(option["expected"]) for option in choice["options"]}
-    for other in choices:
-        if other["name"] == choice["name"]:
-            continue
-        of_other = {
-            name: [frame for frame in frames if frame.case in other["cases"]] for name, frames in recorded.items()
-        }
-        for option, frames in of_other.items():
-            if case := _changed(of_other[choice["published"]], frames, declared):
+    for other in (other for other in choices if other["name"] != choice["name"]):
+        published = [frame for frame in recorded[choice["published"]] if frame.case in other["cases"]]
+        for option, frames in recorded.items():
+            if case := _changed(published, frames, declared):
                 message = f"{option} changes case_{case}, which tests {other['name']}; test {other['name']} alone there"
                 yield Problem(instance, f"choices/{choice['name']}", message)
 
 
 def _equal_seeds(one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]) -> list[int]:
     """Return the seeds on which two recordings agree in all cases."""
-    # An output that does not vary with the seed is recorded for the first one only.
-    every = {(frame.case, frame.seed): frame for frame in (*other, *one)}
-    first = [{frame.case: frame for frame in reversed(frames)} for frames in (one, other)]
-    known = [{(frame.case, frame.seed): frame for frame in frames} for frames in (one, other)]
-    pairs = [
-        tuple(
-            dataclasses.replace(own.get(place, firsts[place[0]]), seed=place[1])
-            for own, firsts in zip(known, first, strict=True)
-        )
-        for place in every
-    ]
-    varying = [pair for pair in pairs if declared[pair[0].case]["varies"]] or pairs
-    seeds = sorted({left.seed for left, _ in varying})
+    left, right = _by_case(one), _by_case(other)
+    varying = [case for case in left if declared[case]["varies"]] or [*left]
     return [
         seed
-        for seed in seeds
-        if not any(_differs(left, right, declared) for left, right in varying if left.seed == seed)
+        for seed in sorted({frame.seed for frame in (*one, *other)})
+        if not any(_differs(_on(left[case], seed), _on(right[case], seed), declared) for case in varying)
     ]
+
+
+def _by_case(frames: Sequence[Frame]) -> dict[str, list[Frame]]:
+    return {case: [frame for frame in frames if frame.case == case] for case in sorted({f.case for f in frames})}
+
+
+def _on(frames: Sequence[Frame], seed: int) -> Frame:
+    """Return a case's output on a seed; one that does not vary is recorded for the first seed only."""
+    return next((frame for frame in frames if frame.seed == seed), frames[0])
 
 
 def _changed(one: Sequence[Frame], other: Sequence[Frame], declared: Mapping[str, DeclaredCase]) -> str:

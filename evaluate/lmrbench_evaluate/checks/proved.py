@@ -6,7 +6,7 @@ change of any byte that the check read needs a new check.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lmrbench_data.base.errors import InputError
@@ -25,8 +25,8 @@ KINDS = ("valid", "plain", "careless", "wrong")
 FILE = "proved.json"
 
 
-def proofs(task: Task, rows: Sequence[DatasetRow] = ()) -> Iterator[tuple[DatasetRow, str]]:
-    """Yield the row and the proof of each instance of a task.
+def proofs(task: Task, rows: Sequence[DatasetRow] = ()) -> dict[str, str]:
+    """Return the proof of each instance of a task.
 
     Args:
         rows: those of the task, if they are built already.
@@ -35,17 +35,16 @@ def proofs(task: Task, rows: Sequence[DatasetRow] = ()) -> Iterator[tuple[Datase
         InputError: a recording is missing or older than the task.
     """
     by_id = {row["instance_id"]: row for row in rows or build_rows([task])}
-    for item in task.instances:
-        yield by_id[item.instance_id], proof_of(task, item, by_id[item.instance_id])
+    return {item.instance_id: proof_of(task, item, by_id[item.instance_id]) for item in task.instances}
 
 
 def unproved(tasks: Sequence[Task], rows: Sequence[DatasetRow] = ()) -> list[str]:
     """Return the instances without a valid proof."""
     names = []
     for task in tasks:
-        valid = read_proofs(task.folder.parent)
+        valid = read_proofs(task.folder.parent).items()
         try:
-            names += [row["instance_id"] for row, proof in proofs(task, rows) if valid.get(row["instance_id"]) != proof]
+            names += [name for name, proof in proofs(task, rows).items() if (name, proof) not in valid]
         except InputError:  # `dataset check` reports faulty recordings
             names += [item.instance_id for item in task.instances]
     return names

@@ -67,15 +67,12 @@ def record_tasks(
     pool = concurrent.futures.ThreadPoolExecutor(workers)
     try:
         jobs = [pool.submit(work, task, [item]) for task in tasks for item in task.instances]
-        jobs += [pool.submit(work, task, options) for task in tasks if (options := _recorded_options(task))]
+        altered = [task for task in tasks if any(isinstance(item, Altered) for item in task.instances)]
+        jobs += [pool.submit(work, task, task.options) for task in altered if task.options]
         for job in concurrent.futures.as_completed(jobs):
             yield from job.result()
     finally:  # after an error the caller closes the sandbox, which stops running references
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _recorded_options(task: Task) -> tuple[Altered, ...]:
-    return task.options if any(isinstance(item, Altered) for item in task.instances) else ()
 
 
 def _keep(task: Task, instance: Instance, new: Recording, force: bool) -> Recorded:

@@ -105,16 +105,12 @@ def _checked(frames: list[Frame], where: str) -> list[Frame]:
     """
     for frame in frames:
         if frame.kind in ("raised", "died"):
-            raise InputError(f"{where}: {_failure(frame)}")
+            place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
+            facts = read_json(frame.payload)
+            raised = f"raised {facts.get('type')}: {facts.get('message')}"
+            failure = raised if frame.kind == "raised" else f"ended its process ({facts})"
+            raise InputError(f"{where}: {place}: the reference {' '.join(failure.split())[:500]}")
     return frames
-
-
-def _failure(frame: Frame) -> str:
-    place = f"case_{frame.case} seed {frame.seed}" if frame.case else "importing the cases"
-    facts = read_json(frame.payload)
-    raised = f"raised {facts.get('type')}: {facts.get('message')}"
-    failure = raised if frame.kind == "raised" else f"ended its process ({facts})"
-    return f"{place}: the reference {' '.join(failure.split())[:500]}"
 
 
 def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: str, sandbox: str) -> Recording:
@@ -131,11 +127,13 @@ def _recording(frames: Sequence[Frame], seeds: Sequence[int], where: str, tag: s
     if [(frame.case, frame.seed) for frame in outputs if frame.kind == "output"] != expected:
         raise InputError(f"{where}: the reference did not return once for each case and seed")
     how = {case["name"]: Comparison(case) for case in cases}
-    for frame in outputs:
+    for frame in outputs:  # a published output must be readable and equal to itself
         try:
-            _check_comparable(
-                decode(frame.payload), how[frame.case]
-            )  # a published output must be readable and comparable
+            value, comparison = decode(frame.payload), how[frame.case]
+            # In reverse if order does not matter, which costs most.
+            other = value[::-1] if comparison.unordered and isinstance(value, list | tuple) else value
+            if found := first_difference(value, other, comparison):
+                raise StreamError(f"it is not equal to itself: {found}")
         except (StreamError, TooLargeError) as error:
             raise InputError(f"{where}: case_{frame.case} seed {frame.seed}: cannot be recorded: {error}") from error
     outputs = _without_repetitions(outputs, cases, len(seeds))
@@ -156,18 +154,6 @@ def _without_repetitions(outputs: Sequence[Frame], cases: Sequence[DeclaredCase]
     varying = {case["name"] for case in cases if case["varies"]}
     first_seed = outputs[0].seed
     return [frame for frame in outputs if frame.case in varying or frame.seed == first_seed]
-
-
-def _check_comparable(value: Any, comparison: Comparison) -> None:
-    """Compare an output with itself, in reverse if order does not matter, which costs most.
-
-    Raises:
-        StreamError: it is not equal to itself.
-        TooLargeError: the comparison is too expensive.
-    """
-    other = value[::-1] if comparison.unordered and isinstance(value, list | tuple) else value
-    if found := first_difference(value, other, comparison):
-        raise StreamError(f"it is not equal to itself: {found}")
 
 
 def cpu_model() -> str:

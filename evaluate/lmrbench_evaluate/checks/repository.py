@@ -22,7 +22,7 @@ SMOKE_TESTS = "python -m unittest discover tests"
 #: Minimum number of lines that a demo prints: a curve or a table.
 _LEAST_LINES = 3
 #: Maximum length of a failed command's output in a message.
-_MAX_SAID = 400
+_MAX_OUTPUT = 400
 
 _PROGRAM = """
 import os, subprocess, sys
@@ -72,7 +72,7 @@ def _run(task: Task, case: str, sandbox: Sandbox, image: str) -> tuple[Mapping[s
     try:
         [frame] = read_frames(outcome.stdout)
         if frame.kind != "output":
-            return {}, f"did not finish: {str(read_json(frame.payload))[:_MAX_SAID]}"
+            return {}, f"did not finish: {str(read_json(frame.payload))[:_MAX_OUTPUT]}"
         return dict(decode(frame.payload)["dict"]), ""
     except (StreamError, ValueError) as error:
         raise InfraError(f"{task.name}: no result from the {case} command ({error})") from error
@@ -84,29 +84,20 @@ def _demo_error(command: str, facts: Mapping[str, object], reason: str) -> str:
     if facts["status"] != 0:
         return f"`{command}` ends with status {facts['status']}: {_last(facts['stderr'])}"
     lines = len(str(facts["stdout"]).splitlines())
-    if lines < _LEAST_LINES:
-        return f"`{command}` prints {lines} lines; print something, such as a falling loss"
-    return ""
+    return "" if lines >= _LEAST_LINES else f"`{command}` prints {lines} lines; print something, such as a falling loss"
 
 
 def _smoke_error(facts: Mapping[str, object], reason: str) -> str:
     if reason:
         return f"`{SMOKE_TESTS}` {reason}"
-    said = str(facts["stderr"])
-    if "Ran 0 tests" in said:
+    output = str(facts["stderr"])
+    if "Ran 0 tests" in output:
         return f"`{SMOKE_TESTS}` finds no test; write unittest.TestCase classes in tests/test_*.py"
-    if facts["status"] != 0:
-        return f"`{SMOKE_TESTS}` fails: {_last(_first_failure(said))}"
-    return ""
+    # unittest's report on the last failed test stands above its summary
+    return f"`{SMOKE_TESTS}` fails: {_last(output.rpartition('-' * 70)[0] or output)}" if facts["status"] else ""
 
 
-def _first_failure(said: str) -> str:
-    """Return unittest's report on the first failed test, without the summary."""
-    blocks = said.split("=" * 70)
-    return blocks[1].partition("-" * 70 + "\nRan ")[0] if len(blocks) > 1 else said
-
-
-def _last(said: object) -> str:
+def _last(output: object) -> str:
     """Return the end of a traceback in one line."""
-    lines = [line.strip() for line in str(said).splitlines() if line.strip(" -=")]
-    return " ".join(" | ".join(lines[-3:]).split())[-_MAX_SAID:] or "no output"
+    lines = [line.strip() for line in str(output).splitlines() if line.strip(" -=")]
+    return " ".join(" | ".join(lines[-3:]).split())[-_MAX_OUTPUT:] or "no output"

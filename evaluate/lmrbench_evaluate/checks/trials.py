@@ -3,17 +3,16 @@
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from lmrbench_data.base.errors import InputError
+from lmrbench_data.base.errors import InfraError, InputError
 from lmrbench_data.base.problems import Problem, Severity
 from lmrbench_data.base.source import SourceError, parse
 from lmrbench_data.base.splice import defines, splice_functions
-from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
 from lmrbench_data.tasks.task import Altered, Instance, Method, Task
 
@@ -29,6 +28,8 @@ TRIVIAL = "trivial answers"
 UNTRIED = "not tried"
 #: Place of the note on an instance that was checked before.
 BEFORE = "checked before"
+#: Exceptions that mean broken code rather than a misread method.
+BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
 
 
 class Must(Enum):
@@ -64,6 +65,30 @@ class Trial:
     prediction: Prediction
     must: Must
 
+    def judge(self, verdict: Verdict) -> "Finding":
+        """Compare a verdict with the required outcome.
+
+        Raises:
+            InfraError: there is no verdict on the answer.
+        """
+        if verdict.status is Status.INFRA_ERROR:
+            raise InfraError(f"{self.instance_id} {self.name}: {verdict.detail}")
+        # The reason is the core case that a wrong answer fails; breaking the contract as well proves nothing.
+        misread = self.must is Must.MISREAD and verdict.core_status is not Status.PASSED
+        reason, error = verdict.reason(core=misread), ""
+        if verdict.status is Status.MALFORMED and self.must is Must.MISREAD:
+            error = f"cannot be applied, so it proves nothing: {reason}"
+        elif not self.must.holds(verdict):
+            cause = f": {verdict.reason(core=True)}"
+            if verdict.status is Status.PASSED:
+                cause = ", but passes; the cases do not notice it"
+            elif verdict.core_status is Status.PASSED:
+                cause = f", but only other cases notice it: {verdict.reason()}"
+            error = self.must.value + cause
+        elif misread and verdict.cases and all(case.detail.startswith(BROKEN) for case in verdict.cases):
+            error = f"is broken code, not a misread method: {reason}"
+        return Finding.of(self.instance_id, self.name, error, reason, verdict.status, verdict.core_status)
+
 
 @dataclass(frozen=True)
 class Finding(Problem):
@@ -74,28 +99,24 @@ class Finding(Problem):
 
     status: str = ""
     """The verdict's status; empty if nothing was evaluated."""
-    facts: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """Further keys of the JSON form."""
+    core_status: str = ""
+    """Its status on the core cases."""
 
     @classmethod
-    def of(cls, subject: str, where: str, error: str, note: str = "", **facts: Any) -> Self:
+    def of(cls, subject: str, where: str, error: str, note: str = "", status: str = "", core_status: str = "") -> Self:
         """Make an error of a message, or a note if the message is empty."""
-        return cls(subject, where, error or note, Severity.ERROR if error else Severity.NOTE, **facts)
+        severity = Severity.ERROR if error else Severity.NOTE
+        return cls(subject, where, error or note, severity, status=status, core_status=core_status)
 
     @property
     def is_trial(self) -> bool:
         """Whether something was run or compared; notes are read off the task and its recording."""
         return self.where not in (SEEDS, TRIVIAL, UNTRIED, BEFORE)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        facts = super().as_dict()
-        return {**facts, **facts.pop("facts")}
-
     def __str__(self) -> str:
         # A sound wrong variant passes or fails by its core cases.
         core = not self.is_error and self.where.startswith("wrong/")
-        status = self.facts.get("core_status", self.status) if core else self.status
+        status = self.core_status if core else self.status
         return ": ".join(filter(None, (self.severity, self.subject, self.where, status, self.message)))
 
 
@@ -141,9 +162,8 @@ def first_of_each_kind(trials: Sequence[Trial]) -> tuple[list[Trial], Finding]:
     first = {trial.name.partition("/")[0]: trial for trial in reversed(trials)}
     chosen = [trial for trial in trials if trial in first.values()]
     skipped = [trial.name for trial in trials if trial not in chosen]
-    variants = sum("/" in trial.name for trial in trials)
-    text = f"{len(skipped)} of {counted(variants, 'variant')}, repetition, two threads, demo and smoke tests"
-    return chosen, Finding.of(trials[0].instance_id, UNTRIED, "", text, facts={"untried": skipped})
+    text = ", ".join([*skipped, "repetition", "two threads", "demo", "smoke tests"])
+    return chosen, Finding.of(trials[0].instance_id, UNTRIED, "", text)
 
 
 def variant_files(task: Task, method: Method, folder: Path) -> dict[str, str]:
@@ -170,7 +190,7 @@ def variant_files(task: Task, method: Method, folder: Path) -> dict[str, str]:
 
 
 def check_table(findings: Sequence[Finding]) -> Table:
-    """Count the trials, errors and cases that vary with the seed of each instance.
+    """Count the trials and errors of each instance.
 
     Args:
         findings: sorted by instance.
@@ -179,15 +199,5 @@ def check_table(findings: Sequence[Finding]) -> Table:
     for instance, group in groupby(findings, key=lambda finding: finding.subject):
         own = list(group)
         trials, errors = sum(finding.is_trial for finding in own), sum(finding.is_error for finding in own)
-        facts = next((finding.facts for finding in own if finding.where == SEEDS), None)
-        varying = len(facts["varying_cases"]) if facts else 0
-        vary = f"{varying} / {varying + len(facts['constant_cases'])}" if facts else ""
-        rows.append([instance, str(trials), str(errors), vary])
-    return ["instance", "trials", "errors", "vary"], rows
-
-
-def untried(findings: Sequence[Finding]) -> str:
-    """Name the parts that a quick check skipped; empty if it skipped none."""
-    skipped = [len(finding.facts["untried"]) for finding in findings if finding.where == UNTRIED]
-    variants = f"{counted(sum(skipped), 'variant')} of {counted(len(skipped), 'instance')}"
-    return f"{variants}, repetitions, demos and smoke tests" if skipped else ""
+        rows.append([instance, str(trials), str(errors)])
+    return ["instance", "trials", "errors"], rows

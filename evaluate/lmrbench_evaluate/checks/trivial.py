@@ -16,7 +16,7 @@ from lmrbench_data.dataset.rows import DatasetRow
 from ..verdict.compare import Comparison, first_difference
 from ..verdict.decode import Array, Table, decode
 from ..verdict.expected import read_expected
-from .trials import TRIVIAL, Finding
+from .trials import SEEDS, TRIVIAL, Finding
 
 #: A smaller difference comes from another order of additions.
 _ROUNDING = Comparison({"rtol": 1e-6, "atol": 1e-12})
@@ -43,6 +43,20 @@ class Weakness(NamedTuple):
     passing: list[str]
 
 
+def note_on_seeds(row: DatasetRow) -> Finding:
+    """Report cases with the same output for every seed; a core case among them is an error.
+
+    Such a case can be memorised; fresh seeds do not help.
+    """
+    cases = row["tests"]["cases"]
+    constant = [case["name"] for case in cases if not case["varies"]]
+    core = [case["name"] for case in cases if case["core"] and not case["varies"]]
+    error = f"core cases must vary with the seed: {', '.join(core)}" if core else ""
+    note = f"{len(cases) - len(constant)} of {len(cases)} cases vary with the seed"
+    note += f"; constant: {', '.join(constant)}" if constant else ""
+    return Finding.of(row["instance_id"], SEEDS, error, note)
+
+
 def note_on_trivial_answers(row: DatasetRow) -> Finding:
     """Report trivial answers that pass a case; one that passes a core case is an error.
 
@@ -57,13 +71,9 @@ def note_on_trivial_answers(row: DatasetRow) -> Finding:
     core, contract = ([item for item in every if item.core is core] for core in (True, False))
     number = sum(not case["core"] for case in row["tests"]["cases"])
     note = f"no core case passes them, {len(contract)} of {number} contract cases do"
-    facts = {
-        "trivial_core_cases": {item.case: item.passing for item in core},
-        "trivial_contract_cases": {item.case: item.passing for item in contract},
-    }
     error = f"core cases must refuse them: {listed(core)}" if core else ""
     note += f": {listed(contract)}" if contract else ""
-    return Finding.of(row["instance_id"], TRIVIAL, error, note, facts=facts)
+    return Finding.of(row["instance_id"], TRIVIAL, error, note)
 
 
 def weaknesses(row: DatasetRow) -> Iterator[Weakness]:
