@@ -5,7 +5,6 @@ completion, with backoff or after the server's Retry-After of up to two minutes.
 `response_format`, `temperature` or the role `system`, or expects another name for the token limit, is asked without it.
 """
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,33 +12,30 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..base.errors import InfraError, InputError
 from ..base.text import one_line
-from .budget import Budget, Tokens, read_usage
-from .dialect import Dialect, Message, is_about_length, response_formats
+from .budget import Budget, CostLimit, Tokens, read_tokens
+from .dialect import Message, Options, all_options, is_about_length, request_body, without_refused
 from .endpoint import Endpoint
 from .server import REASON, address_and_key, connect, first_choice, get, json_of, server_name
 
 if TYPE_CHECKING:
-    import httpx2
+    import openai
 
 __all__ = ["ChatClient", "Completion", "Message", "RequestFailed"]
 
 CUT = "it was cut at max_tokens (finish_reason length)"
 REFUSED = "the model refused to answer"
-#: Seconds for the first contact; a slower server is asked anyway.
-KNOCK_TIMEOUT_S = 4.5
 
 
 class RequestFailed(Exception):
     """A request that failed after all retries.
 
     `reached` is False if the server did not answer at all, so that other requests will probably fail too; `too_long`
-    is True if the server says that the prompt is too long, `is_no_model` if it answers with something else than a
-    completion.
+    is True if the server says that the prompt is too long.
     """
 
-    def __init__(self, message: str, *, reached: bool, too_long: bool = False, is_no_model: bool = False) -> None:
+    def __init__(self, message: str, *, reached: bool, too_long: bool = False) -> None:
         super().__init__(message)
-        self.reached, self.too_long, self.is_no_model = reached, too_long, is_no_model
+        self.reached, self.too_long = reached, too_long
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,6 @@ class Completion:
     """None if the server's own was used."""
     has_system_role: bool = True
     """False if the system text was part of the user's first message."""
-
-    @property
-    def was_cut(self) -> bool:
-        """True if the token limit ended it."""
-        return self.finish_reason == "length"
 
 
 class ChatClient:
@@ -86,16 +77,13 @@ class ChatClient:
         schema: Mapping[str, Any] | None = None,
         schema_name: str = "answer",
     ) -> None:
-        self.endpoint, self.temperature = endpoint, temperature
-        self._full = self._dialect = Dialect(response_formats(schema_name, schema), temperature, endpoint.max_tokens)
+        self.endpoint = endpoint
+        self._wanted = self._options = all_options(temperature, endpoint.max_tokens, schema_name, schema)
         self._url, self._key = address_and_key(endpoint.base_url)
         self.server = server_name(self._url)
         self.budget = Budget()
         """The budget of all requests; replace it to set a limit."""
-        self._answered = self._is_reachable = False
-        self._knocking = asyncio.Lock()
-        self._interval = 60 / endpoint.requests_per_minute if endpoint.requests_per_minute else 0.0
-        self._next_start = 0.0
+        self._is_reachable = self._has_answered = False
 
     async def __aenter__(self) -> Self:
         self._openai = connect(self._url, self._key, timeout_s=self.endpoint.timeout_s, retries=self.endpoint.retries)
@@ -107,12 +95,12 @@ class ChatClient:
     @property
     def refused(self) -> str:
         """The features that the server refuses, in words for the user; empty if none."""
-        parts = ["a JSON schema"] if self._dialect.formats != self._full.formats else []
-        if self._dialect.temperature != self.temperature:
-            parts.append("a temperature (its own is used)")
-        if not self._dialect.has_system_role:
-            parts.append("the role system (its text begins the user's message)")
-        return " and ".join(parts)
+        words = {
+            "response_format": "a JSON schema",
+            "temperature": "a temperature (its own is used)",
+            "system": "the role system (its text begins the user's message)",
+        }
+        return " and ".join(text for name, text in words.items() if self._options[name] != self._wanted[name])
 
     async def complete(self, messages: Sequence[Message]) -> Completion:
         """Ask for one answer.
@@ -127,58 +115,29 @@ class ChatClient:
         import httpx2
         import openai
 
-        await self._check_reachable()
-        dialect = self._dialect
+        options = self._options
         while True:
-            await self._pace()
-            self.budget.check()
-            body = {"model": self.endpoint.model, **dialect.body(messages)}
+            if why := self.budget.why:
+                raise CostLimit(why)
+            body = {"model": self.endpoint.model, **request_body(messages, options)}
             try:
                 response = await self._openai.post("/chat/completions", cast_to=httpx2.Response, body=body)
             except openai.APIConnectionError as error:
-                raise RequestFailed(self._reason(error), reached=False) from error
+                raise self._no_answer(error) from error
             except openai.APIStatusError as error:
-                message, complaint = self._message(error.response)
-                poorer = dialect.poorer(complaint) if error.status_code in (400, 422) else None
-                if poorer is None:
-                    raise self._failure(error.response, message, complaint) from error
-                dialect = poorer
+                self._is_reachable = True
+                complaint = f"{error.param} {_message(error)}".lower()
+                fewer = without_refused(options, complaint) if error.status_code in (400, 422) else None
+                if fewer is None:
+                    raise self._failure(error, complaint) from error
+                options = fewer
             else:
-                self._dialect, self._answered = dialect, True
-                return self._read(json_of(response), dialect)
+                self._options, self._is_reachable, self._has_answered = options, True, True
+                return self._read(json_of(response), options)
 
-    async def _check_reachable(self) -> None:
-        """Check once, before the first request, that a server listens at the address: a typo needs no retries.
-
-        Raises:
-            InfraError: none does.
-        """
-        import httpx2
-        import openai
-
-        async with self._knocking:
-            if self._is_reachable:
-                return
-            knock = self._openai.with_options(max_retries=0, timeout=min(KNOCK_TIMEOUT_S, self.endpoint.timeout_s))
-            try:
-                await knock.get("/models", cast_to=httpx2.Response)
-            except (openai.APITimeoutError, openai.APIStatusError, InputError):
-                pass  # any answer will do, and a server that redirects this may still answer the request itself
-            except openai.APIConnectionError as error:
-                raise InfraError(f"no server answers at {self.server} ({self._reason(error)})") from error
-            self._is_reachable = True
-
-    async def _pace(self) -> None:
-        """Wait until the next request may start."""
-        now = asyncio.get_running_loop().time()
-        start = max(now, self._next_start)
-        self._next_start = start + self._interval
-        await asyncio.sleep(start - now)
-
-    def _read(self, reply: Any, dialect: Dialect) -> Completion:
+    def _read(self, reply: Any, options: Options) -> Completion:
         """Read the JSON value of a reply, and count its cost."""
-        tokens, choice = read_usage(get(reply, "usage")), first_choice(reply)
-        self.budget.add(tokens)
+        tokens, choice = read_tokens(get(reply, "usage")), first_choice(reply)
         reason = one_line(str(get(choice, "finish_reason")))[:40]
         message = get(choice, "message")
         text, problem = _text(get(message, "content")), ""
@@ -188,35 +147,16 @@ class ChatClient:
             problem = "the model called a tool instead of answering"
         elif not text.strip():
             problem = CUT if reason == "length" else f"it is empty (finish_reason {reason})"
-        return Completion(
-            "" if problem else text,
-            problem,
-            tokens,
-            self.budget.cost(tokens),
-            reason,
-            dialect.temperature,
-            dialect.has_system_role,
-        )
+        text, cost = "" if problem else text, self.budget.add(tokens)
+        return Completion(text, problem, tokens, cost, reason, options["temperature"], options["system"])
 
-    def _message(self, response: "httpx2.Response") -> tuple[str, str]:
-        """Return a server's message in one line, without the key, and in lower case with the parameter it is about."""
-        value = json_of(response)
-        inner = get(value, "error")
-        error = inner if isinstance(inner, dict) else value
-        text = str(get(error, "message") or get(error, "detail") or inner or response.text[:2000])
-        if text.lstrip().startswith("<"):  # a page
-            text = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL | re.IGNORECASE)
-        reason = str(response.extensions.get(REASON, f"HTTP {response.status_code}"))
-        message = f"{reason}: {text}" if first_choice(value) is None else reason
-        message = message.replace(self._key, "***") if self._key else message
-        return one_line(message)[:300], f"{get(error, 'param')} {text[:2000]}".lower()
-
-    def _failure(self, response: "httpx2.Response", message: str, complaint: str) -> Exception:
+    def _failure(self, error: "openai.APIStatusError", complaint: str) -> Exception:
         """Return the exception for an error that neither retries nor other parameters fix."""
-        if REASON in response.extensions:
-            return RequestFailed(message, reached=False, is_no_model=first_choice(json_of(response)) is None)
-        status = response.status_code
+        status, reason = error.status_code, error.response.extensions.get(REASON)
+        message = reason or f"HTTP {status}: {_message(error)}"
+        message = one_line(message.replace(self._key, "***") if self._key else message)[:300]
         hint = {
+            302: "sends requests to another address",
             401: "refuses the key; set OPENAI_API_KEY",
             403: "denies access; check OPENAI_API_KEY and its permissions",
             404: f"does not know the model {self.endpoint.model!r} or the address (it often ends in /v1)",
@@ -229,16 +169,27 @@ class ChatClient:
         # If others were answered, a refused request is at fault itself: its prompt is too long or was filtered.
         is_refused = status in (400, 422)
         too_long = is_refused and is_about_length(complaint)
-        return RequestFailed(message, reached=too_long or (is_refused and self._answered), too_long=too_long)
+        return RequestFailed(message, reached=too_long or (is_refused and self._has_answered), too_long=too_long)
 
-    def _reason(self, error: Exception) -> str:
-        """Return in one line why there is no answer."""
+    def _no_answer(self, error: Exception) -> Exception:
+        """Return the exception for a request without an answer: the address is wrong, or the server fails."""
         import openai
 
-        if isinstance(error, openai.APITimeoutError):
-            return f"no answer within {self.endpoint.timeout_s:g} s"
         cause = error.__cause__ or error
-        return one_line(f"{type(cause).__name__}: {cause}".removesuffix(": "))[:200]
+        reason = one_line(f"{type(cause).__name__}: {cause}".removesuffix(": "))[:200]
+        if isinstance(error, openai.APITimeoutError):
+            reason = f"no answer within {self.endpoint.timeout_s:g} s"
+        elif not self._is_reachable:
+            return InfraError(f"no server answers at {self.server} ({reason})")
+        return RequestFailed(reason, reached=False)
+
+
+def _message(error: "openai.APIStatusError") -> str:
+    """Return the server's message, whatever form its error has; of a page, the text."""
+    text = str(get(error.body, "message") or get(error.body, "detail") or error.body or error.response.text)[:2000]
+    if text.lstrip().startswith("<"):
+        text = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL | re.IGNORECASE)
+    return text
 
 
 def _text(content: Any) -> str:

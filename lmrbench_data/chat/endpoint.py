@@ -9,6 +9,8 @@ from .budget import Price, read_price
 Model = Annotated[str, option(..., "Model name, as its server knows it.", "--model", "-m")]
 BaseUrl = Annotated[str | None, option(..., "OpenAI-compatible server (default: OPENAI_BASE_URL, else OpenAI).")]
 Instances = Annotated[tuple[str, ...], option(..., "Instances to include (default: all).", "--instance", "-i")]
+_RETRIES = "Retries per request on connection errors, 408, 409, 429, 5xx and answers without a completion."
+_MAX_COST = "Cost limit in US dollars, with what earlier runs spent on the same output; needs --prices."
 
 
 class Endpoint(Settings):
@@ -16,17 +18,9 @@ class Endpoint(Settings):
 
     model: Model
     base_url: BaseUrl = None
-    retries: int = option(
-        5,
-        "Retries per request on connection errors, 408, 409, 429, 5xx and answers without a completion.",
-        ge=0,
-        le=100,
-    )
+    retries: int = option(5, _RETRIES, ge=0, le=100)
     timeout_s: float = option(300.0, "Seconds per request.", "--timeout", ge=0.1)
     max_tokens: int | None = option(None, "Token limit of one reply, reasoning included (default: the server's).", ge=1)
-    requests_per_minute: float | None = option(
-        None, "Requests started per minute, excluding retries (default: no limit).", "--rpm", ge=0.1
-    )
 
 
 class JobSettings(Settings):
@@ -37,12 +31,7 @@ class JobSettings(Settings):
     prices: Path | None = option(
         None, "YAML file that maps each model to input_per_mtok and output_per_mtok, in US dollars."
     )
-    max_cost: float | None = option(
-        None,
-        "Cost limit in US dollars, including what earlier runs spent on the same output; needs --prices. Requests in "
-        "flight can exceed it.",
-        ge=0,
-    )
+    max_cost: float | None = option(None, _MAX_COST, ge=0)
     instances: Instances = ()
 
     def price(self) -> Price | None:

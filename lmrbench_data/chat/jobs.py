@@ -8,12 +8,10 @@ import concurrent.futures
 import logging
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
-from ..base.errors import LMRBenchError
 from ..base.jobs import Failures
 from ..base.progress import Progress
-from ..base.text import error_line
 from .budget import Budget, CostLimit
 from .client import ChatClient, RequestFailed
 
@@ -52,24 +50,7 @@ class JobSummary:
     def close(self, budget: Budget) -> None:
         """Note a reached cost limit once no request is in flight."""
         if self.out_of_budget:
-            self.stopped, self.hint = budget.why, budget.hint
-
-
-class JobFailed(Exception):
-    """A job that fails before the server is asked, which says nothing about the server."""
-
-    @classmethod
-    def because_of(cls, error: Exception) -> Self:
-        """Describe an unexpected error; an OSError is not called a bug.
-
-        Raises:
-            LMRBenchError: it is one, which ends the pass.
-        """
-        if isinstance(error, LMRBenchError):
-            raise error
-        if isinstance(error, OSError):
-            return cls(f"cannot rebuild: {error}")
-        return cls(f"a bug in lmrbench, please report it: {type(error).__name__}: {error_line(error)}")
+            self.stopped, self.hint = budget.why, "raise the cost limit, or run without one, to resume"
 
 
 class JobPass(Generic[_Job]):
@@ -89,48 +70,31 @@ class JobPass(Generic[_Job]):
         self.workers, self.progress = workers, progress or Progress()
         self._failures = Failures()
 
-    async def plan(self) -> Sequence[_Job]:
-        """Return the missing jobs; the client is open."""
+    def plan(self) -> Sequence[_Job]:
+        """Return the missing jobs."""
         raise NotImplementedError
 
-    async def work(self, job: _Job) -> str | None:
-        """Do one job and record its result.
-
-        Returns:
-            The label for the progress; None if the job was not started.
+    async def work(self, job: _Job) -> str:
+        """Do one job and record its result; return the label for the progress.
 
         Raises:
             CostLimit: the budget allows no more requests.
-            JobFailed, RequestFailed: the job failed.
+            RequestFailed: the job failed.
             LMRBenchError: no further job makes sense.
         """
         raise NotImplementedError
 
-    @property
-    def is_over(self) -> bool:
-        """True if no further job starts."""
-        return bool(self.summary.stopped) or self.summary.out_of_budget
-
-    def answered(self) -> None:
-        """Reset the count of consecutive failures."""
-        self._failures.note(failed=False)
-
     def run(self) -> None:
         """Do the missing jobs; no request is in flight afterwards."""
-        run_to_end(self._run())
+        run_to_end(self._run(self.plan()))
         self.summary.close(self.client.budget)
         if self.client.refused:
             _log.info("%s: the server does not accept %s", self.client.endpoint.model, self.client.refused)
 
-    async def _run(self) -> None:
+    async def _run(self, jobs: Sequence[_Job]) -> None:
+        self.progress.start(len(jobs))
+        queue = iter(jobs)
         async with self.client:
-            try:
-                jobs = await self.plan()
-            except CostLimit:
-                self.summary.out_of_budget = True
-                return
-            self.progress.start(len(jobs))
-            queue = iter(jobs)
             tasks = [asyncio.create_task(self._take(queue)) for _ in range(min(self.workers, len(jobs)))]
             try:
                 await asyncio.gather(*tasks)
@@ -141,22 +105,20 @@ class JobPass(Generic[_Job]):
 
     async def _take(self, queue: Iterator[_Job]) -> None:
         """Take jobs from the queue until it is empty or the pass is over."""
-        while not self.is_over and (job := next(queue, None)) is not None:
+        summary = self.summary
+        while not (summary.stopped or summary.out_of_budget) and (job := next(queue, None)) is not None:
             try:
                 label = await self.work(job)
+                self._failures.note(failed=False)
             except CostLimit:
-                self.summary.out_of_budget = True
+                summary.out_of_budget = True
                 return
-            except JobFailed as error:
-                self.summary.fail(str(error))
-                label = self.FAILED
             except RequestFailed as error:
-                self.summary.fail(str(error))
+                summary.fail(str(error))
                 label = self.FAILED
-                if self._failures.note(failed=not error.reached) and not self.summary.stopped:
-                    self.summary.stopped = f"the server {self.client.server} keeps failing ({error})"
-            if label is not None:
-                self.progress.step(label)
+                if self._failures.note(failed=not error.reached) and not summary.stopped:
+                    summary.stopped = f"the server {self.client.server} keeps failing ({error})"
+            self.progress.step(label)
 
 
 def run_to_end(work: Coroutine[Any, Any, None]) -> None:

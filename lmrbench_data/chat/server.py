@@ -1,10 +1,8 @@
 """A model server: its address, its key and the connection to it; the address as files record it, without secrets."""
 
 import asyncio
-import ipaddress
 import os
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from ..base.errors import ArgumentError, InputError
 from ..base.text import one_line
@@ -41,23 +39,23 @@ def server_name(base_url: str | None) -> str:
     Raises:
         InputError: the address is malformed.
     """
+    import httpx2
+
     try:
-        parts = urlsplit(base_url or OPENAI)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        parts, host, port = urlsplit(""), "", None
-    if parts.scheme not in ("http", "https") or not host:
+        url = httpx2.URL(base_url or OPENAI)
+    except httpx2.InvalidURL:
+        url = httpx2.URL("")
+    if url.scheme not in ("http", "https") or not url.host:
         shown = (base_url or "").rpartition("@")[2]
         raise ArgumentError("base_url", f"{shown!r} is not an address; give one such as http://localhost:8000/v1")
-    host = f"[{host}]" if ":" in host else host
-    default = {"http": 80, "https": 443}[parts.scheme]
-    return f"{parts.scheme}://{host}{f':{port}' if port not in (None, default) else ''}{parts.path.rstrip('/')}"
+    return f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}"
 
 
 def connect(url: str, key: str, *, timeout_s: float, retries: int = 0) -> "openai.AsyncOpenAI":
     """Return a client of one server, which sends the key to no other; close it after use.
 
-    A query in the address, such as Azure's `api-version`, is part of each request.
+    A query in the address, such as Azure's `api-version`, is part of each request. The proxy of the environment is
+    used, but not for this machine.
 
     Args:
         timeout_s: seconds of one try.
@@ -66,71 +64,51 @@ def connect(url: str, key: str, *, timeout_s: float, retries: int = 0) -> "opena
     Raises:
         InputError: the proxy of the environment cannot be used.
     """
-    import openai
-
-    parts = urlsplit(url)
-    query = dict(parse_qsl(parts.query))
-    return openai.AsyncOpenAI(
-        api_key=key or "none-needed",
-        base_url=urlunsplit(parts._replace(query="", fragment="")),
-        default_query=query,
-        # Azure's deployments expect the key here.
-        default_headers={"api-key": key} if key and "api-version" in query else None,
-        max_retries=retries,
-        timeout=timeout_s,
-        http_client=_http_client(parts.hostname or "", timeout_s),
-    )
-
-
-def _http_client(host: str, timeout_s: float) -> "httpx2.AsyncClient":
-    """Return an HTTP client that uses the proxy of the environment, but not for this machine."""
     import httpx2
+    import openai
 
     async def check(response: httpx2.Response) -> None:
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout_s):  # a body may drip for ever
                 await response.aread()
         except TimeoutError:
             raise httpx2.ReadTimeout(f"no answer within {timeout_s:g} s", request=response.request) from None
-        check_response(response)
+        correct_status(response)
 
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+    parts, limits = httpx2.URL(url), httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+    is_local = parts.host in ("localhost", "::1") or parts.host.startswith("127.")
     try:
-        return httpx2.AsyncClient(
-            trust_env=not _is_local(host), limits=limits, follow_redirects=False, event_hooks={"response": [check]}
-        )
+        client = httpx2.AsyncClient(trust_env=not is_local, limits=limits, event_hooks={"response": [check]})
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
-        raise InputError(
-            f"the proxy of the environment (such as HTTPS_PROXY) cannot be used: {one_line(error)}"
-        ) from error
+        proxy = "the proxy of the environment (such as HTTPS_PROXY)"
+        raise InputError(f"{proxy} cannot be used: {one_line(error)}") from error
+    return openai.AsyncOpenAI(
+        api_key=key or "none-needed",
+        base_url=parts.copy_with(query=None, fragment=None),
+        default_query=dict(parts.params),
+        # Azure's deployments expect the key here.
+        default_headers={"api-key": key} if key and "api-version" in parts.params else None,
+        max_retries=retries,
+        timeout=timeout_s,
+        http_client=client,
+    )
 
 
-def _is_local(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def check_response(response: "httpx2.Response") -> None:
+def correct_status(response: "httpx2.Response") -> None:
     """Correct the status of a response, so that the client retries what is worth a retry and nothing else.
 
-    A reply without a completion is an error of the server (502). A refusal of the system role (500) and an account
-    without credit (429) will not go away.
-
-    Raises:
-        InputError: the server redirects to another address.
+    A reply without a completion is an error of the server (502). A refusal of the system role (500), an account
+    without credit (429) and a redirect (any 3xx becomes 302) will not go away.
     """
+    is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
     if response.is_redirect:
         target = response.headers.get("Location", "").partition("?")[0].rpartition("@")[2]
-        raise InputError(
-            f"the server {server_name(str(response.request.url))} redirects to {one_line(target)[:200]} "
-            f"(HTTP {response.status_code}); nothing was sent there. If you trust that address, give it as the base URL"
+        response.extensions[REASON] = (
+            f"it redirects to {target} (HTTP {response.status_code}); nothing was sent there. If you trust that "
+            "address, give it as the base URL"
         )
-    is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
-    if response.request.method != "POST" or (response.is_success and is_stream):
-        return
-    if response.is_success:
+        response.status_code = 302
+    elif response.is_success and not is_stream:
         if reason := _no_completion(response):
             response.extensions[REASON] = reason
             response.status_code = 502
@@ -164,7 +142,7 @@ def _no_completion(response: "httpx2.Response") -> str:
     """Return why a reply of status 200 is not a completion; empty if it is one."""
     choice = first_choice(json_of(response))
     if choice is None:
-        return "the server's answer is not a chat completion"
+        return f"the server's answer is not a chat completion: {response.text[:200]}"
     if choice.get("error") or choice.get("finish_reason") == "error":
         return f"the answer ended with an error: {get(choice.get('error'), 'message') or 'finish_reason error'}"
     return ""

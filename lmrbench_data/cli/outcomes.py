@@ -130,10 +130,8 @@ def votes_line(done: "JudgeSummary") -> str:
 
 def tokens_line(done: "JudgeSummary") -> str:
     """Return the tokens and costs of all questions."""
-    cost = "" if done.cost_usd is None else f"   cost: {done.cost_usd:.4f} USD"
-    if done.spent.uncounted:  # whatever the price
-        cost = "   cost: unknown (the server does not report its tokens)"
-    return f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out{cost}"
+    cost = "unknown" if done.cost_usd is None else f"{done.cost_usd:.4f} USD"
+    return f"tokens: {done.spent.input_tokens:,} in, {done.spent.output_tokens:,} out   cost: {cost}"
 
 
 def judging_status(done: "JudgeSummary | LMRBenchError") -> int:

@@ -11,7 +11,8 @@ from ..base.errors import ArgumentError
 from ..base.jsonl import Ledger
 from ..base.names import clean_name
 from ..base.text import counted
-from ..chat.budget import Budget, Price, Spent
+from ..chat.budget import Budget, Spent
+from ..chat.endpoint import JobSettings
 from ..chat.jobs import JobSummary
 
 
@@ -65,21 +66,15 @@ class AnswerLog(Ledger):
         self._requests: dict[tuple[str, ...], dict[str, Any]] = {}
         """The settings that the first row of each model, setting and track records."""
 
-    def budget(self, limit: float | None, price: Price | None, name: str) -> Budget:
-        """Return the budget of this file; the costs of its rows count.
+    def budget(self, settings: JobSettings, name: str) -> Budget:
+        """Return the budget of this file for a model of this name; the costs of all its rows count."""
+        spent = sum(spent.cost_usd for spent in self.spent.values())
+        return Budget(settings.max_cost, settings.price(), spent, self.spent[name].unknown)
 
-        Args:
-            limit: US dollars.
-            price: of the model that is asked.
-            name: its name in the rows.
-        """
-        budget = Budget.after(limit, price, self.spent[name])
-        budget.spent += sum(spent.known_cost for model, spent in self.spent.items() if model != name)
-        return budget
-
-    def unknown_costs(self, price: Price | None, name: str) -> int:
-        """Return the number of rows whose cost is unknown; `price` is that of the model `name`."""
-        return sum(spent.unknown_rows(price if model == name else None) for model, spent in self.spent.items())
+    @property
+    def unknown_costs(self) -> int:
+        """The number of rows whose cost is unknown."""
+        return sum(spent.unknown for spent in self.spent.values())
 
     def check_request(self, names: tuple[str, str, str], request: Mapping[str, Any]) -> None:
         """Check that the answers of this model, setting and track were asked for with the same settings.

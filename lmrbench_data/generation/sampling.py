@@ -52,15 +52,15 @@ def sample(settings: SamplingSettings, rows: Sequence[DatasetRow], progress: Pro
     """
     chosen = choose_rows(rows, settings.instances)
     check_contracts(chosen, settings.track)
-    price = settings.price()
+    settings.price()  # fails before any work
     # Read now, so that missing papers are reported before any request, and no paper is read twice.
     papers = {row["instance_id"]: paper_text(row, settings.paper, settings.paper_pages) for row in chosen}
     with AnswerLog.open(settings.out) as log:
         sampling = _Sampling(settings, chosen, papers, log, progress)
         log.check_request(sampling.names, sampling.request)
-        sampling.client.budget = log.budget(settings.max_cost, price, sampling.name)
+        sampling.client.budget = log.budget(settings, sampling.name)
         sampling.run()
-        sampling.summary.unknown_costs = log.unknown_costs(price, sampling.name)
+        sampling.summary.unknown_costs = log.unknown_costs
     return sampling.summary
 
 
@@ -90,7 +90,7 @@ class _Sampling(JobPass[_Job]):
         self.names, self.request = (self.name, settings.label, settings.track), settings.request()
         self._prompts: dict[str, Prompt] = {}
 
-    async def plan(self) -> list[_Job]:
+    def plan(self) -> list[_Job]:
         """Return the answers that are missing: first samples of all instances first."""
         missing = []
         for number in range(self.settings.samples):
@@ -112,7 +112,6 @@ class _Sampling(JobPass[_Job]):
         started = time.monotonic()
         prompt, completion = await self._ask(job.row)
         duration_s = time.monotonic() - started
-        self.answered()
         problem = completion.problem or await asyncio.to_thread(_problem, completion.text, job.row)
         self.log.write(self._row(job, prompt, completion, duration_s, problem))
         self.summary.asked += 1

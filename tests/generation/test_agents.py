@@ -194,7 +194,7 @@ def test_relay_enforces_model_and_limits(server: Server) -> None:
     relay = Relay(MODEL, server.base_url, budget=Budget())
     assert ask(relay, stream=True) == 200
     assert (relay.input_tokens, relay.output_tokens) == (7, 3)
-    assert (ask(relay), ask(relay)) == (502, 401)
+    assert (ask(relay), ask(relay)) == (302, 401)
     assert "401" in relay.failure
 
 

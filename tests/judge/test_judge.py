@@ -245,7 +245,7 @@ def test_cost_limit_stops_and_can_be_raised(judging: Judging, server: Server) ->
     done = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006", "--workers", "1", "--json")
     assert done.returncode == 3
     assert "cost limit reached: $0.0070 of $0.006" in done.stderr
-    assert done.stderr.splitlines()[-1] == "raise the cost limit to resume"
+    assert done.stderr.splitlines()[-1] == "raise the cost limit, or run without one, to resume"
     assert "the same command" not in done.stderr
     assert [row["cost_usd"] for row in judging.rows()] == [0.0035, 0.0035]
     assert json.loads(done.stdout)["cost_usd"] == pytest.approx(0.007)
@@ -259,8 +259,8 @@ def test_cost_limit_stops_and_can_be_raised(judging: Judging, server: Server) ->
     votes = ("--prices", "prices.yaml", "--no-cache", "--votes", "2", "--workers", "1")
     blind = judging.judge(*votes, "--max-cost", "1")
     assert (blind.returncode, len(server.requests)) == (3, 7)
-    assert "cost unknown: 1 answer without usage, so the cost limit cannot be kept" in blind.stderr
-    assert blind.stderr.splitlines()[-1] == "run again without a cost limit to resume"
+    assert "cost unknown: 1 answer without cost, so the cost limit cannot be kept" in blind.stderr
+    assert blind.stderr.splitlines()[-1] == "raise the cost limit, or run without one, to resume"
     assert "cost: unknown" in judging.judge(*votes).stdout
     assert [row["cost_usd"] for row in judging.rows() if not row["counted"]] == [None] * 6
 
@@ -313,17 +313,11 @@ def test_server_name_has_no_secrets(url: str | None, name: str) -> None:
     assert server_name(url) == name
 
 
-def test_requests_are_concurrent_and_paced(judging: Judging, server: Server) -> None:
+def test_requests_are_concurrent(judging: Judging, server: Server) -> None:
     judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(8)))
     server.judge = lambda request: Reply(body=completion(verdict(request)), delay_s=0.3)
     judging.here(workers=4)
     assert server.most_at_once == 4
-    server.requests.clear()
-    judging.file.unlink()
-    server.judge = verdict
-    started = time.monotonic()
-    judging.here(workers=8, endpoint={"requests_per_minute": 600})
-    assert server.requests[-1].at - started >= 0.65
 
 
 # --- answers that nobody is asked about ---------------------------------------------------------------------------

@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.source import MalformedAnswerError
+from lmrbench_data.base.text import error_line
 from lmrbench_data.chat.budget import Budget, CostLimit, Spent, Tokens
 from lmrbench_data.chat.client import CUT, ChatClient, Message, RequestFailed
 from lmrbench_data.chat.endpoint import Endpoint
-from lmrbench_data.chat.jobs import JobFailed, JobPass, JobSummary
+from lmrbench_data.chat.jobs import JobPass, JobSummary
 
 from ..predictions.prediction import AnswerKey
 from ..runs.settings import JudgeSettings
@@ -140,7 +142,7 @@ async def ask(client: ChatClient, prompt: Prompt, question: Question) -> Asked:
             try:
                 asked.reply = prompt.parse(completion.text, question)
             except Unreadable as error:
-                problem = CUT if completion.was_cut else str(error)
+                problem = CUT if completion.finish_reason == "length" else str(error)
             else:
                 return asked
         echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
@@ -176,17 +178,18 @@ class Asking(JobPass[Vote]):
         self.judge = Judge(settings.model, prompt.version, client.server)
         super().__init__(client, JudgeSummary(judge=self.judge), settings.workers, progress)
         self.price = settings.price()
-        client.budget = Budget.after(settings.max_cost, self.price, log.spent[settings.model])
+        spent = log.spent[settings.model]
+        client.budget = Budget(settings.max_cost, self.price, spent.cost_usd, spent.unknown)
         self._cache = None if settings.no_cache else cache_folder() / "judgements"
         self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
     def run(self) -> None:
         """Ask the missing questions, and sum up the tokens and costs of all in the log."""
         super().run()
-        self.summary.spent = self.log.spent[self.judge.model]
-        self.summary.cost_usd = self.summary.spent.cost(self.price)
+        spent = self.summary.spent = self.log.spent[self.judge.model]
+        self.summary.cost_usd = None if spent.unknown else spent.cost_usd
 
-    async def plan(self) -> list[Vote]:
+    def plan(self) -> list[Vote]:
         """Return the missing votes."""
         missing = [vote for vote in self.votes if not self.log.is_done(self._key(vote))]
         self.summary.kept = len(self.votes) - len(missing)
@@ -206,10 +209,12 @@ class Asking(JobPass[Vote]):
             return MALFORMED
         except NotJudgedError as error:
             return self._write(job, reason=error.outcome, error=str(error))
-        except Exception as error:
-            failed = JobFailed.because_of(error)
-            self._write(job, error=str(failed))
-            raise failed from error
+        except LMRBenchError:
+            raise
+        except Exception as error:  # as of a full disk
+            problem = f"the question cannot be built ({type(error).__name__}: {error_line(error)})"
+            self._write(job, error=problem)
+            raise RequestFailed(problem, reached=True) from error
         if question.identical:
             self.summary.identical += 1
             if not self.prompt.identical:
@@ -239,12 +244,11 @@ class Asking(JobPass[Vote]):
             "input_tokens": asked.tokens[0],
             "output_tokens": asked.tokens[1],
             "counted": asked.counted,
-            "cost_usd": self.price.cost(*asked.tokens) if self.price and asked.counted else None,
+            "cost_usd": self.price.cost(asked.tokens) if self.price and asked.counted else None,
             "duration_s": round(time.monotonic() - started, 3),
         }
         label = self._write(job, asked.reply, **facts)
         if asked.reply:
-            self.answered()
             if path := self._cached_file(job, question):
                 write_atomically(path, asked.reply.model_dump_json(by_alias=True))
         elif not facts["reason"]:

@@ -177,7 +177,7 @@ def cutoff(
 
 
 @familiarity.command()
-@options(Endpoint, without=("max_tokens", "requests_per_minute"))
+@options(Endpoint, without=("max_tokens",))
 def probability(settings: Endpoint, dataset: DatasetSpec = "embedded", out: Out = None, as_json: Json = False) -> None:
     """Measure the mean token probability of each goal file.
 

@@ -68,7 +68,7 @@ def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Pro
         InfraError: there is no Docker.
         KeyboardInterrupt: rows so far are kept, and no container is left.
     """
-    price = settings.price()
+    settings.price()  # fails before any work
     agent = open_agent(settings.agent, settings.agent_files)
     address_and_key(settings.base_url)
     name, chosen = model_name(settings.name, settings.model), choose_rows(rows, settings.instances)
@@ -78,12 +78,12 @@ def run_agent(settings: AgentSettings, rows: Sequence[DatasetRow], progress: Pro
         if any(key[1:4] != names for key in file.keys):
             raise ArgumentError("out", f"{settings.out}: holds rows of another model, agent or track; choose another")
         file.check_request(names, settings.request())
-        budget = file.budget(settings.max_cost, price, name)
+        budget = file.budget(settings, name)
         run = _AgentRun(settings, agent, names, budget, file, sandbox)
         images = {tag: agent.image(sandbox, tag) for tag in sorted({row["docker_image"] for row in chosen})}
         run.all(chosen, images, progress or Progress())
         run.summary.close(budget)
-        run.summary.unknown_costs = file.unknown_costs(price, name)
+        run.summary.unknown_costs = file.unknown_costs
     return run.summary
 
 

@@ -10,9 +10,8 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...base.errors import InputError
 from ...base.text import one_line
-from ...chat.budget import Budget, CostLimit, Tokens, read_usage
+from ...chat.budget import Budget, Tokens, read_tokens
 from ...chat.dialect import LIMITS
 from ...chat.server import REASON, address_and_key, connect, get
 from .allowed import NotAllowed, read_request
@@ -70,15 +69,12 @@ class Relay:
         self.input_tokens = self.output_tokens = 0
         self.counted = True
         """True if the server reported the tokens of each answer."""
+        self.cost_usd: float | None = 0.0
+        """US dollars of all answers; None if the cost of one is unknown."""
         self.limit = ""
         """The limit that ended it; empty if none did."""
         self.failure = ""
         """The reason why the last request has no answer; empty if it has one."""
-
-    @property
-    def cost_usd(self) -> float | None:
-        """US dollars of all answers; None if a price or a count is missing."""
-        return self._budget.cost((self.input_tokens, self.output_tokens) if self.counted else None)
 
     def close(self) -> None:
         """Forward nothing from now on."""
@@ -129,11 +125,9 @@ class Relay:
         if self._max_steps is not None and self.steps >= self._max_steps:
             self.limit = STEP_LIMIT
             return _refusal(403, f"the limit of {self._max_steps} steps is reached")
-        try:
-            self._budget.check()
-        except CostLimit as error:
-            self.limit = COST_UNKNOWN if self._budget.uncounted else COST_LIMIT
-            return _refusal(403, str(error))
+        if why := self._budget.why:
+            self.limit = COST_UNKNOWN if self._budget.unknown else COST_LIMIT
+            return _refusal(403, why)
         self.steps += 1  # at once, so that requests at the same time do not pass together
         is_step = False
         try:
@@ -159,17 +153,18 @@ class Relay:
             response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=request)
         except openai.APIStatusError as error:
             response = error.response
-        except (openai.APIConnectionError, InputError) as error:
+        except openai.APIConnectionError as error:
             self.failure = f"the server does not answer ({one_line(error.__cause__ or error)[:300]})"
             return _refusal(502, "no answer")
-        if response.status_code >= 500 or response.status_code in _NO_ANSWER:
+        if response.status_code >= 500 or response.status_code in _NO_ANSWER or REASON in response.extensions:
             reason = response.extensions.get(REASON) or one_line(response.text[:300])
             self.failure = f"the server says {response.status_code}: {reason}"
         else:
             self.failure = ""
         if response.status_code == 200:
             tokens = _usage(response)
-            self._budget.add(tokens)
+            cost = self._budget.add(tokens)
+            self.cost_usd = None if self.cost_usd is None or cost is None else self.cost_usd + cost
             self.counted = self.counted and tokens is not None
             self.input_tokens += tokens[0] if tokens else 0
             self.output_tokens += tokens[1] if tokens else 0
@@ -186,7 +181,7 @@ def _usage(response: "httpx2.Response") -> Tokens | None:
         texts = [line[5:] for line in reversed(response.text.splitlines()) if line.startswith("data:")]
     for text in texts:
         try:
-            usage = read_usage(get(json.loads(text), "usage"))
+            usage = read_tokens(get(json.loads(text), "usage"))
         except (ValueError, RecursionError):
             continue
         if usage:
