@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lmrbench_evaluate.reports.report import Report
 
-    from .api import Run, Score, Scorer, evaluate, generate, judge, open_run, report, run_agent
+    from .api.evaluation import evaluate
+    from .api.models import generate, judge, run_agent
+    from .api.run import Run, open_run, report
+    from .api.scorer import Score, Scorer
     from .base.errors import ArgumentError, InfraError, InputError, LMRBenchError, LoadError
     from .base.progress import Progress
     from .base.version import __version__
@@ -24,9 +27,10 @@ if TYPE_CHECKING:
 
 #: Where each public name lives.
 _HOMES = {
-    **dict.fromkeys(
-        ("Run", "Score", "Scorer", "evaluate", "generate", "judge", "open_run", "report", "run_agent"), ".api"
-    ),
+    "evaluate": ".api.evaluation",
+    **dict.fromkeys(("generate", "judge", "run_agent"), ".api.models"),
+    **dict.fromkeys(("Run", "open_run", "report"), ".api.run"),
+    **dict.fromkeys(("Score", "Scorer"), ".api.scorer"),
     **dict.fromkeys(("ArgumentError", "InfraError", "InputError", "LMRBenchError", "LoadError"), ".base.errors"),
     "Report": "lmrbench_evaluate.reports.report",
     "load": ".dataset.load",

@@ -134,9 +134,6 @@ def row_sha256(row: Mapping[str, Any]) -> str:
     """Return the identity of a row: a hash of its content without the recorded outputs.
 
     Archives count uncompressed, because compression depends on the machine's zlib.
-
-    Raises:
-        LoadError: an archive is damaged.
     """
 
     def canonical(value: Any) -> Any:
@@ -151,11 +148,7 @@ def row_sha256(row: Mapping[str, Any]) -> str:
 
 
 def archive_sha256(archive: bytes) -> str:
-    """Return the identity of a tar.gz: the hash of the tar in it.
-
-    Raises:
-        LoadError: not gzip, damaged, or too large.
-    """
+    """Return the identity of a tar.gz: the hash of the tar in it."""
     return hashlib.sha256(gunzip(archive, MAX_UNPACKED_BYTES)).hexdigest()
 
 
@@ -236,11 +229,8 @@ def _locate(spec: str, config: str) -> tuple[dict[str, str], Path, str]:
     if spec and folder.is_dir():
         card, data = folder / "README.md", folder / data_file(config)
         stamp = read_card_stamp(card, spec, config) if card.is_file() else {}
-        for path in (card, data):
-            if not path.is_file():
-                raise LoadError(
-                    f"{folder}: no {path.relative_to(folder)}; `lmrbench dataset build` makes a dataset folder"
-                )
+        if missing := [path.relative_to(folder) for path in (card, data) if not path.is_file()]:
+            raise LoadError(f"{folder}: no {missing[0]}; `lmrbench dataset build` makes a dataset folder")
         return stamp, data, spec
     if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
         return _download(*spec.partition("@")[::2], config)
@@ -256,37 +246,25 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
     where = f"{name}@{revision}" if revision else name
     # A dropped connection raises the HTTP library's own error.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
-    is_pinned = re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision)
-    offline: Exception | None = None
     try:
-        try:
-            info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
+        if not re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision):
             # A branch is resolved, so that card and rows come from the same, newest commit.
-            revision = revision if is_pinned else str(info.sha)
-        except (http_error, OSError) as error:
-            if not is_pinned:
-                raise
-            offline = error
-
-        def fetch(file: str) -> Path:
-            return Path(
-                hf_hub_download(name, file, repo_type="dataset", revision=revision, local_files_only=bool(offline))
-            )
-
-        stamp = read_card_stamp(fetch("README.md"), where, config)  # names a configuration that the dataset lacks
-        data = fetch(data_file(config))
+            revision = str(HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout()).sha)
+        options: Any = {"repo_type": "dataset", "revision": revision, "etag_timeout": hub_timeout()}
+        card = hf_hub_download(name, "README.md", **options)
+        stamp = read_card_stamp(Path(card), where, config)  # names a configuration that the dataset lacks
+        data = Path(hf_hub_download(name, data_file(config), **options))
     except LoadError:
         raise
     except (http_error, OSError, ValueError) as error:
-        cause = offline or error
-        reason = f"not a folder here, and cannot be downloaded ({_reason(cause)})"
-        status = getattr(getattr(cause, "response", None), "status_code", None)
-        unreached = isinstance(cause, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
+        reason = f"not a folder here, and cannot be downloaded ({_reason(error)})"
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        unreached = isinstance(error, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
         if constants.HF_HUB_OFFLINE:
-            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from cause
+            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from error
         if unreached and (status is None or status == 429 or status >= 500):
-            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from cause
-        raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from cause
+            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from error
+        raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from error
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{stamp['version']}":
         raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
     return stamp, data, where
@@ -313,11 +291,7 @@ def _verify(table: pyarrow.Table, stamp: Mapping[str, str], where: str) -> None:
 
 
 def check_row(row: Mapping[str, Any], where: str) -> None:
-    """Refuse a row of an untrusted dataset whose text could leave a folder or inject a command.
-
-    Raises:
-        LoadError: a name or path is not plain.
-    """
+    """Refuse a row of an untrusted dataset whose text could leave a folder or inject a command."""
     for name, (form, needed) in _FORMS.items():
         if not isinstance(row.get(name), str) or not form.fullmatch(row[name]):
             raise LoadError(f"{where}: {name} {ascii(row.get(name))[:100]} is not {needed}")
@@ -331,9 +305,7 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
             raise LoadError(f"{where}: row {row['instance_id']!r}: {error}") from error
     for name in itertools.chain(*goals.values()):
         if not isinstance(name, str) or not _QUALIFIED_NAME.fullmatch(name):
-            raise LoadError(
-                f"{where}: goal_function {ascii(name)[:100]} is not the name of a function, or Class.method"
-            )
+            raise LoadError(f"{where}: goal_function {ascii(name)[:100]} is not a function's name, or Class.method")
 
 
 def _reason(error: Exception) -> str:
@@ -433,24 +405,16 @@ def check_path(name: str) -> str:
         problem = "it has invisible characters"
     elif len(name) > 1000 or not path.parts or any(len(part.encode()) > 255 for part in path.parts):
         problem = "it is empty or too long"
-    elif any(map(_is_git, path.parts)):
+    # Names that a file system treats as `.git`: upper case, trailing dots, a stream, or the 8.3 short name.
+    elif any(part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1") for part in path.parts):
         problem = "it enters a .git folder"
     if problem:
         raise LoadError(f"archive: path {ascii(name)[:100]} is not a plain path: {problem}")
     return str(path)
 
 
-def _is_git(part: str) -> bool:
-    """Whether a file system treats a name as `.git`: upper case, trailing dots, a stream, or the 8.3 short name."""
-    return part.split(":")[0].rstrip(". ").casefold() in (".git", "git~1")
-
-
 def gunzip(data: bytes, limit: int) -> bytes:
-    """Unpack a gzip stream that may be a decompression bomb.
-
-    Raises:
-        LoadError: the data is not gzip, damaged, truncated or followed by other data, or exceeds `limit` bytes.
-    """
+    """Unpack exactly one whole gzip stream of at most `limit` bytes; it may be a decompression bomb."""
     stream = zlib.decompressobj(wbits=31)
     try:
         content = stream.decompress(data, limit + 1)

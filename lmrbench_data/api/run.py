@@ -4,19 +4,18 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lmrbench_evaluate.predictions.sources import BadRow
 from lmrbench_evaluate.runs.evaluation import RunSummary
 from lmrbench_evaluate.runs.folder import RunFolder
-from lmrbench_evaluate.runs.result_log import METHOD_KEYS
 from lmrbench_evaluate.verdict.choices import STATED
 from lmrbench_evaluate.verdict.levels import Level, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ..base.errors import InputError
 from ..base.shares import Share
-from ..dataset.rows import ResultRow
+from ..dataset.result_rows import ResultRow
 from ..loader import FUNCTION
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from lmrbench_evaluate.judge.asking import JudgeSummary
     from lmrbench_evaluate.reports.report import Report
-    from lmrbench_evaluate.reports.scores import ModelScore
 
 #: Largest number of bad rows in the log.
 MAX_NAMED = 20
@@ -53,16 +51,6 @@ class Run(RunFolder):
         """
         return list(self.rows())
 
-    def scores(self, judge_model: str | None = None) -> "list[ModelScore]":
-        """Score each model, setting and track: reproduced, robust and the judge's shares, computed from the rows.
-
-        Args:
-            judge_model: the judge whose judgements count (default: the last one).
-        """
-        from lmrbench_evaluate.reports.scores import score_runs
-
-        return score_runs([self.path], judge_model)
-
     def to_pandas(self, judge_model: str | None = None) -> "pd.DataFrame":
         """Return one row per prediction, in order: its result, `reproduced`, `robust`, and the `judge`'s category.
 
@@ -76,26 +64,22 @@ class Run(RunFolder):
         from lmrbench_evaluate.predictions.prediction import AnswerKey
         from lmrbench_evaluate.reports.tally import ScoredAnswer
 
-        judgements, is_on_methods = read_judgements(self.path, judge_model), self.config != FUNCTION
-        records = []
+        judgements, records = read_judgements(self.path, judge_model), []
         for row in self.results():
             judgement = judgements.get(AnswerKey.of(row).question)
-            category, answer = judgement.category if judgement else None, ScoredAnswer.of(row, judgement)
-            levels = {str(level): reaches(answer.outcome, level) for level in Level}
-            shares = {
-                "functions_passed": Share.of(answer.functions),
-                "choices_read": Share.of(reading == STATED for reading in answer.readings),
-                "choices_settled": Share.of(choice.is_settled for choice in answer.settled),
-            }
-            graded = row["status"] != Status.INFRA_ERROR
-            more = {name: share.value if graded else None for name, share in shares.items()}
-            records.append({**row, **levels, "judge": str(category) if category else None, **more})
-        columns = [*ResultRow.__annotations__, *map(str, Level), "judge"]
-        if is_on_methods:
-            columns += ["functions_passed", "choices_read", "choices_settled"]
-        else:
-            columns = [name for name in columns if name not in (*METHOD_KEYS, "choices")]
-        return pd.DataFrame.from_records(records, columns=columns)
+            answer = ScoredAnswer.of(row, judgement)
+            record: dict[str, Any] = {**row, **{str(level): reaches(answer.outcome, level) for level in Level}}
+            record["judge"] = str(judgement.category) if judgement and judgement.category else None
+            if self.config != FUNCTION:
+                graded = row["status"] != Status.INFRA_ERROR
+                for name, parts in {
+                    "functions_passed": answer.functions,
+                    "choices_read": [reading == STATED for reading in answer.readings],
+                    "choices_settled": [choice.is_settled for choice in answer.settled],
+                }.items():
+                    record[name] = Share.of(parts).value if graded else None
+            records.append(record)
+        return pd.DataFrame(records)
 
     def report(self, judge_model: str | None = None) -> "Report":
         """Return the report on this run alone."""

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
 from lmrbench_evaluate.predictions.prediction import FORMS, Prediction, prediction_of
@@ -74,7 +73,6 @@ class Scorer:
         isolation: str = "shared",
         sandbox: str = "auto",
         seeds: Sequence[int] = (),
-        fail_fast: bool = False,
         timeout_scale: float = 1.0,
     ) -> None:
         """Load the rows and connect to the engine; containers are started as answers come.
@@ -87,8 +85,6 @@ class Scorer:
             isolation: `shared`, or `container`: a fresh container for each answer, as in official runs.
             sandbox: As for `evaluate`; `shared` needs Docker.
             seeds: Seeds of the cases to run (default: all).
-            fail_fast: Run the other seeds only if an answer passes the core cases on the first one. The reward is
-                then the share of the cases that ran.
             timeout_scale: Factor for CPU time limits.
 
         Raises:
@@ -99,7 +95,7 @@ class Scorer:
         checked = _Checked(**arguments, timeout_scale=timeout_scale)
         self._rows = select(load_rows(dataset, config, checked.instances), checked.instances, ())
         self._frames = {name: _chosen(row, checked.seeds) for name, row in self._rows.items()}
-        self._fail_fast, self._timeout_scale = fail_fast, timeout_scale
+        self._timeout_scale = timeout_scale
         self._stop = threading.Event()
         self._sandbox = open_sandbox(sandbox, isolation=isolation)
         with contextlib.ExitStack() as stack:
@@ -142,24 +138,21 @@ class Scorer:
         """Return the scorer itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 
     def _submit(self, rows: Iterable[Mapping[str, Any]]) -> list[Future[Score]]:
         if isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable):
             raise ArgumentError("rows", f"give a list of prediction rows, not {reprlib.repr(rows)}")
+        if self._stop.is_set():
+            raise InfraError("the scorer was closed")
         predictions = [self._prediction(place, row) for place, row in raw_rows(rows)]
         jobs: dict[tuple[str, str], Future[Score]] = {}
         for prediction in predictions:
             answer = prediction.instance_id, prediction.sha256
             if answer not in jobs:
-                try:
-                    jobs[answer] = self._pool.submit(self._score, prediction)
-                except RuntimeError:
-                    raise InfraError("the scorer was closed") from None
+                jobs[answer] = self._pool.submit(self._score, prediction)
         return [jobs[prediction.instance_id, prediction.sha256] for prediction in predictions]
 
     def _prediction(self, place: str, row: Any) -> Prediction:
@@ -179,36 +172,24 @@ class Scorer:
         return found
 
     def _score(self, prediction: Prediction) -> Score:
-        frames = self._frames[prediction.instance_id]
-        first = [frame for frame in frames if frame.seed == frames[0].seed]
-        if self._fail_fast and len(first) < len(frames):
-            verdict = self._evaluate(prediction, first)
-            if verdict.core_status is not Status.PASSED:
-                return _score_of(prediction.instance_id, verdict)
-        return _score_of(prediction.instance_id, self._evaluate(prediction, frames))
-
-    def _evaluate(self, prediction: Prediction, frames: Sequence[Frame]) -> Verdict:
         row = self._rows[prediction.instance_id]
         try:
-            return evaluate_prediction(
+            verdict = evaluate_prediction(
                 row,
                 prediction,
                 self._sandbox,
                 self._images[row["docker_image"]],
-                expected=frames,
+                expected=self._frames[prediction.instance_id],
                 timeout_scale=self._timeout_scale,
                 stop=self._stop,
             )
         except InfraError as error:
-            return Verdict.without_cases(Cause.ENGINE, str(error))
+            verdict = Verdict.without_cases(Cause.ENGINE, str(error))
+        return _score_of(prediction.instance_id, verdict)
 
 
 def _chosen(row: DatasetRow, seeds: Sequence[int]) -> list[Frame]:
-    """Return the recorded outputs for these seeds.
-
-    Raises:
-        ArgumentError: a seed has no recorded output.
-    """
+    """Return the recorded outputs for these seeds."""
     known = row["tests"]["seeds"]
     if unknown := [seed for seed in seeds if isinstance(seed, bool) or seed not in known]:
         raise ArgumentError("seeds", f"{row['instance_id']} has no seed {unknown[0]!r}; it has {known}")

@@ -55,13 +55,13 @@ def run(settings: AgentSettings, as_json: Json = False) -> None:
 
     Example: lmrbench agent run --agent mini-swe-agent --model gpt-5 --out runs/mini
     """
-    from .. import api
+    from ..api import models
     from ..generation.agents.agent_runs import PREDICTIONS
 
     answers = settings.out / PREDICTIONS
     kept = f"rows so far are in {answers}"
     with progress_bar("agents", shown=not as_json, kept=kept) as progress:
-        summary = api.run_agent(**dict(settings), progress=progress)
+        summary = models.run_agent(**dict(settings), progress=progress)
     text = answers_text(answers, summary, "rows", done_now=summary.done, no_changes=summary.unchanged)
     emit(answers_dict(answers, summary), as_json, *text)
     raise typer.Exit(exit_status(summary, "row", kept))

@@ -51,7 +51,7 @@ def evaluate(
     """
     from lmrbench_evaluate.predictions.column_mapping import parse_columns
 
-    from .. import api
+    from ..api import evaluation
     from ..base.errors import ArgumentError, LMRBenchError
 
     if judge:
@@ -63,7 +63,7 @@ def evaluate(
             raise ArgumentError(f"judge_{error.argument}", error.problem) from error
     arguments = dict(settings, map=parse_columns(columns or ()))
     with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
-        run = api.evaluate(predictions, sandbox=sandbox, progress=progress, **arguments)
+        run = evaluation.evaluate(predictions, sandbox=sandbox, progress=progress, **arguments)
     assert run.summary is not None
     judged: JudgeSummary | LMRBenchError | None = None
     if judge and not run.summary.stopped:
@@ -105,11 +105,11 @@ def judge(settings: JudgeSettings, as_json: Json = False) -> None:
 
 
 def _judge(settings: JudgeSettings, quiet: bool) -> "JudgeSummary":
-    from .. import api
+    from ..api import models
 
     kept = f"judgements so far are in {settings.run}/judgements.jsonl"
     with progress_bar("judging", shown=not quiet, kept=kept) as progress:
-        done = api.judge(**dict(settings), progress=progress).judging
+        done = models.judge(**dict(settings), progress=progress).judging
     assert done is not None
     return done
 

@@ -93,7 +93,7 @@ def run(
 
     Example: lmrbench run --model gpt-5 --setting standard --track paper
     """
-    from .. import api
+    from ..api import evaluation
 
     folder = out or Path("runs") / settings.run_name
     settings = settings.model_copy(update={"out": folder.with_name(f"{folder.name}.jsonl")})
@@ -103,7 +103,7 @@ def run(
     if status := _exit_status(summary, settings.out):
         raise typer.Exit(status)
     with progress_bar("evaluating", shown=not as_json, kept="finished results are kept") as progress:
-        run = api.evaluate(
+        run = evaluation.evaluate(
             settings.out,
             folder,
             dataset=settings.dataset,
@@ -120,10 +120,10 @@ def run(
 
 
 def _sample(settings: SamplingSettings, quiet: bool) -> "SamplingSummary":
-    from .. import api
+    from ..api import models
 
     with progress_bar("sampling", shown=not quiet, kept=f"answers so far are in {settings.out}") as progress:
-        return api.generate(**dict(settings), progress=progress)
+        return models.generate(**dict(settings), progress=progress)
 
 
 def _text(settings: SamplingSettings, summary: "SamplingSummary") -> "list[Part]":

@@ -52,13 +52,13 @@ def report(
     """
     from lmrbench_evaluate.reports.report import check_form
 
-    from .. import api
+    from ..api import run as runs_api
 
     if out:
         check_form(out)
     if figures:
         need("report", "--figures")
-    made = api.report(*only_runs(runs), judge_model=judge_model, labels=labels)
+    made = runs_api.report(*only_runs(runs), judge_model=judge_model, labels=labels)
     emit(made.to_dict(), as_json, *report_text(made, notes=notes))
     if out:
         print_err(f"written: {made.save(out)}")

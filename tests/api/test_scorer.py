@@ -124,26 +124,20 @@ def test_answers_of_an_interrupted_call_do_not_run(dataset: str, tmp_path: Path)
         assert "99 " not in log.read_text()
 
 
-def test_fail_fast_and_seeds_run_fewer_cases(dataset: str, tmp_path: Path) -> None:
+def test_seeds_run_fewer_cases(dataset: str, tmp_path: Path) -> None:
     counter = tmp_path / "calls"
 
-    def counting(change: str) -> str:
-        return (
-            f"def scale(values, factor):\n    with open({str(counter)!r}, 'a') as file:\n        file.write('x')\n"
-            f"    return [value * factor {change} for value in values]\n"
-        )
+    first, rest = TOY_ANSWER.split("\n", 1)
+    counting = f"{first}\n    open({str(counter)!r}, 'a').write('x')\n{rest}"
 
-    def calls(change: str, **options: Any) -> int:
+    def calls(**options: Any) -> int:
         counter.write_text("")
         with lmr.Scorer(dataset=dataset, isolation="container", sandbox="local", **options) as scorer:
-            [score] = scorer.score([row(counting(change))])
-        assert score.reproduced is not bool(change)
+            [score] = scorer.score([row(counting)])
+        assert score.reproduced
         return len(counter.read_text())
 
-    every = calls("+ 1")
-    assert calls("+ 1", seeds=[0]) < every
-    assert calls("+ 1", fail_fast=True) < every
-    assert calls("", fail_fast=True) > every  # a right answer runs its first seed twice
+    assert calls(seeds=[0]) < calls()
 
 
 def test_a_closed_scorer_says_so(dataset: str) -> None:

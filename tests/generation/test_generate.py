@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lmrbench_data import api
+import lmrbench_data as lmr
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
@@ -107,7 +107,7 @@ def test_long_prompt_is_cut_by_rule_and_recorded(toy_row: DatasetRow) -> None:
 def test_rows_record_prompt_cost_and_parameters(server: Server, toy: Path, tmp_path: Path) -> None:
     out, prices = tmp_path / "out" / "p.jsonl", tmp_path / "prices.yaml"
     prices.write_text(yaml.safe_dump({"m": {"input_per_mtok": 1.0, "output_per_mtok": 10.0}}))
-    summary = api.generate(
+    summary = lmr.generate(
         *("m", out), base_url=server.base_url, samples=2, temperature=0.8, prices=prices, dataset=str(toy), workers=3
     )
     assert (summary.asked, summary.kept, summary.complete, summary.unusable) == (6, 0, True, 0)
@@ -125,12 +125,12 @@ def test_rows_record_prompt_cost_and_parameters(server: Server, toy: Path, tmp_p
     sent = server.requests[0].body["messages"]
     assert [message["role"] for message in sent] == ["system", "user"]
     asked = len(server.requests)
-    again = api.generate("m", out, base_url=server.base_url, samples=3, temperature=0.8, dataset=str(toy))
+    again = lmr.generate("m", out, base_url=server.base_url, samples=3, temperature=0.8, dataset=str(toy))
     assert (again.kept, again.asked) == (6, 3)
     assert len(server.requests) == asked + 3, "nothing is asked twice"
-    api.generate("m", out, base_url=server.base_url, track="contract", dataset=str(toy))
+    lmr.generate("m", out, base_url=server.base_url, track="contract", dataset=str(toy))
     assert Counter(row["track"] for row in rows_of(out)) == {"paper": 9, "contract": 3}
-    run = api.evaluate(str(out), tmp_path / "run", dataset=str(toy), sandbox="local")
+    run = lmr.evaluate(str(out), tmp_path / "run", dataset=str(toy), sandbox="local")
     assert run.complete
 
 
@@ -149,12 +149,12 @@ def test_answers_of_other_settings_are_refused_and_not_reused(
     changes: dict[str, Any], server: Server, toy: Path, tmp_path: Path
 ) -> None:
     options: dict[str, Any] = {"model": "m", "base_url": server.base_url, "dataset": str(toy), "instances": ["toy-a"]}
-    assert api.generate(**options, out=tmp_path / "p.jsonl").asked == 1
+    assert lmr.generate(**options, out=tmp_path / "p.jsonl").asked == 1
     asked = len(server.requests)
     with pytest.raises(ArgumentError, match=rf"p\.jsonl holds answers of 'm' for other .*{next(iter(changes))} was "):
-        api.generate(**{**options, **changes}, out=tmp_path / "p.jsonl")
+        lmr.generate(**{**options, **changes}, out=tmp_path / "p.jsonl")
     assert len(server.requests) == asked
-    assert api.generate(**options, out=tmp_path / "p.jsonl").kept == 1
+    assert lmr.generate(**options, out=tmp_path / "p.jsonl").kept == 1
 
 
 def test_label_and_folder_name_what_ablations_vary() -> None:
@@ -191,12 +191,12 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
 def test_any_answer_becomes_a_row(name: str, server: Server, toy: Path, tmp_path: Path) -> None:
     said, noted = ANSWERS[name]
     server.judge = lambda request: said
-    summary = api.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, dataset=str(toy), instances=["toy-a"])
+    summary = lmr.generate("m", tmp_path / "p.jsonl", base_url=server.base_url, dataset=str(toy), instances=["toy-a"])
     [row] = rows_of(tmp_path / "p.jsonl")
     assert {key: row["metadata"][key] for key in noted} == noted
     assert summary.complete
     assert summary.unusable == ("problem" in row["metadata"])
-    run = api.evaluate(str(tmp_path / "p.jsonl"), tmp_path / "run", dataset=str(toy), sandbox="local")
+    run = lmr.evaluate(str(tmp_path / "p.jsonl"), tmp_path / "run", dataset=str(toy), sandbox="local")
     [result] = run.results()
     assert (result["status"] == "malformed") is bool(summary.unusable)
 
@@ -207,11 +207,11 @@ def test_prompt_too_long_for_the_server_is_cut_once(server: Server, toy: Path, t
 
     server.judge = picky
     options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "instances": ["toy-a"], "workers": 1}
-    assert api.generate("m", tmp_path / "p.jsonl", samples=3, **options).complete
+    assert lmr.generate("m", tmp_path / "p.jsonl", samples=3, **options).complete
     assert [row["metadata"]["cut"] for row in rows_of(tmp_path / "p.jsonl")] == [["file helpers.py"]] * 3
     assert len(server.requests) == 4
     server.judge = lambda request: Reply(400, TOO_LONG)
-    hopeless = api.generate("m", tmp_path / "q.jsonl", **options)
+    hopeless = lmr.generate("m", tmp_path / "q.jsonl", **options)
     assert (hopeless.complete, hopeless.errors) == (False, 1)
     assert rows_of(tmp_path / "q.jsonl") == []
 
@@ -219,8 +219,8 @@ def test_prompt_too_long_for_the_server_is_cut_once(server: Server, toy: Path, t
 def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy: Path, tmp_path: Path) -> None:
     server.script = [Reply(429, {}, {"Retry-After": "0"}), Reply(503, {}), Reply(200, completion("x"), cut=20)]
     options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "retries": 2}
-    first = api.generate("m", tmp_path / "p.jsonl", **options)
-    second = api.generate("m", tmp_path / "p.jsonl", **options)
+    first = lmr.generate("m", tmp_path / "p.jsonl", **options)
+    second = lmr.generate("m", tmp_path / "p.jsonl", **options)
     assert second.complete
     assert first.asked + second.asked == 3
     pages = [
@@ -230,7 +230,7 @@ def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy:
     ]
     for number, reply in enumerate([Reply(500, {}), *pages]):
         server.judge = lambda request, reply=reply: reply  # type: ignore[misc]
-        dead = api.generate("other", tmp_path / "p.jsonl", **{**options, "retries": 0, "workers": 1, "samples": 9})
+        dead = lmr.generate("other", tmp_path / "p.jsonl", **{**options, "retries": 0, "workers": 1, "samples": 9})
         assert "keeps failing" in dead.stopped, "no model answers with a page, so no model fails"
         assert ("not a chat completion" in dead.stopped) is (number > 0)
         assert dead.asked == 0
@@ -240,10 +240,10 @@ def test_faults_are_retried_and_a_dead_server_ends_the_pass(server: Server, toy:
 def test_cost_limit_stops_and_needs_prices(server: Server, toy: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {"base_url": server.base_url, "dataset": str(toy), "workers": 1, "max_cost": 0.003}
     with pytest.raises(ArgumentError, match="needs prices"):
-        api.generate("m", tmp_path / "p.jsonl", **options)
+        lmr.generate("m", tmp_path / "p.jsonl", **options)
     prices = tmp_path / "prices.yaml"
     prices.write_text(yaml.safe_dump({"m": {"input_per_mtok": 1.0, "output_per_mtok": 10.0}}))
-    stopped = api.generate("m", tmp_path / "p.jsonl", prices=prices, **options)
+    stopped = lmr.generate("m", tmp_path / "p.jsonl", prices=prices, **options)
     assert stopped.asked == 2
     assert stopped.stopped == "cost limit reached: $0.0040 of $0.003"
 

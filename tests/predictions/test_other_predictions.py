@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmrbench_data import api
+import lmrbench_data as lmr
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow
@@ -157,7 +157,7 @@ def test_a_bad_map_is_one_clear_line(name: str, tmp_path: Path) -> None:
 
 def test_gold_has_no_columns_to_map(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="map: `gold` has no columns"):
-        api.evaluate("gold", tmp_path / "run", map={"completion": "function"})
+        lmr.evaluate("gold", tmp_path / "run", map={"completion": "function"})
     assert not (tmp_path / "run").exists()
 
 
@@ -227,7 +227,7 @@ def test_a_pipe_that_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(standard_input, "MAX_BYTES", 100)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bytes(200))))
     with pytest.raises(InputError, match="predictions '-': larger than 0 GiB"):
-        api.evaluate("-", tmp_path / "run")
+        lmr.evaluate("-", tmp_path / "run")
 
 
 # --- saved datasets ---------------------------------------------------------------------------------------------------

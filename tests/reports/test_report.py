@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lmrbench_data.api import open_run
+from lmrbench_data.api.run import open_run
 from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports import paired

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lmrbench_data as lmr
-from lmrbench_data import api
 from lmrbench_data.base.strict_yaml import read_yaml
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.dataset.rows import PredictionRow, ResultRow
+from lmrbench_data.dataset.result_rows import PredictionRow, ResultRow
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction, read_predictions
 from lmrbench_evaluate.verdict.verdict import Status
@@ -193,7 +192,7 @@ def test_examples_of_the_page_of_predictions_are_read(tmp_path: Path, monkeypatc
     keys = {key for block in ours for row in rows_of(block) for key in row}
     assert keys <= set(PredictionRow.__annotations__)
     [program] = examples("python")
-    monkeypatch.setattr(lmr, "evaluate", functools.partial(api.evaluate, sandbox="local"))
+    monkeypatch.setattr(lmr, "evaluate", functools.partial(lmr.evaluate, sandbox="local"))
     names: dict[str, Any] = {}
     exec(program, names)
     found = [(row["model_name_or_path"], row["sample"]) for row in names["run"].results()]

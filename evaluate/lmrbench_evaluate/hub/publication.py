@@ -18,7 +18,7 @@ from lmrbench_data.base.hub_client import LostAnswerError, additions, commit, hu
 from lmrbench_data.base.paths import cards_folder
 from lmrbench_data.base.times import now
 from lmrbench_data.base.version import __version__
-from lmrbench_data.dataset.rows import ResultRow
+from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.loader import File, tar_bytes
 
 from ..judge.judgement_log import read_judgements

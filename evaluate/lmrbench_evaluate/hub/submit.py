@@ -20,7 +20,8 @@ from lmrbench_data.base.hub_client import Committed, check_rights, hub_errors, o
 from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import one_line
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.dataset.rows import TRACKS, ResultRow
+from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_data.dataset.rows import TRACKS
 from lmrbench_data.loader import CONFIGS, FUNCTION, LoadError, read_card_stamp
 
 from ..judge.judgement_log import FILE as JUDGEMENTS

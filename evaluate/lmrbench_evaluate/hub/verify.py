@@ -14,7 +14,8 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jsonl import read_log
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.dataset.rows import DatasetRow, ResultRow
+from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import CONFIGS, NoConfigError, dataset_sha256
 
 from ..judge.judgement_log import FILE as JUDGEMENTS

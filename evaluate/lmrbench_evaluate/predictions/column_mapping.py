@@ -8,7 +8,7 @@ from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.near import did_you_mean
-from lmrbench_data.dataset.rows import PredictionRow
+from lmrbench_data.dataset.result_rows import PredictionRow
 
 from .sources import WORDS, Source
 

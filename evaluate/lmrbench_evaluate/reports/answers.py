@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from lmrbench_data.base.errors import ArgumentError, InputError, LMRBenchError
 from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.text import error_line
-from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DatasetRow, PartRow, ResultRow
+from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow, ResultRow
+from lmrbench_data.dataset.rows import DatasetRow
 
 from ..judge.judgement_log import Judgement, read_judgements
 from ..predictions.prediction import AnswerKey, Prediction

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lmrbench_data.base.shares import percent
 from lmrbench_data.base.text import counted
 from lmrbench_data.base.text_table import Table
-from lmrbench_data.dataset.rows import ResultRow
+from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.tasks.guessing import chance, reciting
 
 from ..runs.folder import RunFolder

@@ -13,7 +13,8 @@ from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.jsonl import read_log, wrong_key
 from lmrbench_data.base.names import PLAIN, child_path
 from lmrbench_data.dataset.load import load_rows
-from lmrbench_data.dataset.rows import DatasetRow, ResultRow
+from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import FUNCTION, dataset_sha256
 from lmrbench_data.tasks.manifest import LMR_BENCH, LMR_BENCH_TITLE
 

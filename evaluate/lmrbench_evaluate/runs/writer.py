@@ -14,7 +14,8 @@ from typing import Any, Self
 from lmrbench_data.base.errors import ArgumentError
 from lmrbench_data.base.files import write_atomically
 from lmrbench_data.base.times import now
-from lmrbench_data.dataset.rows import DatasetRow, ResultRow, is_altered, is_method
+from lmrbench_data.dataset.result_rows import ResultRow
+from lmrbench_data.dataset.rows import DatasetRow, is_altered, is_method
 
 from ..predictions.prediction import AnswerKey, Prediction
 from ..rebuild.workspace import has_tables

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmrbench_data.dataset.rows import ChoiceRow, DatasetRow, DeclaredCase, Option, RowChoice
+from lmrbench_data.dataset.result_rows import ChoiceRow
+from lmrbench_data.dataset.rows import DatasetRow, DeclaredCase, Option, RowChoice
 from lmrbench_data.loader import File, read_archive
 from lmrbench_data.tasks.experiments import FILES, digits_of, reported_digits
 

@@ -11,7 +11,8 @@ from enum import Enum, StrEnum
 from typing import Any, Self
 
 from lmrbench_data.base.text import visible
-from lmrbench_data.dataset.rows import CaseRow, ChoiceRow, DeclaredCase, PartRow
+from lmrbench_data.dataset.result_rows import CaseRow, ChoiceRow, PartRow
+from lmrbench_data.dataset.rows import DeclaredCase
 
 from ..sandbox.base import Ended, Outcome
 from .compare import Comparison, TooLargeError, first_difference

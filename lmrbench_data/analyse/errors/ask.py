@@ -18,7 +18,8 @@ from lmrbench_evaluate.verdict.verdict import Status
 from ...base.errors import ArgumentError
 from ...base.near import did_you_mean
 from ...base.progress import Progress
-from ...dataset.rows import ResultRow, only_functions
+from ...dataset.result_rows import ResultRow
+from ...dataset.rows import only_functions
 from .diagnosis import Diagnosis, build_question, diagnosis_prompt
 
 FILE = "errors.jsonl"

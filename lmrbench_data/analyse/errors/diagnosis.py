@@ -25,7 +25,8 @@ from lmrbench_evaluate.reports.answers import failed_cases
 
 from ...base.text import one_line
 from ...chat.client import Message
-from ...dataset.rows import TRACKS, DatasetRow, ResultRow
+from ...dataset.result_rows import ResultRow
+from ...dataset.rows import TRACKS, DatasetRow
 
 TEMPLATE = Path(__file__).resolve().parent / "prompt_e1.md"
 SOURCES = ("candidate", "paper", "reference", "repository", "tests")
