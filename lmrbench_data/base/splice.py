@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from .definitions import imported
 from .source import (
@@ -97,7 +97,7 @@ def splice_reply(file: str, names: Sequence[str], code: str, goals: Sequence[str
     """
     tree, own = parse(code), parse(file).body
     classes, statements = {node.name for node in own if isinstance(node, ast.ClassDef)}, set(map(ast.dump, own))
-    lines = {name: place[0].lineno for name in names if (place := _definition(tree, name, goals))}
+    lines = {name: place.holder.lineno for name in names for place in _definitions(tree, name, goals)[:1]}
     order = sorted(lines, key=lambda name: lines[name])
     lowest = max(names, key=lambda name: find_function(file, name).first_line)
     last_parts = {goal.rpartition(".")[2] for goal in goals}
@@ -118,25 +118,9 @@ def covers(code: str, file: str) -> bool:
     return _every_name(parse(file)) <= _every_name(parse(code))
 
 
-def definitions(tree: ast.Module, name: str) -> list[tuple[list[ast.stmt], FunctionNode]]:
-    """Return the definitions of a function at the top of code, with the bodies that hold them.
-
-    A method may stand alone, or in any end of its chain of classes. Stubs of `@overload` do not count.
-    """
-    *outer, last = name.split(".")
-    bodies = [tree.body, *(node.body for node in wrappers(tree))]
-    bodies += [body for start in range(len(outer)) for body in _class_bodies(tree.body, outer[start:])]
-    return [
-        (body, node)
-        for body in bodies
-        for node in body
-        if isinstance(node, FunctionNode) and node.name == last and not is_overload(node)
-    ]
-
-
-def defines(tree: ast.Module, name: str, names: Sequence[str]) -> bool:
+def defines(tree: ast.Module, name: str, names: Sequence[str] = ()) -> bool:
     """Whether code defines a function; a method may stand without its class if no other of `names` has its name."""
-    return _definition(tree, name, names) is not None
+    return bool(_definitions(tree, name, names))
 
 
 def wrappers(tree: ast.Module) -> list[ast.ClassDef]:
@@ -145,29 +129,6 @@ def wrappers(tree: ast.Module) -> list[ast.ClassDef]:
 
 
 # --- several functions ----------------------------------------------------------------------------------------------
-
-
-def _definition(tree: ast.Module, name: str, goals: Sequence[str]) -> tuple[ast.stmt, ast.stmt] | None:
-    """Return the top-level statement that holds a function, and its definition.
-
-    A method may stand without its class if no other goal of the file has its name.
-    """
-    *owners, last = name.split(".")
-    for node in tree.body:
-        if owners and isinstance(node, ast.ClassDef) and node.name == owners[0]:
-            body: list[ast.stmt] = node.body
-            for owner in owners[1:]:
-                body = next(
-                    (inner.body for inner in body if isinstance(inner, ast.ClassDef) and inner.name == owner), []
-                )
-            for inner in body:
-                if isinstance(inner, FunctionNode) and inner.name == last and not is_overload(inner):
-                    return node, inner
-    alone = sum(goal.rpartition(".")[2] == last for goal in goals) == 1
-    for node in tree.body:
-        if isinstance(node, FunctionNode) and node.name == last and (not owners or alone) and not is_overload(node):
-            return node, node
-    return None
 
 
 def _every_name(tree: ast.Module) -> set[str]:
@@ -191,14 +152,14 @@ def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | No
     """
     tree, places = parse(code), {}
     for name in names:
-        if (place := _definition(tree, name, names)) is None:
+        if not (found := _definitions(tree, name, names)):
             raise MalformedAnswerError(f"no definition of {name!r}")
-        places[name] = place
-    holders = {id(holder) for holder, _ in places.values()}
+        places[name] = found[0]
+    holders = {id(holder) for holder, _, _ in places.values()}
     owners = {id(node): owner(node) for node in tree.body if id(node) not in holders}
     lines, begun = split_lines(code), set[int]()
-    for name, (holder, node) in places.items():
-        others = [inner for other, (_, inner) in places.items() if other != name]
+    for name, (holder, _, node) in places.items():
+        others: list[ast.stmt] = [place.node for other, place in places.items() if other != name]
         others += [item for item in tree.body if item is not holder and owners.get(id(item)) != name]
         if id(holder) in begun and isinstance(holder, ast.ClassDef):
             others += [member for member in holder.body if member is not node]
@@ -210,18 +171,45 @@ def _split(code: str, names: Sequence[str], owner: Callable[[ast.stmt], str | No
 # --- take apart ----------------------------------------------------------------------------------------------------
 
 
+class _Place(NamedTuple):
+    """The place of a function in code."""
+
+    holder: ast.stmt
+    """The statement at the top that holds it: the function itself, or the class around it."""
+    body: list[ast.stmt]
+    node: FunctionNode
+
+
+def _definitions(tree: ast.Module, name: str, names: Sequence[str] = ()) -> list[_Place]:
+    """Return the definitions of a function at the top of code and in its class, those in the class first.
+
+    A method may stand alone, if no other of `names` has its name, or without `names` in any end of its chain of
+    classes. Stubs of `@overload` do not count.
+    """
+    *outer, last = name.split(".")
+    alone = not any(other != name and other.rpartition(".")[2] == last for other in names)
+    chains = [outer[start:] for start in range(len(outer))][: 1 if names else None]
+    bodies = [body for chain in chains for body in _class_bodies(tree.body, chain)]
+    bodies += [tree.body] * (alone or not outer)
+    bodies += [node.body for node in wrappers(tree) if not names]
+    return [
+        _Place(next(top for top in tree.body if first_line(top) <= node.lineno <= (top.end_lineno or 0)), body, node)
+        for body in bodies
+        for node in body
+        if isinstance(node, FunctionNode) and node.name == last and not is_overload(node)
+    ]
+
+
 def _read(code: str, goal_function: str, place: Target) -> _Answer:
     """Split code that parses into its parts."""
     *outer, name = goal_function.split(".")
     tree, lines = parse(code), split_lines(code)
-    places = definitions(tree, goal_function)
+    places = _definitions(tree, goal_function)
     if len(places) != 1:
         count = f"{len(places)} definitions" if places else "no top-level definition"
         raise MalformedAnswerError(f"{count} of {name!r} in the answer; one is needed")
-    body, target = places[0]
+    anchor, body, target = places[0]
     line = target.lineno
-    # The top-level statement that holds the function: the function itself, or the class around it.
-    anchor = next(node for node in tree.body if first_line(node) <= line <= (node.end_lineno or 0))
     above = [node for node in tree.body if (node.end_lineno or 0) < first_line(anchor)]
     below = [node for node in tree.body if first_line(node) > (anchor.end_lineno or 0)]
     members: list[ast.stmt] = []

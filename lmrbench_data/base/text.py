@@ -1,5 +1,7 @@
 """Make untrusted text printable: replace invisible characters, join and shorten lines."""
 
+from collections.abc import Sequence
+
 #: Replacement for an invisible character.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -31,3 +33,8 @@ def cut(text: str, width: int) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """Format a number with its noun: "1 row", "2 rows"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Join names, of which the first are shown: "a, b, c and 4 more"."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -294,7 +294,7 @@ def push(
     from ..base.errors import InputError
     from ..base.hub_client import open_hub
     from ..base.paths import benchmark_folder, benchmark_option
-    from ..base.text import counted
+    from ..base.text import counted, listed
     from ..dataset.publish import plan_push
     from ..dataset.publish import push as carry_out
     from ..tasks.manifest import load_benchmark
@@ -302,9 +302,8 @@ def push(
     api, facts_of = open_hub(), load_benchmark(benchmark)
     _, tasks, rows = _build_configs(benchmark, shown=not as_json)
     if names := [name for config, chosen in tasks.items() for name in unproved(chosen, rows[config])]:
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         check = f"lmrbench dataset check{benchmark_option(benchmark or benchmark_folder())} --sandbox docker"
-        raise InputError(f"{facts_of.name}: not checked in Docker: {shown}; run `{check}`")
+        raise InputError(f"{facts_of.name}: not checked in Docker: {listed(names, 3)}; run `{check}`")
     plan = plan_push(api, repo, rows, facts_of)
     facts = {"repo": repo, "tag": plan.tag, "sha256": plan.sha256, "rows": len(plan.rows), "removed": plan.removed}
     facts["changes"] = [

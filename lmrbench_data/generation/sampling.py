@@ -10,18 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from lmrbench_evaluate.predictions.prediction import AnswerKey
-from lmrbench_evaluate.rebuild.answer import defined_functions, extract_function
+from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
+from lmrbench_evaluate.rebuild.workspace import rebuild
 
 from ..base.errors import ArgumentError
-from ..base.limited import call_on_answer
 from ..base.progress import Progress
 from ..base.source import MalformedAnswerError
 from ..base.text import one_line
 from ..base.times import now
 from ..chat.client import ChatClient, Completion, RequestFailed
 from ..chat.jobs import JobPass
-from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of, goals_of, is_method
+from ..dataset.rows import DatasetRow, check_contracts, choose_rows, config_of
 from .answer_log import AnswerLog, AnswerSummary, model_name
 from .paper_texts import paper_text
 from .prompt import Prompt, build_prompt, prompt_version, shorter
@@ -194,12 +193,9 @@ def _version(row: DatasetRow) -> dict[str, str]:
 
 
 def _problem(answer: str, row: DatasetRow) -> str:
-    """Return why an answer does not define the function, or any function of a method; empty if it does."""
+    """Return why an answer cannot be put into the masked repository; empty if it can."""
     try:
-        if is_method(row):
-            call_on_answer(defined_functions, answer, goals_of(row))
-        else:
-            call_on_answer(extract_function, answer, row["goal_function"])
+        rebuild(row, Prediction(row["instance_id"], "", "function", answer))
     except MalformedAnswerError as error:
         return one_line(error)[:300]
     return ""

@@ -92,11 +92,10 @@ def test_reference_passes_in_every_form(row: DatasetRow, local_sandbox: Sandbox)
 
 #: form, content → what the message names
 UNUSABLE = {
-    "no_json": ("functions", "def scale(): ...", "functions must be an object of texts"),
     "another_function": ("functions", {"scale.py::main": "def main(): ..."}, "'scale.py::main' is not masked"),
     "an_outside_path": ("files", {"../x.py": ""}, "not a plain path"),
     "a_file_as_a_folder": ("files", {"window.py/x.py": ""}, "'window.py' is both a file and a folder"),
-    "one_file_twice": ("files", {"window.py": "", "./window.py": ""}, "'window.py' is there twice"),
+    "an_absolute_path": ("files", {"/x.py": ""}, "not plain"),
     "many_files": ("files", {f"{number}.txt": "" for number in range(501)}, "adds more than 500 files"),
     "a_goal_file": ("goal_file", "def scale(values, factor): ...", "a method has several goal files; give `files`"),
     "no_function": ("function", "I cannot.\n```python\nx = 1\n```", "no definition of any of the masked functions"),

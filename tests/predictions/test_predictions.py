@@ -115,6 +115,7 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "blank form": (bad(function=" \n\t"), "function is empty"),
     "form of another type": (bad(function=["def f(): ..."]), "function must be text, not a list"),
     "form that is an object": (bad(function=..., model_patch={"a": 1}), "model_patch must be text, not an object"),
+    "object that is no JSON": (bad(function=..., functions="def f(): ..."), "functions must be an object of texts"),
     "half a surrogate pair": (bad(function="'\ud800'"), "half a surrogate pair"),
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from lmrbench_data.base.source import MalformedAnswerError, SourceError, find_function
-from lmrbench_data.base.splice import covers, defines, definitions, splice_code, splice_reply
+from lmrbench_data.base.splice import covers, defines, splice_code, splice_reply
 
 from .extract import Block, join_blocks, read_blocks
 
@@ -35,21 +35,10 @@ def splice_function(masked: Mapping[str, str], goal_function: str, answer: str) 
             than UTF-8.
     """
     [(path, text)] = masked.items()
-    check_goal_file(path, text, goal_function)
-    code, note = extract_function(answer, goal_function)
-    return Spliced({path: splice_code(text, goal_function, code)}, note)
-
-
-def extract_function(answer: str, goal_function: str) -> tuple[str, str]:
-    """Return the code of an answer for one function, and a note on the blocks that were left out.
-
-    Raises:
-        MalformedAnswerError: no definition of the goal function.
-    """
-    blocks = read_blocks(answer, [goal_function], lambda tree: bool(definitions(tree, goal_function)))
+    blocks = read_blocks(answer, [goal_function], lambda tree: defines(tree, goal_function))
     number = max(block.number for block in blocks if block.defines)
     codes, note = join_blocks(blocks, [number])
-    return codes[number], note
+    return Spliced({path: splice_code(text, goal_function, codes[number])}, note)
 
 
 def splice_method(masked: Mapping[str, str], goals: Mapping[str, Sequence[str]], answer: str) -> Spliced:
@@ -65,58 +54,42 @@ def splice_method(masked: Mapping[str, str], goals: Mapping[str, Sequence[str]],
     Raises:
         MalformedAnswerError: it defines none of the functions, or one of them cannot be put into its file.
     """
-    blocks, chosen = _choose(goals, answer)
+    places = [(path, name) for path, names in goals.items() for name in names]
+    blocks = read_blocks(
+        answer,
+        [name for _, name in places],
+        lambda tree: any(defines(tree, name, goals[path]) for path, name in places),
+    )
+    chosen: dict[tuple[int, str], list[str]] = {}
+    for path, name in places:
+        if numbers := [block.number for block in blocks if _has(block, path, name, goals)]:
+            chosen.setdefault((numbers[-1], path), []).append(name)
+    if not chosen:
+        raise MalformedAnswerError("no definition of any of the masked functions in the answer")
     codes, note = join_blocks(blocks, [number for number, _ in chosen])
     files = dict(masked)
     for (number, path), names in chosen.items():
         code = codes[number]
         try:
-            if len(names) == len(goals[path]) and covers(code, masked[path]):
-                files[path] = code
-                for name in names:
-                    find_function(code, name)
-            else:
-                files[path] = splice_reply(files[path], names, code, goals[path])
+            is_whole = len(names) == len(goals[path]) and covers(code, masked[path])
+            files[path] = code if is_whole else splice_reply(files[path], names, code, goals[path])
         except SourceError as error:
             raise MalformedAnswerError(f"{path}: {error}") from None
+        check_goal_file(path, files[path], names)
     return Spliced(files, note)
 
 
-def defined_functions(answer: str, goals: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return path and name of each function that an answer defines.
-
-    Raises:
-        MalformedAnswerError: it defines none.
-    """
-    return [(path, name) for (_, path), names in _choose(goals, answer)[1].items() for name in names]
-
-
-def check_goal_file(name: str, source: str, goal_function: str) -> None:
-    """Check that a complete goal file defines the goal function once.
+def check_goal_file(path: str, source: str, goal_functions: Sequence[str]) -> None:
+    """Check that a complete goal file defines each goal function once.
 
     Raises:
         MalformedAnswerError: it does not, or cannot be parsed.
     """
     try:
-        find_function(source.removeprefix("\ufeff"), goal_function)
+        for name in goal_functions:
+            find_function(source, name)
     except SourceError as error:
-        raise MalformedAnswerError(f"{name}: {error}") from None
-
-
-def _choose(goals: Mapping[str, Sequence[str]], answer: str) -> tuple[list[Block], dict[tuple[int, str], list[str]]]:
-    """Return the blocks of an answer, and the functions to take from each: (number of the block, file) → names."""
-    every = [name for names in goals.values() for name in names]
-    blocks = read_blocks(
-        answer, every, lambda tree: any(defines(tree, name, names) for names in goals.values() for name in names)
-    )
-    chosen: dict[tuple[int, str], list[str]] = {}
-    for path, names in goals.items():
-        for name in names:
-            if number := _last_definition(blocks, path, name, goals):
-                chosen.setdefault((number, path), []).append(name)
-    if not chosen:
-        raise MalformedAnswerError("no definition of any of the masked functions in the answer")
-    return blocks, chosen
+        raise MalformedAnswerError(f"{path}: {error}") from None
 
 
 def _file_of(block: Block, goals: Mapping[str, Sequence[str]]) -> str:
@@ -128,13 +101,8 @@ def _file_of(block: Block, goals: Mapping[str, Sequence[str]]) -> str:
     return ""
 
 
-def _last_definition(blocks: Sequence[Block], path: str, name: str, goals: Mapping[str, Sequence[str]]) -> int:
-    """Return the number of the last block that defines a function of a file; 0 if none does."""
+def _has(block: Block, path: str, name: str, goals: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a block defines a function of a file, which it names or which alone has such a function."""
     elsewhere = any(name in names for other, names in goals.items() if other != path)
-    last = 0
-    for block in blocks:
-        file = _file_of(block, goals)
-        fits = file == path or (not file and not elsewhere)
-        if fits and block.tree and defines(block.tree, name, goals[path]):
-            last = block.number
-    return last
+    fits = _file_of(block, goals) in ([path] if elsewhere else [path, ""])
+    return fits and block.tree is not None and defines(block.tree, name, goals[path])

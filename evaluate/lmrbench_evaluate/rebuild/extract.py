@@ -12,10 +12,6 @@ from typing import NamedTuple, get_args
 from lmrbench_data.base.source import FunctionNode, MalformedAnswerError, SourceError, indentation, parse, split_lines
 from lmrbench_data.base.splice import WRAPPER, wrappers
 
-MAX_ANSWER_BYTES = 1_000_000
-#: Limits on parsing one answer: attempts, and total characters.
-_MAX_PARSES = 100
-_PARSE_BUDGET = 3_000_000
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 #: Marks of chat templates, such as <|im_end|>, which servers should have removed.
 _TOKEN = r"(?:<[|\uff5c][\w\u2581./:-]{1,50}[|\uff5c]>|</?s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\])"
@@ -45,6 +41,8 @@ class Block(NamedTuple):
     """None if it does not parse."""
     defines: bool
     """Whether it defines a goal function at its top level."""
+    reason: str = ""
+    """The reason why it does not parse."""
 
     @property
     def is_support(self) -> bool:
@@ -63,58 +61,34 @@ def read_blocks(answer: str, goals: Collection[str], defines: Callable[[ast.Modu
         defines: tells whether code defines a goal function at its top level.
 
     Raises:
-        MalformedAnswerError: none does, or the answer is larger than MAX_ANSWER_BYTES.
+        MalformedAnswerError: none does.
     """
-    if len(answer.encode("utf-8", "surrogatepass")) > MAX_ANSWER_BYTES:
-        raise MalformedAnswerError(f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
     text = re.sub(r"\r\n?", "\n", answer.removeprefix("\ufeff"))
     names = "|".join(sorted({goal.rpartition(".")[2] for goal in goals}))
     mention = re.compile(rf"^{_TOKEN}*[ \t\f]*(?:async[ \t]+)?def[ \t]+(?:{names})\b", re.MULTILINE)
     which = repr(min(goals)) if len(goals) == 1 else "any of the masked functions"
     if not mention.search(text):
         raise MalformedAnswerError(f"no definition of {which} in the answer")
-    parser = _Parser(text)
     # Reasoning may hold drafts; the answer follows it.
     thought = _without_reasoning(text)
     version = thought if mention.search(thought) else text
     bare = _TOKENS.sub("", version)
-    reason: SourceError | None = None
-    for whole in dict.fromkeys((text, version, bare)):
-        try:
-            code = parser.parsable(whole)
-        except MalformedAnswerError:
-            raise
-        except SourceError as error:
-            reason = error
-        else:
-            if defines(tree := parse(code)):
-                return [Block(1, "", code, tree, True)]
-            raise MalformedAnswerError(f"no top-level definition of {which} in the answer")
-    blocks, mentioned = list[Block](), False
-    for number, (above, piece) in enumerate(_fenced_blocks(version), start=1):
-        for source in dict.fromkeys((piece, _TOKENS.sub("", piece))):
-            try:
-                code = parser.parsable(source)
-            except MalformedAnswerError:
-                raise
-            except SourceError as error:
-                reason = error if mention.search(piece) else reason
-            else:
-                tree = parse(code)
-                blocks.append(Block(number, above, code, tree, defines(tree)))
-                break
-        else:
-            blocks.append(Block(number, above, piece, None, False))
-        mentioned |= mention.search(piece) is not None
+    whole = _read_block(defines, 1, "", text, version, bare)
+    blocks = [whole]
+    if not whole.tree:
+        pieces = enumerate(_fenced_blocks(version), start=1)
+        blocks = [_read_block(defines, n, above, piece, _TOKENS.sub("", piece)) for n, (above, piece) in pieces]
+    mentions = [block for block in blocks if mention.search(block.code)]
+    first = mention.search(bare)
+    if not mentions and first:
+        # Prose without fences: the code starts at the first line from which a piece with the function parses.
+        prefixes = (_longest_prefix(bare[start.start() :]) for start in _CODE_START.finditer(bare, 0, first.end()))
+        if prefix := next((prefix for prefix in prefixes if prefix and defines(prefix[1])), None):
+            return [Block(1, "", *prefix, True)]
     if any(block.defines for block in blocks):
         return blocks
-    # Prose without fences: the code starts at the first line from which a piece with the function parses.
-    first = mention.search(bare)
-    for start in _CODE_START.finditer(bare, 0, first.end()) if first and not mentioned else ():
-        prefix = parser.longest_prefix(bare[start.start() :])
-        if prefix and defines(tree := parse(prefix)):
-            return [Block(1, "", prefix, tree, True)]
-    raise MalformedAnswerError(str(reason) if reason else f"no top-level definition of {which} in the answer")
+    reasons = [block.reason for block in (whole, *mentions) if block.reason]
+    raise MalformedAnswerError(reasons[-1] if reasons else f"no top-level definition of {which} in the answer")
 
 
 def join_blocks(blocks: Sequence[Block], chosen: Collection[int]) -> tuple[dict[int, str], str]:
@@ -184,65 +158,64 @@ def _fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
         yield above, "".join(block)
 
 
-class _Parser:
-    """Finds text that parses in a bounded number of attempts: hostile answers must not keep the harness busy."""
-
-    def __init__(self, text: str) -> None:
-        self._attempts = min(_MAX_PARSES, max(6, _PARSE_BUDGET // (len(text) + 1)))
-
-    def parsable(self, text: str) -> str:
-        """Return the text, or the text with a class put around an indented method, if that parses.
-
-        Raises:
-            SourceError: neither parses.
-        """
-        code = text.strip("\n").rstrip() + "\n"
+def _read_block(defines: Callable[[ast.Module], bool], number: int, above: str, *versions: str) -> Block:
+    """Read the first version of a block that parses."""
+    reason = ""
+    for version in dict.fromkeys(versions):
         try:
-            self._parse(code)
-            return code
+            code, tree = _parse(version)
         except SourceError as error:
-            lines = split_lines(code)
-            if error.line is None or not indentation([*lines, ""], min(error.line, len(lines) + 1)):
-                raise
-            reason, line = error, error.line
-        wrapper = f"class {WRAPPER}:\n"
-        variants = [("".join([*lines[: line - 1], wrapper, *lines[line - 1 :]]), _MEMBERS)]
-        if re.match(r"@|async\b|def\b", lines[0]):
-            # The answer was stripped: its first line lost the indentation of the others.
-            variants.insert(0, (wrapper + indentation(lines, line) + code, get_args(FunctionNode)))
-        for variant, kinds in variants:
-            try:
-                tree = self._parse(variant)
-            except SourceError as error:
-                if error.line and reason.line and error.line - 1 > reason.line:
-                    reason = SourceError(str(error).replace(f"line {error.line}", f"line {error.line - 1}", 1))
-                    reason.line = error.line - 1
-                continue
-            # Other contents mean that it is not a class but a function with wrong indentation.
-            if all(isinstance(item, kinds) for node in wrappers(tree) for item in (*node.body, *node.decorator_list)):
-                return variant
-        raise reason
+            reason = str(error)
+        else:
+            return Block(number, above, code, tree, defines(tree))
+    return Block(number, above, versions[0], None, False, reason)
 
-    def longest_prefix(self, text: str) -> str | None:
-        """Return the longest prefix of whole top-level statements that parses, without the prose below the code."""
-        lines = split_lines(text)
-        while lines:
-            try:
-                return self.parsable("".join(lines))
-            except MalformedAnswerError:
-                raise
-            except SourceError as error:
-                if error.line is None:
-                    return None
-                end = min(error.line, len(lines)) - 1
-            # Never inside a statement: an indented or blank line is not a place to cut.
-            while end > 0 and lines[end][0] in " \t\f\n":
-                end -= 1
-            lines = lines[:end]
-        return None
 
-    def _parse(self, code: str) -> ast.Module:
-        if not self._attempts:
-            raise MalformedAnswerError("code and prose cannot be told apart; put the code between ``` fences")
-        self._attempts -= 1
-        return parse(code)
+def _parse(text: str) -> tuple[str, ast.Module]:
+    """Parse a text, if need be with a class put around an indented method.
+
+    Raises:
+        SourceError: it does not parse.
+    """
+    code = text.strip("\n").rstrip() + "\n"
+    try:
+        return code, parse(code)
+    except SourceError as error:
+        lines = split_lines(code)
+        if error.line is None or not indentation([*lines, ""], min(error.line, len(lines) + 1)):
+            raise
+        reason, line = error, error.line
+    wrapper = f"class {WRAPPER}:\n"
+    variants = [("".join([*lines[: line - 1], wrapper, *lines[line - 1 :]]), _MEMBERS)]
+    if re.match(r"@|async\b|def\b", lines[0]):
+        # The answer was stripped: its first line lost the indentation of the others.
+        variants.insert(0, (wrapper + indentation(lines, line) + code, get_args(FunctionNode)))
+    for variant, kinds in variants:
+        try:
+            tree = parse(variant)
+        except SourceError as error:
+            if error.line and error.line - 1 > line:
+                reason = SourceError(str(error).replace(f"line {error.line}", f"line {error.line - 1}", 1))
+                reason.line = line = error.line - 1
+            continue
+        # Other contents mean that it is not a class but a function with wrong indentation.
+        if all(isinstance(item, kinds) for node in wrappers(tree) for item in (*node.body, *node.decorator_list)):
+            return variant, tree
+    raise reason
+
+
+def _longest_prefix(text: str) -> tuple[str, ast.Module] | None:
+    """Return the longest prefix of whole top-level statements that parses, without the prose below the code."""
+    lines = split_lines(text)
+    while lines:
+        try:
+            return _parse("".join(lines))
+        except SourceError as error:
+            if error.line is None:
+                return None
+            end = min(error.line, len(lines)) - 1
+        # Never inside a statement: an indented or blank line is not a place to cut.
+        while end > 0 and lines[end][0] in " \t\f\n":
+            end -= 1
+        lines = lines[:end]
+    return None

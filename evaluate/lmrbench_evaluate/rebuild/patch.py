@@ -7,13 +7,14 @@ them as "Binary files differ", which cannot be applied, and no test reaches them
 import glob
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from lmrbench_data.base.archive import IGNORED_PARTS, read_tree
 from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.git import CPU_S, GitError, GitLimitError, empty_git_directory, run_git
 from lmrbench_data.base.source import MalformedAnswerError
+from lmrbench_data.base.text import listed
 from lmrbench_data.loader import File, write_files
 
 #: git searches for the place of each hunk, and its time grows with the square of the size of a hostile patch.
@@ -21,13 +22,13 @@ MAX_PATCH_BYTES = 200_000
 MAX_REPO_BYTES = 64 * 1024 * 1024
 MAX_PATCHED_FILES = 500
 MAX_PATCHED_DEPTH = 32
-#: Blank lines that are restored at the end of a hunk; hostile headers claim a billion.
-MAX_CUT_LINES = 20
 _CACHES = IGNORED_PARTS | {".hypothesis", ".ipynb_checkpoints", ".cache", ".coverage", ".tox", ".nox"}
 #: Extensions of files that Python imports.
 IMPORTED = (".py", ".so", ".pyd", ".pth", ".zip", ".egg", ".whl")
 _COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+#: Options of git to try in order. Models miscount lines, but recounting would read `--- a/next_file` as a removed line;
+#: editors cut blank lines at the end, and git wants context on both sides of a change.
+_OPTIONS = ((), ("--recount",), ("--recount", "--unidiff-zero"))
 
 
 def apply_patch(files: Mapping[str, File], patch: str, notes: list[str] | None = None) -> dict[str, File]:
@@ -43,19 +44,15 @@ def apply_patch(files: Mapping[str, File], patch: str, notes: list[str] | None =
         MalformedAnswerError: it does not apply, or leaves entries other than plain files of reasonable size.
         InfraError: git is missing, or the machine has no time for it.
     """
-    heads = re.findall(r"^(?:diff --git|---|\+\+\+|@@) .*$", patch, re.MULTILINE)
-    # If all header lines end in CRLF, the whole patch was converted.
-    text = patch.replace("\r\n", "\n") if heads and all(head.endswith("\r") for head in heads) else patch
-    if not text.strip():
+    if not patch.strip():
         raise MalformedAnswerError("the patch is empty")
-    if len(text.encode()) > MAX_PATCH_BYTES:
+    if len(patch.encode()) > MAX_PATCH_BYTES:
         raise MalformedAnswerError(f"the patch is larger than {MAX_PATCH_BYTES} bytes")
-    text = text if text.endswith("\n") else text + "\n"
     with tempfile.TemporaryDirectory(prefix="lmrbench-patch-") as name:
         folder = Path(name).resolve() / "repo"
         write_files(files, folder)
         empty_git_directory(folder.with_name("git"))
-        messages = _apply_somehow(text, files, folder)
+        messages = _apply_or_repair(patch.removesuffix("\n") + "\n", files, folder)
         if notes is not None:
             notes += messages
         if sum(path.lstat().st_size for path in folder.rglob("*")) > MAX_REPO_BYTES:
@@ -72,49 +69,36 @@ def is_cache(name: str) -> bool:
     return bool(_CACHES.intersection(PurePosixPath(name).parts)) or name.endswith((".pyc", ".pyo"))
 
 
-def _apply_somehow(patch: str, files: Collection[str], folder: Path) -> list[str]:
-    """Apply a patch as it is, or with lines recounted, or repaired; return a line for each repair and omission."""
+def _apply_or_repair(patch: str, files: Collection[str], folder: Path) -> list[str]:
+    """Apply the first version of a patch that git accepts; return a line for each repair and omission."""
     reason = ""
-    repaired, repairs = _repair(patch)
-    for text, message in ((patch, ""), (repaired, f"the patch was repaired: {', '.join(repairs)}")):
-        # Models miscount lines. Recounting comes second: it would read `--- a/next_file` as a removed line.
-        for options in ([], ["--recount"]) if not message or repairs else ():
+    for version, repairs in _versions(patch):
+        for options in _OPTIONS:
             try:
-                left_out = _apply(text, files, folder, *options)
+                left_out = _apply(version, files, folder, *options)
             except GitLimitError:
                 raise MalformedAnswerError(f"git needs more than {CPU_S} s to find where the patch applies") from None
             except GitError as error:
                 reason = reason or error.reason
             else:
-                also = f"left out of the patch as by-products of running code: {_shown(left_out)}" if left_out else ""
-                return list(filter(None, (message, also)))
+                repairs += ["context that is missing at the end of a hunk ignored"] * (options == _OPTIONS[-1])
+                return [*([f"the patch was repaired: {', '.join(repairs)}"] if repairs else []), *left_out]
     raise MalformedAnswerError(f"the patch does not apply: {reason}")
 
 
-def _repair(patch: str) -> tuple[str, list[str]]:
-    """Undo what terminals and editors do to a patch; return it and what was done."""
+def _versions(patch: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield a patch as it is, and without what terminals add to it, with the repairs."""
+    yield patch, []
     repairs = []
     for pattern, repair in ((_COLOUR, "terminal colours removed"), (r"\r+(?=\n)", "carriage returns removed")):
         patch, count = re.subn(pattern, "", patch)
         repairs += [repair] * bool(count)
-    lines, rest = list[str](), [0, 0]
-    for line in (*patch.removesuffix("\n").split("\n"), "@@ "):
-        is_head = line.startswith(("@@ ", "diff --git "))
-        if is_head and 0 < rest[0] == rest[1] <= MAX_CUT_LINES:  # an editor has cut the blank lines at the end
-            lines += [" "] * rest[0]
-            repairs.append("blank context lines restored")
-        if is_head:
-            counts = _HUNK.match(line)
-            rest = [int(count or 1) for count in counts.groups()] if counts else [0, 0]
-        elif any(rest):
-            rest[0] -= not line.startswith(("+", "\\"))
-            rest[1] -= not line.startswith(("-", "\\"))
-        lines.append(line)
-    return "\n".join(lines[:-1]) + "\n", list(dict.fromkeys(repairs))
+    if repairs:
+        yield patch, repairs
 
 
 def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> list[str]:
-    """Apply a patch as a whole or not at all; return the files whose changes were left out.
+    """Apply a patch as a whole or not at all; return a line that names what was left out, if anything was.
 
     Raises:
         MalformedAnswerError: it changes nothing else, too many files, or a binary file that tests may reach.
@@ -139,11 +123,11 @@ def _apply(patch: str, files: Collection[str], folder: Path, *options: str) -> l
             left_out.append(name)
         elif is_binary:
             raise MalformedAnswerError(f"the patch changes the binary file {name[:100]!r}; only text can be patched")
+    shown = f"as by-products of running code: {listed([ascii(name[:80])[1:-1] for name in left_out])}"
     if len(left_out) == len(names):
-        also = f" (left out as by-products of running code: {_shown(left_out)})" if left_out else ""
-        raise MalformedAnswerError(f"the patch is empty{also}")
+        raise MalformedAnswerError("the patch is empty" + (f" (left out {shown})" if left_out else ""))
     git(*(f"--exclude={glob.escape(name)}" for name in left_out))
-    return left_out
+    return [f"left out of the patch {shown}"] if left_out else []
 
 
 def _strip(text: str, files: Collection[str]) -> int:
@@ -154,8 +138,3 @@ def _strip(text: str, files: Collection[str]) -> int:
     names = [name for pair in plain for name in pair if name != "/dev/null"]
     is_bare = any(name in files and name.partition("/")[2] not in files for name in names)
     return 0 if names and (is_bare or not any("/" in name for name in names)) else 1
-
-
-def _shown(names: list[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(ascii(name[:80])[1:-1] for name in names[:5]) + more

@@ -5,7 +5,7 @@ file, the expected outputs or the variants: a sandbox cannot leak files that it 
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -19,9 +19,9 @@ from ..predictions.prediction import Prediction
 from ..runner import runner_files
 from ..sandbox.meter import wall_limit
 from .answer import Spliced, check_goal_file, splice_function, splice_method
-from .extract import MAX_ANSWER_BYTES
 from .patch import MAX_PATCHED_DEPTH, MAX_PATCHED_FILES, apply_patch
 
+MAX_ANSWER_BYTES = 1_000_000
 #: Place of the repository in the workspace.
 _REPO = "repo/"
 
@@ -53,21 +53,25 @@ def rebuild(row: DatasetRow, prediction: Prediction, notes: list[str] | None = N
     elif form == "function":
         _splice(files, splice_function, goals, row["goal_function"], prediction.content, notes)
     elif form == "functions":
-        for (path, name), source in _functions(prediction.content, goals):
+        sources = json.loads(prediction.content)
+        places = {f"{path}::{name}": (path, name) for path, names in goals.items() for name in names}
+        if unknown := sources.keys() - places.keys():
+            raise MalformedAnswerError(f"functions: {min(unknown)!r} is not masked; known are {', '.join(places)}")
+        for place, (path, name) in places.items():
             try:
-                _splice(files, splice_function, [path], name, source, notes)
+                if place in sources:
+                    _splice(files, splice_function, [path], name, sources[place], notes)
             except MalformedAnswerError as error:
-                raise MalformedAnswerError(f"{path}::{name}: {error}") from None
+                raise MalformedAnswerError(f"{place}: {error}") from None
     elif form == "files":
-        files |= _files(prediction.content, masked)
+        for name, text in json.loads(prediction.content).items():
+            path = str(PurePosixPath(name))
+            files[path] = masked.get(path, File(b""))._replace(data=text.encode("utf-8"))
     elif is_method(row):
         raise MalformedAnswerError("a method has several goal files; give `files`, an object of path and text")
     else:
         files[row["goal_file"]] = masked[row["goal_file"]]._replace(data=prediction.content.encode("utf-8"))
-    _check_paths(files, masked)
-    sources = _sources(files, masked, goals)
-    if form not in ("function", "functions"):  # a spliced file has been checked already
-        _check_goals(sources, goals)
+    _check(files, masked, goals)
     return files
 
 
@@ -78,25 +82,22 @@ def check_repository(row: DatasetRow, files: Mapping[str, File]) -> None:
         MalformedAnswerError: it lacks a goal file or a goal function, or a changed file is not Python text.
         InfraError: this machine cannot do it now.
     """
-    masked, goals = read_archive(row["repo_archive"]), goals_of(row)
+    _check(files, read_archive(row["repo_archive"]), goals_of(row))
+
+
+def _check(files: Mapping[str, File], masked: Mapping[str, File], goals: Mapping[str, Sequence[str]]) -> None:
+    """Check that new files can be written, and that goal files and all changed Python files can be read."""
     _check_paths(files, masked)
-    _check_goals(_sources(files, masked, goals), goals)
-
-
-def _sources(
-    files: Mapping[str, File], masked: Mapping[str, File], goals: Mapping[str, Sequence[str]]
-) -> dict[str, str]:
-    """Return the texts of the goal files and of all Python files that differ from the masked repository's."""
     if gone := [path for path in goals if path not in files]:
         raise MalformedAnswerError(f"the answer removes the goal file {gone[0]}")
-    changed = [name for name in files if name.endswith(".py") and files[name] != masked.get(name)]
-    return {name: _source(name, files[name]) for name in sorted({*goals, *changed})}
-
-
-def _check_goals(sources: Mapping[str, str], goals: Mapping[str, Sequence[str]]) -> None:
-    for path, names in goals.items():
-        for name in names:
-            call_on_answer(check_goal_file, path, sources[path], name)
+    for name, file in sorted(files.items()):
+        if name in goals or (name.endswith(".py") and file != masked.get(name)):
+            try:
+                text = python_text(file.data)
+            except SourceError as error:
+                raise MalformedAnswerError(f"{name}: {error}") from None
+            if name in goals:
+                call_on_answer(check_goal_file, name, text, goals[name])
 
 
 def _splice(
@@ -115,34 +116,6 @@ def _splice(
         notes.append(note)
 
 
-def _functions(content: str, goals: Mapping[str, Sequence[str]]) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield (file, name) and source of each function of an answer in the form `functions`."""
-    given = _texts("functions", content)
-    known = {f"{path}::{name}": (path, name) for path, names in goals.items() for name in names}
-    if unknown := given.keys() - known.keys():
-        raise MalformedAnswerError(f"functions: {min(unknown)!r} is not masked; known are {', '.join(known)}")
-    for key, place in known.items():
-        if key in given:
-            yield place, given[key]
-
-
-def _files(content: str, masked: Mapping[str, File]) -> dict[str, File]:
-    """Return the files of an answer in the form `files`."""
-    given: dict[str, File] = {}
-    for name, text in _texts("files", content).items():
-        try:
-            path = check_path(name)
-        except LoadError as error:
-            raise MalformedAnswerError(f"files: {error}") from None
-        if path in given:
-            raise MalformedAnswerError(f"files: {path[:100]!r} is there twice")
-        try:
-            given[path] = masked.get(path, File(b""))._replace(data=text.encode("utf-8"))
-        except UnicodeEncodeError as error:
-            raise MalformedAnswerError(f"files: {path[:100]!r} is not valid Unicode: {error.reason}") from error
-    return given
-
-
 def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
     """Refuse new files that cannot be written beside the others, or are too many for the work folder."""
     new = files.keys() - masked.keys()
@@ -153,30 +126,11 @@ def _check_paths(files: Mapping[str, File], masked: Mapping[str, File]) -> None:
         raise MalformedAnswerError(f"{min(both)[:100]!r} is both a file and a folder")
     for path in new:
         try:
-            check_path(_REPO + path)
-        except LoadError:
-            raise MalformedAnswerError(f"the path {path[:100]!r}... is too long") from None
-        if len(PurePosixPath(path).parts) > MAX_PATCHED_DEPTH:
-            raise MalformedAnswerError(f"the path {path[:100]!r} is below more than {MAX_PATCHED_DEPTH} folders")
-
-
-def _texts(form: str, content: str) -> dict[str, str]:
-    """Return the texts of an answer that is a JSON object."""
-    try:
-        given = json.loads(content)
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
-        raise MalformedAnswerError(f"{form} must be an object of texts")
-    return given
-
-
-def _source(name: str, file: File) -> str:
-    """Return the text of a Python file that an answer changes."""
-    try:
-        return python_text(file.data)
-    except SourceError as error:
-        raise MalformedAnswerError(f"{name}: {error}") from None
+            plain = check_path(_REPO + path)
+        except LoadError as error:
+            raise MalformedAnswerError(str(error).removeprefix("archive: ")) from None
+        if plain != _REPO + path or path.count("/") > MAX_PATCHED_DEPTH:
+            raise MalformedAnswerError(f"the path {path[:100]!r} is not plain, or below {MAX_PATCHED_DEPTH} folders")
 
 
 def has_tables(row: DatasetRow) -> bool:

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.shares import Interval, percent
-from lmrbench_data.base.text import counted, visible
+from lmrbench_data.base.text import counted, listed, visible
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
 from lmrbench_data.loader import LoadError
 from lmrbench_data.tasks.task_folders import stated_ids, task_folders
@@ -103,8 +103,7 @@ def render_html(report: "Report") -> str:
 
 def _title(report: "Report", names: Sequence[str]) -> str:
     """Return the title of the page, which names the first models."""
-    more = f" and {len(names) - MAX_TITLE} more" if len(names) > MAX_TITLE else ""
-    return f"{', '.join(names[:MAX_TITLE])}{more} - {report.title}" if names else report.title
+    return f"{listed(names, MAX_TITLE)} - {report.title}" if names else report.title
 
 
 def _test_code(row: DatasetRow) -> Markup | str:
