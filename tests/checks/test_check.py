@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -120,17 +119,9 @@ BAD_VARIANTS: dict[str, tuple[str | bytes, str]] = {
         "# Not careless at all.\ndef scale(v, f):\n    return [f * x for x in v]\n",
         "passed: must pass every core case and fail another, but passes; the cases do not notice it",
     ),
-    f"{CARELESS}/silent.py": (
-        "def scale(v, f):\n    v[:] = [f * x for x in v]\n    return v\n",
-        "the mistake is not named",
-    ),
     f"{VALID}/off_by_one.py": (
         "def scale(v, f):\n    return [f * x + 1 for x in v]\n",
         "failed: must pass: case_random_values seed 0: output[0]: got",
-    ),
-    f"{VALID}/raises.py": (
-        "def scale(v, f):\n    raise ValueError('on every input')\n",
-        "error: must pass: case_random_values seed 0: ValueError: on every input",
     ),
     f"{VALID}/other.py": ("def scales(v, f):\n    return v\n", "malformed: must pass: no definition of 'scale'"),
 }
@@ -149,56 +140,11 @@ def test_each_bad_variant_is_reported_with_its_reason(toy_benchmark: Path) -> No
         assert any(line.startswith(f"error: toy-scale: {where}: {message}") for line in lines), lines
 
 
-#: edit of the folder → finding and message; found by reading alone
-FAULTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
-    "long_instruction": (
-        lambda folder: edit(folder, "task.yaml", "the scaling of the paper.", "and " * 99),
-        "instruction",
-        " words, at most 100; move conventions to the contract",
-    ),
-    "leak_in_another_file": (
-        lambda folder: edit(folder, "repo/helpers.py", "OFFSET", f"def twin(values, factor):\n\t{BODY}\n\nOFFSET"),
-        "repo/helpers.py",
-        f"shows a line of the reference; remove it: {BODY}",
-    ),
-    "leak_in_paper": (
-        lambda folder: edit(folder, "paper.md", "Each number", f"    {BODY}\n\nEach number"),
-        "paper.md",
-        f"shows a line of the reference; remove it: {BODY}",
-    ),
-    "leak_in_instruction": (
-        lambda folder: edit(folder, "task.yaml", "of the paper.", f"of the paper: `{BODY}`."),
-        "instruction",
-        f"shows a line of the reference; remove it: {BODY}",
-    ),
-}
-
-
 def faults(folder: Path, instance: str = "toy-scale") -> dict[str, str]:
     """Return the static problems of an instance of the toy benchmark by place."""
     [task] = load_tasks([instance], folder)
     found = static_problems(task, task.implementations[0], ReferenceLines.of(folder))
     return {problem.where: problem.message for problem in found}
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_static_faults_are_reported(name: str, toy_benchmark: Path) -> None:
-    change, finding, message = FAULTS[name]
-    assert faults(toy_benchmark) == {}
-    change(toy_benchmark)
-    [(place, said)] = faults(toy_benchmark).items()
-    assert place == finding
-    assert message in said
-
-
-def test_too_few_variants_are_reported(toy_benchmark: Path) -> None:
-    for name in (f"{WRONG}/adds.py", f"{VALID}/map.py", f"{CARELESS}/in_place.py"):
-        (toy_benchmark / name).unlink()
-    assert faults(toy_benchmark) == {
-        "valid": "1 variant, at least 2 needed; add some to variants/toy-scale/valid",
-        "careless": "0 variants, at least 1 needed; add some to variants/toy-scale/careless",
-        "wrong": "4 variants, at least 5 needed; add some to variants/toy-scale/wrong",
-    }
 
 
 def test_first_line_of_a_function_without_docstring_is_secret(toy_benchmark: Path) -> None:
@@ -287,40 +233,30 @@ def test_core_cases_run_first(toy_benchmark: Path, local_sandbox: Sandbox) -> No
     assert (verdict.status, verdict.core_status) == (Status.TIMEOUT, Status.PASSED)
 
 
-#: replacement of the line that computes → the message
-BAD_REFERENCES = {
+_COMPARE = "from lmrbench_cases import compare\n@compare(checker='mood')\n"
+#: a line of the reference, or all cases → the message
+UNRECORDABLE = {
     "raise ValueError(f'broken\\n{factor}')": "case_random_values seed 0: the reference raised ValueError: broken 3.0",
     "return (value for value in values)": "case_random_values seed 0: the reference raised UnsupportedOutput",
     "import time; time.sleep(60)": "the reference ended with time_limit; raise tests.timeout_s or tests.memory_mb",
+    "def case_x(seed): return scale(seed)": "case_x seed 0: the reference raised TypeError",
+    "import not_there": "importing the cases: the reference raised ModuleNotFoundError: No module named 'not_there'",
+    f"{_COMPARE}def case_x(seed): return scale([], 1)": "case_x: unknown checker 'mood'; known: total_variation",
 }
 
 
-@pytest.mark.parametrize("body", BAD_REFERENCES)
-def test_reference_that_fails_is_reported(body: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    edit(toy_benchmark, "repo/scale.py", BODY, body)
+@pytest.mark.parametrize("code", UNRECORDABLE)
+def test_reference_or_case_that_fails_is_reported(code: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    if "case_x" in code or "not_there" in code:
+        (toy_benchmark / TASK / "unit_test" / "cases.py").write_text(f"from scale import scale\n{code}\n")
+    else:
+        edit(toy_benchmark, "repo/scale.py", BODY, code)
     edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
     with pytest.raises(InputError) as caught:
         check(toy_benchmark, local_sandbox)
-    assert f"unit_test/cases.py: toy-scale: {BAD_REFERENCES[body]}" in str(caught.value)
+    assert "unit_test/cases.py: toy-scale: " in str(caught.value)
+    assert UNRECORDABLE[code] in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-CASES_HEAD = "from scale import scale\n"
-BAD_CASES = {
-    "def case_x(seed): return scale(seed)\n": "case_x seed 0: the reference raised TypeError",
-    "import not_there\n": "importing the cases: the reference raised ModuleNotFoundError: No module named 'not_there'",
-    "from lmrbench_cases import compare\n@compare(checker='mood')\ndef case_x(seed): return scale([], 1)\n": (
-        "case_x: unknown checker 'mood'; known: total_variation"
-    ),
-}
-
-
-@pytest.mark.parametrize("cases", BAD_CASES)
-def test_broken_cases_are_reported(cases: str, toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    (toy_benchmark / TASK / "unit_test" / "cases.py").write_text(CASES_HEAD + cases)
-    with pytest.raises(InputError) as caught:
-        check(toy_benchmark, local_sandbox)
-    assert BAD_CASES[cases] in str(caught.value)
 
 
 def test_reference_that_does_not_repeat_itself_is_reported(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
@@ -451,6 +387,18 @@ def test_instance_of_a_broken_repository_is_not_proved(toy_benchmark: Path, loca
         found = list(check_tasks(tasks, local_sandbox, resume=True, record=True, finished=told.__setitem__))
         assert [item.where for item in found if item.is_error] == ["demo"], "it is checked again, too"
         assert told["toy-scale"].startswith("error, ")
+
+
+def test_quick_check_names_what_it_skipped_and_proves_nothing(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    tasks, lines = load_tasks(benchmark=toy_benchmark), dict[str, str]()
+    list(record_tasks(tasks, local_sandbox))
+    findings = check_tasks(tasks, local_sandbox, quick=True, record=True, finished=lines.__setitem__)
+    found = {finding.where: finding.message for finding in findings}
+    tried = {"careless/in_place.py", "plain/comprehension.py", "valid/loop.py", "wrong/absolute.py"}
+    assert found.keys() == {"golden", "masked", "seeds", "trivial answers", "not tried"} | tried
+    assert found["not tried"].startswith("valid/map.py, plain/first_and_rest.py, wrong/adds.py, ")
+    assert lines["toy-scale"].startswith("no error found, nothing proved, 6 of 6")
+    assert not (toy_benchmark / "proved.json").exists()
 
 
 def test_closed_sandbox_is_an_infra_error(toy_benchmark: Path) -> None:

@@ -1,16 +1,17 @@
-"""Choices: other options make papers and references that differ from the published method, and are recognised."""
+"""Choices: papers that state other options, or leave options open and let a table decide; both are recognised."""
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.dataset.build import build_rows, write_dataset
+from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.dataset.rows import DatasetRow, config_of, golden_files_of
-from lmrbench_data.loader import COUNTERFACTUAL, METHOD, load_rows
+from lmrbench_data.loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED, load_rows, read_archive, write_files
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
@@ -18,8 +19,11 @@ from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
-from lmrbench_evaluate.verdict.verdict import Status
+from lmrbench_evaluate.verdict.verdict import Status, Verdict
+from support.toy import recorded_rows
+from support.toy_check import TASK, edit
 from support.toy_choices import CHOICES, STATED, add_toy_choices
+from support.toy_choices import UNDERSPECIFIED as UNDERSPECIFIED_ROW
 
 
 @pytest.fixture
@@ -29,26 +33,27 @@ def benchmark(toy_benchmark: Path) -> Path:
 
 @pytest.fixture
 def rows(benchmark: Path, local_sandbox: Sandbox) -> list[DatasetRow]:
-    return built(benchmark, local_sandbox)
+    return recorded_rows(benchmark, local_sandbox, COUNTERFACTUAL)
 
 
-def built(benchmark: Path, sandbox: Sandbox, config: str = COUNTERFACTUAL) -> list[DatasetRow]:
+def errors(benchmark: Path, sandbox: Sandbox, config: str = COUNTERFACTUAL) -> dict[str, str]:
     tasks = load_tasks(benchmark=benchmark, config=config)
     list(record_tasks(tasks, sandbox))
-    return build_rows(tasks)
+    return {item.where: item.message for item in check_tasks(tasks, sandbox) if item.is_error}
 
 
-def errors(benchmark: Path, sandbox: Sandbox) -> dict[str, str]:
-    tasks = load_tasks(benchmark=benchmark, config=COUNTERFACTUAL)
-    list(record_tasks(tasks, sandbox))
-    found = check_tasks(tasks, sandbox, resume=False)
-    return {item.where: item.message for item in found if item.is_error}
+def verdict_on(row: DatasetRow, files: dict[str, str], sandbox: Sandbox) -> Verdict:
+    return evaluate_prediction(row, Prediction(row["instance_id"], "m", "files", json.dumps(files)), sandbox, "")
+
+
+def readings(verdict: Verdict) -> dict[str, str]:
+    return {item["name"]: item["reading"] for item in verdict.choices}
 
 
 def test_counterfactual_has_its_own_paper_and_reference(
     rows: list[DatasetRow], benchmark: Path, local_sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    [method] = built(benchmark, local_sandbox, METHOD)
+    [method] = recorded_rows(benchmark, local_sandbox, METHOD)
     assert [row["instance_id"] for row in rows] == ["toy-counterfactual-1", "toy-counterfactual-2"]
     assert {row["repo_sha256"] for row in rows} == {method["repo_sha256"]}
     for row, options in zip(rows, (("cauchy", "size"), ("linear", "root")), strict=True):
@@ -61,7 +66,7 @@ def test_counterfactual_has_its_own_paper_and_reference(
     assert "e^{-x}" in method["paper_text"]
     assert "SLOPE = 0.3" in golden_files_of(rows[1])["window.py"]
     others = {METHOD: [method], COUNTERFACTUAL: rows}
-    write_dataset(built(benchmark, local_sandbox, "function"), tmp_path / "data", load_benchmark(), others=others)
+    write_dataset(recorded_rows(benchmark, local_sandbox), tmp_path / "data", load_benchmark(), others=others)
     assert load_rows(tmp_path / "data", COUNTERFACTUAL) == rows
 
 
@@ -70,8 +75,7 @@ def test_options_of_an_answer_are_recognised(rows: list[DatasetRow], local_sandb
     stated, altered = golden_files_of(row), golden_files_of(other)
 
     def reading(files: dict[str, str]) -> dict[str, tuple[str, str]]:
-        answer = Prediction(row["instance_id"], "m", "files", json.dumps(files))
-        verdict = evaluate_prediction(row, answer, local_sandbox, "")
+        verdict = verdict_on(row, files, local_sandbox)
         assert (verdict.status is Status.PASSED) is (files == stated)
         return {item["name"]: (item["option"], item["reading"]) for item in verdict.choices}
 
@@ -89,78 +93,75 @@ def test_options_of_an_answer_are_recognised(rows: list[DatasetRow], local_sandb
 
 def test_constant_option_is_recognised(benchmark: Path, local_sandbox: Sandbox) -> None:
     """A constant is recorded for the first seed only, on either side of the comparison."""
-    _edit("choices/weights/linear.py", "[1 - SLOPE * value for value in values]", "[SLOPE] * len(values)")(
-        benchmark / "90-toy"
-    )
+    edit(benchmark, "choices/weights/linear.py", "[1 - SLOPE * value for value in values]", "[SLOPE] * len(values)")
     assert not {place for place in errors(benchmark, local_sandbox) if place.startswith("choices/")}
-    first, constant = built(benchmark, local_sandbox)
+    first, constant = recorded_rows(benchmark, local_sandbox, COUNTERFACTUAL)
     for row, other in ((first, constant), (constant, first)):
-        window = golden_files_of(other)["window.py"]
-        answer = Prediction(row["instance_id"], "m", "files", json.dumps({**golden_files_of(row), "window.py": window}))
-        found = evaluate_prediction(row, answer, local_sandbox, "").choices
-        assert {item["name"]: item["reading"] for item in found} == {"weights": "other", "average": "other"}
+        files = {**golden_files_of(row), "window.py": golden_files_of(other)["window.py"]}
+        assert readings(verdict_on(row, files, local_sandbox)) == {"weights": "other", "average": "other"}
 
 
-def _edit(place: str, old: str, new: str) -> Any:
-    def edit(folder: Path) -> None:
-        path = folder / place
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
-
-    return edit
-
-
-#: what is wrong → (edit, place of the finding, words in its message)
+#: what is wrong → (file, text, its replacement; place of the finding, words in its message)
 UNSOUND = {
     "equal_options": (
-        _edit("choices/weights/linear.py", "1 - SLOPE * value", "1 / (1 + 10 * SLOPE * value**2)"),
-        "choices/weights",
-        "cauchy and linear give equal outputs",
+        ("choices/weights/linear.py", "1 - SLOPE * value", "1 / (1 + 10 * SLOPE * value**2)"),
+        ("choices/weights", "cauchy and linear give equal outputs"),
     ),
     "a_case_that_sees_another_choice": (
-        _edit("unit_test/method.py", "[Fixed(size).mean", "[Window(size).mean"),
-        "choices/weights",
-        "changes case_mean, which tests average",
+        ("unit_test/method.py", "[Fixed(size).mean", "[Window(size).mean"),
+        ("choices/weights", "changes case_mean, which tests average"),
     ),
     "a_constant_that_no_text_states": (
-        _edit("choices/weights/linear.py", "0.3", "0.25"),
-        "choices/weights/linear.md",
-        "does not state the constant 0.25",
+        ("choices/weights/linear.py", "0.3", "0.25"),
+        ("choices/weights/linear.md", "does not state the constant 0.25"),
     ),
     "another_signature": (
-        _edit("choices/weights/linear.py", "weigh(values)", "weigh(values, slope=1)"),
-        "choices/weights/linear.py",
-        "another signature",
+        ("choices/weights/linear.py", "weigh(values)", "weigh(values, slope=1)"),
+        ("choices/weights/linear.py", "another signature"),
     ),
     "no_case_of_its_own": (
-        _edit("unit_test/method.py", '@goal("Window.mean")', '@goal("Window.mean", "scale")'),
-        "choices/average",
-        "no case tests its functions alone",
+        ("unit_test/method.py", '@goal("Window.mean")', '@goal("Window.mean", "scale")'),
+        ("choices/average", "no case tests its functions alone"),
+    ),
+    "a_choice_that_no_cell_shows": (
+        ("experiments.py", "Window(size).mean(values)", "Window(size).total(values)"),
+        ("tables, combinations", "average="),
+    ),
+    "a_cell_that_squares_away_a_sign": (
+        ("experiments.py", "Window(size).mean(values)", "Window(size).mean(values) ** 2"),
+        ("tables, outsiders", "average negated"),
+    ),
+    "a_clock": (
+        ("experiments.py", "mean(values)", "mean(values) + __import__('time').time() % 1"),
+        ("tables, repeated", "differ"),
     ),
 }
 
 
 @pytest.mark.parametrize("name", UNSOUND)
-def test_unsound_choice_is_reported(name: str, benchmark: Path, local_sandbox: Sandbox) -> None:
-    edit, place, words = UNSOUND[name]
-    edit(benchmark / "90-toy")
-    found = errors(benchmark, local_sandbox)
+def test_unsound_choice_or_table_is_reported(name: str, benchmark: Path, local_sandbox: Sandbox) -> None:
+    change, (place, words) = UNSOUND[name]
+    edit(benchmark, *change)
+    config = UNDERSPECIFIED if place.startswith("tables") else COUNTERFACTUAL
+    found = errors(benchmark, local_sandbox, config)
     assert words in found[place], found
 
 
-#: what is wrong in the folder → (edit, words of the error)
+#: what is wrong → (file, text, its replacement; words of the error)
 MALFORMED = {
-    "an_open_region": (_edit("paper.md", "<!-- choice: average -->", ""), "a region is not closed"),
-    "too_few_options": (lambda folder: (folder / "choices/weights/linear.py").unlink(), "give at least 2 options"),
-    "another_function": (_edit("choices/weights/linear.py", "def weigh", "def weight"), "does not define weigh"),
+    "an_open_region": (("paper.md", "<!-- choice: average -->", ""), "a region is not closed"),
+    "another_function": (("choices/weights/linear.py", "def weigh", "def weight"), "does not define weigh"),
+    "too_few_options": (None, "give at least 2 options"),
 }
 
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_choice_is_one_error(name: str, benchmark: Path) -> None:
-    edit, words = MALFORMED[name]
-    edit(benchmark / "90-toy")
+    change, words = MALFORMED[name]
+    if change:
+        edit(benchmark, *change)
+    else:
+        (benchmark / TASK / "choices/weights/linear.py").unlink()
     with pytest.raises(InputError) as caught:
         load_tasks(benchmark=benchmark, config=COUNTERFACTUAL)
     assert words in str(caught.value)
@@ -176,9 +177,73 @@ def test_counterfactual_with_a_published_option_is_refused(toy_benchmark: Path) 
             load_tasks(benchmark=toy_benchmark)
     shared = {**STATED, "again": {**STATED["weights"]}}
     add_toy_choices(toy_benchmark, choices=shared, counterfactual=[])
-    folder = toy_benchmark / "90-toy"
+    folder = toy_benchmark / TASK
     shutil.copytree(folder / "choices" / "weights", folder / "choices" / "again")
     with (folder / "paper.md").open("a") as file:
         file.write("\n<!-- choice: again -->\nAgain.\n<!-- /choice -->\n")
     with pytest.raises(InputError, match=r"weigh belongs to \w+ already"):
         load_tasks(benchmark=toy_benchmark)
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def test_underspecified_row_shows_the_table_and_hides_the_options(
+    benchmark: Path, local_sandbox: Sandbox, tmp_path: Path
+) -> None:
+    [row] = recorded_rows(benchmark, local_sandbox, UNDERSPECIFIED)
+    [method] = recorded_rows(benchmark, local_sandbox, METHOD)
+    repo = read_archive(row["repo_archive"])
+    beyond = {"experiments.py", "print_table.py"}
+    assert {name: file for name, file in repo.items() if name not in beyond} == read_archive(method["repo_archive"])
+    paper = row["paper_text"]
+    for choice, texts in CHOICES.items():
+        assert texts["open.md"] in paper
+        assert f"- {texts['question.md']}" in row["instruction"]
+        assert not any(text in paper for name, text in texts.items() if name not in ("open.md", "question.md")), choice
+    assert "20 seconds of CPU time" in row["instruction"]
+    assert (config_of(row), row["paper_url"], row["cpu_budget_s"]) == (UNDERSPECIFIED, "", 20)
+    # The command in the paper prints the paper's table, with the true options and no others.
+    for files, is_true in ((golden_files_of(row), True), (golden_files_of(method), False)):
+        folder = tmp_path / str(is_true)
+        write_files(repo, folder)
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        printed = python(folder, "print_table.py", "series").stdout
+        assert printed.startswith("|  | mean |\n| --- | --- |\n| 2 | ")
+        assert (printed in paper) is is_true
+    assert "usage: python print_table.py series" in python(folder, "print_table.py").stderr
+    write_dataset([], tmp_path / "data", load_benchmark(benchmark), others={UNDERSPECIFIED: [row]})
+    assert load_rows(tmp_path / "data", UNDERSPECIFIED) == [row]
+    # The options that an answer settles are read off its outputs.
+    golden = golden_files_of(row)
+    published = {**golden, "window.py": golden["window.py"].replace("** 0.5", "")}
+    for answer, average in ((golden, "stated"), (published, "published")):
+        verdict = verdict_on(row, answer, local_sandbox)
+        assert readings(verdict) == {"weights": "stated", "average": average}
+        assert all(item["open"] and not item["altered"] for item in verdict.choices)
+        assert (verdict.status is Status.PASSED) is (answer == golden)
+
+
+def test_table_with_other_digits_is_recorded_again(benchmark: Path, local_sandbox: Sandbox) -> None:
+    """Recording does not keep a table that the check calls outdated."""
+    recorded_rows(benchmark, local_sandbox, UNDERSPECIFIED)
+    edit(benchmark, "experiments.py", "mean(values)}", "mean(values) + 0.0005}")
+    assert errors(benchmark, local_sandbox, UNDERSPECIFIED) == {}
+
+
+def test_malformed_underspecified_row_is_one_error(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    for change, words in (
+        ({"open": ["weights", "colour"]}, r"underspecified\[0\].open: the choice 'colour' is unknown"),
+        ({"options": {"average": "count"}}, "'count' is not an unpublished option"),
+        ({"tables": ["curve"]}, "no function table_curve"),
+        ({"cpu_budget_s": 0}, "cpu_budget_s"),
+    ):
+        add_toy_choices(toy_benchmark, underspecified=[{**UNDERSPECIFIED_ROW, **change}])
+        with pytest.raises(InputError, match=words):
+            load_tasks(benchmark=toy_benchmark)
+    add_toy_choices(toy_benchmark)
+    edit(toy_benchmark, "experiments.py", "return {f", "return {'x': {'y': float('nan')}} or {f")
+    with pytest.raises(InputError, match="table_series: a cell is not finite"):
+        recorded_rows(toy_benchmark, local_sandbox, UNDERSPECIFIED)

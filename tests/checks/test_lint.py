@@ -86,6 +86,16 @@ FORGOTTEN: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "paper.md",
         "2 words; write one to two pages",
     ),
+    "leak_in_instruction": (
+        edit("task.yaml", "for a batch", f"(`{REFERENCE}`) for a batch"),
+        "instruction",
+        "shows a line of the reference",
+    ),
+    "leak_in_another_file": (
+        append("repo/generate.py", f"\n\ndef twin(probabilities):\n\t{REFERENCE}\n"),
+        "repo/generate.py",
+        f"shows a line of the reference; remove it: {REFERENCE}",
+    ),
     "leak_in_paper": (append("paper.md", f"\n{REFERENCE}\n"), "paper.md", "shows a line of the reference"),
     "code_in_paper": (append("paper.md", "\n```python\nx = 1\n```\n"), "paper.md", "shows Python"),
     "repository_in_paper": (append("paper.md", "\nSee decoding.py.\n"), "paper.md", "names decoding.py"),

@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import runpy
 import shutil
 import textwrap
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from lmrbench_data.dataset.build import build_rows
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks.task_folders import load_tasks
+from lmrbench_evaluate import runner
 from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
@@ -164,6 +166,10 @@ def write_toy_benchmark(folder: Path) -> Path:
     shutil.copytree(benchmark_folder() / "environments", folder / "environments")
     shutil.copy(benchmark_folder() / "benchmark.yaml", folder)
     return folder
+
+
+#: The sandbox's half of the encoding, loaded by path: the harness never imports it.
+encode = runpy.run_path(str(Path(runner.__file__).with_name("encoding.py")))["encode"]
 
 
 def declared(**comparison: Any) -> dict[str, Any]:

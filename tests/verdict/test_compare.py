@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import importlib.util
 import json
 import math
 import re
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,25 +20,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lmrbench_evaluate.verdict import decode as decode_module
 from lmrbench_evaluate.verdict.compare import Comparison, first_difference
 from lmrbench_evaluate.verdict.decode import Array, Frame, StreamError, decode, read_frames, write_frame
+from support.toy import encode
 
 DEFAULT, EXACT = Comparison({}), Comparison({"exact": True})
-
-
-def _load_encoding() -> Any:
-    """The sandbox's half, loaded by path: the harness never imports it."""
-    path = Path(decode_module.__file__).resolve().parents[1] / "runner" / "encoding.py"
-    spec = importlib.util.spec_from_file_location("sandbox_encoding", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-encode = _load_encoding().encode
 
 
 def through(value: Any) -> Any:
