@@ -7,21 +7,10 @@ import functools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError
-
-
-@dataclass(frozen=True)
-class Violation:
-    """A violation of a schema."""
-
-    place: str
-    message: str
-    word: str | None
-    """The invalid text in place of other text or a number; None if the structure is wrong."""
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -54,14 +43,9 @@ def check(data: Any, schema: str, path: Path) -> None:
     Raises:
         InputError: naming the first violation.
     """
-    if found := violations(data, schema):
-        raise InputError(f"{path}: {found[0].place}: {found[0].message}")
-
-
-def violations(data: Any, schema: str) -> list[Violation]:
-    """Return all violations of a JSON Schema of the package, sorted by place."""
-    errors = sorted(_validator(schema).iter_errors(data), key=lambda error: (str(error.absolute_path), error.message))
-    return [Violation(_where(error), _explain(error), _word(error)) for error in errors]
+    errors = _validator(schema).iter_errors(data)
+    if first := min(errors, key=lambda error: (str(error.absolute_path), error.message), default=None):
+        raise InputError(f"{path}: {_where(first)}: {_explain(first)}")
 
 
 def _repeated_keys(node: Any) -> Iterator[Any]:
@@ -103,13 +87,6 @@ def _validator(schema: str) -> Any:
 def _where(error: Any) -> str:
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
     return place.lstrip(".") or "top level"
-
-
-def _word(error: Any) -> str | None:
-    scalar = error.validator in ("enum", "pattern", "minLength") or (
-        error.validator == "type" and error.validator_value not in ("object", "array")
-    )
-    return error.instance if scalar and isinstance(error.instance, str) else None
 
 
 def _explain(error: Any) -> str:

@@ -44,9 +44,6 @@ def list_papers(dataset: DatasetSpec = "embedded", as_json: Json = False) -> Non
 def fetch(
     names: Annotated[list[str] | None, typer.Argument(help="Instance ids or papers (default: all).")] = None,
     dataset: DatasetSpec = "embedded",
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Fetch again, and replace PDFs that have changed.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Download missing PDFs and check their hashes.
@@ -56,11 +53,11 @@ def fetch(
 
     Example: lmrbench papers fetch dpo-preference-loss
     """
-    from ..papers.fetch import PaperStore, fetch_missing
+    from ..papers.fetch import PaperStore, UnreachableError, fetch_missing
 
     store, chosen = PaperStore(), _papers(dataset, names)
     with progress_bar("fetching", shown=not as_json) as progress:
-        done = fetch_missing(store, chosen, replace=replace, progress=progress)
+        done = fetch_missing(store, chosen, progress)
     here = len(chosen) - len(done.problems)
     failed = [{"paper": key, "error": str(error)} for key, error in done.problems.items()]
     emit(
@@ -69,9 +66,8 @@ def fetch(
         f"{here} of {len(chosen)} papers are in {store.folder}",
     )
     for problem, count in Counter(done.problems.values()).items():
-        affected = f"; {counted(count, 'paper')} not fetched" if problem in done.unreachable.values() else ""
-        print_err(f"error: {problem}{affected}")
-    if done.unreachable:
+        print_err(f"error: {problem}; {counted(count, 'paper')} not fetched")
+    if any(isinstance(problem, UnreachableError) for problem in done.problems.values()):
         print_err("check the network, or add your own PDFs: lmrbench papers add ID FILE")
     if done.problems:
         raise typer.Exit(max(problem.exit_code for problem in done.problems.values()))
@@ -82,7 +78,6 @@ def add(
     name: Annotated[str, typer.Argument(help="Instance id or paper.", metavar="ID")],
     file: Annotated[Path, typer.Argument(help="PDF to add.", exists=True, dir_okay=False)],
     dataset: DatasetSpec = "embedded",
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a different PDF in the cache.")] = False,
     as_json: Json = False,
 ) -> None:
     """Add a PDF of your own to the cache.
@@ -94,7 +89,7 @@ def add(
     from ..papers.fetch import PaperStore, add_pdf
 
     [key] = _papers(dataset, [name])
-    sha256 = add_pdf(PaperStore(), key, file, replace=replace)
+    sha256 = add_pdf(PaperStore(), key, file)
     size = file.stat().st_size
     emit({"paper": key, "sha256": sha256, "bytes": size}, as_json, f"{key}: {size / 1e6:.1f} MB, sha256 {sha256[:12]}")
 

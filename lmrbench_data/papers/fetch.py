@@ -56,18 +56,16 @@ class PaperStore:
             raise InputError(f"{path}: changed since it was stored; remove it, and fetch or add it again")
         return first
 
-    def put(self, key: str, data: bytes, source: str, *, replace: bool = False) -> str:
+    def put(self, key: str, data: bytes, source: str) -> str:
         """Store a PDF and return its hash.
-
-        Args:
-            replace: replace a different PDF.
 
         Raises:
             InputError: a different PDF was stored before.
         """
         first, sha256 = self._first(key), hashlib.sha256(data).hexdigest()
-        if first and first != sha256 and not replace:
-            raise InputError(f"{source}: differs from the PDF stored for {key} before (sha256 {first[:12]}…)")
+        if first and first != sha256:
+            fix = f"remove {self.path(key, '.sha256')} to replace it"
+            raise InputError(f"{source}: differs from the PDF stored for {key} before; {fix}")
         write_atomically(self.path(key), data)
         write_atomically(self.path(key, ".sha256"), sha256)
         return sha256
@@ -140,7 +138,7 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
                 headers={"User-Agent": f"lmrbench/{__version__} (research benchmark; one download per paper)"},
             )
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, OfflineModeIsEnabled) as error:
-            raise UnreachableError(f"{_host(url)} cannot be reached ({error_line(error)})") from error
+            raise UnreachableError(f"{urlsplit(url).netloc} cannot be reached ({error_line(error)})") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, HfHubHTTPError) as error:
             reason = f"HTTP {error.response.status_code}" if isinstance(error, HfHubHTTPError) else error_line(error)
             raise InfraError(f"{url}: {reason}, after {TRIES} attempts; try again later, or {_BY_HAND}") from error
@@ -158,11 +156,6 @@ def fetch_pdf(url: str, is_allowed: Callable[[str], bool] = is_public) -> bytes:
     return bytes(data)
 
 
-def _host(url: str) -> str:
-    """Return the server of an address."""
-    return urlsplit(url).netloc
-
-
 def _scale() -> float:
     """Return the factor of all pauses, which tests lower."""
     return float(os.environ.get("LMRBENCH_BACKOFF_SCALE", "1"))
@@ -175,51 +168,41 @@ class FetchSummary:
     fetched: int = 0
     problems: dict[str, LMRBenchError] = field(default_factory=dict)
     """By paper; papers on one unreachable server share one error."""
-    unreachable: dict[str, UnreachableError] = field(default_factory=dict)
-    """By host."""
 
 
 def fetch_missing(
-    store: PaperStore,
-    papers: Mapping[str, Mapping[str, Any]],
-    *,
-    replace: bool = False,
-    progress: Progress | None = None,
+    store: PaperStore, papers: Mapping[str, Mapping[str, Any]], progress: Progress | None = None
 ) -> FetchSummary:
     """Fetch the PDFs that are missing, one at a time; skip the other papers of an unreachable server.
 
     Args:
         papers: key → a row of that paper.
-        replace: fetch all, and accept PDFs that have changed.
     """
     progress, done = progress or Progress(), FetchSummary()
-    missing = [key for key in papers if replace or not store.sha256(key)]
+    unreachable: dict[str, UnreachableError] = {}
+    missing = [key for key in papers if not store.sha256(key)]
     progress.start(len(missing))
     for number, key in enumerate(missing):
         url = pdf_url(papers[key])
-        if known := done.unreachable.get(_host(url)):
-            done.problems[key] = known
-        else:
+        host = urlsplit(url).netloc
+        try:
+            if host in unreachable:
+                raise unreachable[host]
             if number:
                 time.sleep(PAUSE_S * _scale())
-            try:
-                store.put(key, fetch_pdf(url), url, replace=replace)
-                done.fetched += 1
-            except UnreachableError as error:
-                done.problems[key] = done.unreachable[_host(url)] = error
-            except LMRBenchError as error:
-                done.problems[key] = error
+            store.put(key, fetch_pdf(url), url)
+            done.fetched += 1
+        except LMRBenchError as error:
+            done.problems[key] = error
+            if isinstance(error, UnreachableError):
+                unreachable[host] = error
         progress.step("failed" if key in done.problems else "fetched")
     return done
 
 
-def add_pdf(store: PaperStore, key: str, file: Path, *, replace: bool = False) -> str:
-    """Add a PDF of the user's own and return its hash.
-
-    Raises:
-        InputError: it is too large, cannot be read, or differs from the stored one.
-    """
+def add_pdf(store: PaperStore, key: str, file: Path) -> str:
+    """Add a readable PDF of the user's own and return its hash."""
     if file.stat().st_size > MAX_BYTES:
         raise InputError(f"{file}: larger than {MAX_BYTES // 2**20} MiB")
     parse_pdf(file, "pdf-json")
-    return store.put(key, file.read_bytes(), "added by hand", replace=replace)
+    return store.put(key, file.read_bytes(), str(file))

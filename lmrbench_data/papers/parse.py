@@ -29,8 +29,7 @@ def parse_pdf(path: Path, form: str, pages: str = "") -> str:
         pages: such as `1-9` or `1-9,12`; all by default.
 
     Raises:
-        InputError: damaged, encrypted, without text, or without these pages; it cannot be read within the limits of
-            CPU time and memory; Markdown without the extra `papers`.
+        InputError: it cannot be read (within the limits of CPU time and memory), or lacks these pages.
         InfraError: the machine had no time for it.
     """
     if form == "pdf-markdown":
@@ -57,48 +56,40 @@ def _page_numbers(pages: str) -> list[list[int]]:
 
 
 def read_pdf(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
-    """Return the text of a PDF; for `call_limited`.
-
-    Raises:
-        InputError: it cannot be read, or lacks these pages.
-    """
-    try:
-        return _read(path, form, pages)
-    except InputError:
-        raise
-    except Exception as error:  # a damaged file may raise anything
-        raise InputError(f"cannot be read as a PDF ({type(error).__name__}); is it damaged?") from error
-
-
-def _read(path: str, form: str, pages: Sequence[Sequence[int]]) -> str:
+    """Return the text of a PDF; for `call_limited`."""
     import pymupdf
 
     pymupdf.TOOLS.mupdf_display_errors(False)
     try:
-        document: Any = pymupdf.open(path, filetype="pdf")
-    except (pymupdf.FileDataError, pymupdf.EmptyFileError, RuntimeError, ValueError):
-        raise InputError("is damaged or not a PDF") from None
-    with document:
-        if not document.is_pdf:  # MuPDF also reads web pages
-            raise InputError("is damaged or not a PDF")
-        if document.needs_pass:
-            raise InputError("is encrypted; save a copy without a password and add that")
-        count = document.page_count
-        wanted = [number for first, last in pages for number in range(first, last + 1)] or list(range(1, count + 1))
-        if not wanted or max(wanted) > count:
-            raise InputError(f"has only {count} pages")
-        if form == "pdf-markdown":
-            import pymupdf4llm
+        with pymupdf.open(path, filetype="pdf") as document:
+            return _read(document, form, pages)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise InputError(f"is damaged or not a PDF ({type(error).__name__})") from error
 
-            text = str(pymupdf4llm.to_markdown(document, pages=[n - 1 for n in wanted], show_progress=False)).strip()
-            if not text:
-                raise InputError("contains no text; scanned PDFs cannot be read")
-            return text
+
+def _read(document: Any, form: str, pages: Sequence[Sequence[int]]) -> str:
+    if not document.is_pdf:  # MuPDF also reads web pages
+        raise InputError("is damaged or not a PDF")
+    if document.needs_pass:
+        raise InputError("is encrypted; save a copy without a password and add that")
+    count = document.page_count
+    wanted = [number for first, last in pages for number in range(first, last + 1)] or list(range(1, count + 1))
+    if not wanted or max(wanted) > count:
+        raise InputError(f"has only {count} pages")
+    if form == "pdf-markdown":
+        import pymupdf4llm
+
+        text = str(pymupdf4llm.to_markdown(document, pages=[n - 1 for n in wanted], show_progress=False)).strip()
+    else:
         parsed = [{"page": number, "blocks": _blocks(document[number - 1])} for number in wanted]
-        if not any(page["blocks"] for page in parsed):
-            raise InputError("contains no text; scanned PDFs cannot be read")
-        title = (document.metadata or {}).get("title") or ""
-        return json.dumps({"title": title, "pages": parsed}, ensure_ascii=False, separators=(",", ":"))
+        content = {"title": (document.metadata or {}).get("title") or "", "pages": parsed}
+        has_text = any(page["blocks"] for page in parsed)
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":")) if has_text else ""
+    if not text:
+        raise InputError("contains no text; scanned PDFs cannot be read")
+    return text
 
 
 def _blocks(page: Any) -> list[dict[str, Any]]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import InputError
-from ..base.source import SourceError, parse
-from ..base.splice import defines, splice_functions
+from ..base.source import MalformedAnswerError, SourceError
+from ..base.splice import splice_functions
 from ..loader import File
 
 #: Folder of a task that holds the options.
@@ -111,22 +111,6 @@ def _choice(folder: Path, name: str, facts: Mapping[str, Any], text: str, goals:
     )
 
 
-def check_options(folder: Path, choices: Iterable[Choice]) -> None:
-    """Check that the code of each option can be parsed and defines the functions of its choice.
-
-    Raises:
-        InputError: naming the file.
-    """
-    for choice, option in ((item, option) for item in choices for option in item.code):
-        path = folder / FOLDER / choice.name / f"{option}.py"
-        try:
-            tree = parse(choice.code[option])
-        except SourceError as error:
-            raise InputError(f"{path}: {error}") from error
-        if lacking := [name for name in choice.functions if not defines(tree, name, choice.functions)]:
-            raise InputError(f"{path}: does not define {lacking[0]}")
-
-
 def _read(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
@@ -186,12 +170,16 @@ def with_options(repo: Mapping[str, File], choices: Iterable[Choice], chosen: Ma
         chosen: choice → option; the published one by default.
 
     Raises:
-        SourceError: an option cannot be put into its file.
+        InputError: the code of an option cannot be put into its file.
     """
     files = dict(repo)
     for choice in choices:
         option = chosen.get(choice.name, choice.published)
         if option != choice.published:
-            text = splice_functions(files[choice.file].data.decode("utf-8"), choice.functions, choice.code[option])
+            before = files[choice.file].data.decode("utf-8")
+            try:
+                text = splice_functions(before, choice.functions, choice.code[option])
+            except (SourceError, MalformedAnswerError) as error:
+                raise InputError(f"{FOLDER}/{choice.name}/{option}.py: {error}") from error
             files[choice.file] = files[choice.file]._replace(data=text.encode("utf-8"))
     return files

@@ -13,13 +13,12 @@ from pathlib import Path
 
 from ..base.errors import ArgumentError, InputError
 from ..base.files import write_atomically
-from ..base.paths import benchmark_folder, benchmark_option
+from ..base.paths import benchmark_folder, benchmark_option, has_variants
 from ..base.problems import Problem, Severity
-from ..base.strict_yaml import read_yaml, violations
 from ..base.text import cut
 from ..loader import FUNCTION
 from .task import RECORDED, Task
-from .task_folders import SCHEMA, build_task, load_tasks, task_folders
+from .task_folders import load_tasks, task_folders
 
 _TEMPLATE = Path(__file__).with_name("template")
 _TODO = re.compile(r"\bTODO\b")
@@ -50,17 +49,6 @@ def is_draft(folder: Path) -> bool:
     return not any((folder / RECORDED).glob("*")) and any(todo_marks(folder))
 
 
-def load_draft(folder: Path) -> Task | None:
-    """Load a task whose task.yaml has only invalid words, such as TODO for a category; None if more is wrong."""
-    try:
-        data = read_yaml(folder / "task.yaml")
-        if any(found.word is None for found in violations(data, SCHEMA)):
-            return None
-        return build_task(folder, data)
-    except InputError:
-        return None
-
-
 def todo_marks(folder: Path) -> Iterator[tuple[Path, int, str]]:
     """Yield (file, line number, text) of each TODO in a task's texts, cases and variants."""
     paths = [folder / "task.yaml", folder / "paper.md", *sorted(folder.glob("unit_test/**/*.py"))]
@@ -83,9 +71,8 @@ def new_task(slug: str, benchmark: Path | None = None) -> Path:
     """
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug):
         raise ArgumentError("slug", f"{slug!r}: use lower-case letters, digits and single hyphens, such as nucleus")
-    if benchmark is None and (benchmark_folder().parent / "pyproject.toml").is_file():
-        benchmark = benchmark_folder()  # a checkout
-    if benchmark is None:
+    benchmark = benchmark or benchmark_folder()
+    if not has_variants(benchmark):  # a wheel
         raise ArgumentError("benchmark", "is missing; `lmrbench dataset init DIR` makes a folder for tasks of your own")
     if not (benchmark / "benchmark.yaml").is_file():
         message = f"{benchmark} has no benchmark.yaml; `lmrbench dataset init {benchmark}` makes one"

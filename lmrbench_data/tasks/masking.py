@@ -82,14 +82,16 @@ def mask_files(
     """
     masked = dict(files)
     for path in dict.fromkeys([*goals, *removed]):
-        before = text = files[path].data.decode("utf-8")
         try:
+            before = text = files[path].data.decode("utf-8")
             for name in goals.get(path, ()):
                 text = mask_function(text, name)
             for name in removed.get(path, ()):
                 text = remove_definition(text, name)
         except SourceError as error:
             raise SourceError(f"{path}: {error}") from None
+        except UnicodeDecodeError as error:
+            raise SourceError(f"{path}: is not UTF-8 ({error})") from error
         text = text if keep_imports else drop_unused_imports(before, text)
         masked[path] = files[path]._replace(data=text.encode("utf-8"))
     return masked

@@ -84,13 +84,10 @@ def altered_id(facts: Mapping[str, Any], config: str, number: int) -> str:
 
 def _check_options(where: str, chosen: Mapping[str, str], choices: Sequence[Choice]) -> None:
     """Check that the options of an instance exist and were not published."""
-    known = {choice.name: choice for choice in choices}
+    options = {choice.name: list(choice.code) for choice in choices}
     for name, option in chosen.items():
-        if name not in known:
-            raise InputError(f"{where}: the choice {name!r} is unknown; known are {', '.join(known)}")
-        others = list(known[name].code)
-        if option not in others:
-            raise InputError(f"{where}.{name}: {option!r} is not an unpublished option; one of: {', '.join(others)}")
+        if option not in options.get(name, ()):
+            raise InputError(f"{where}.{name}: {option!r} is not an unpublished option of {options}")
 
 
 def instance_facts(raw: Mapping[str, Any]) -> dict[str, Any]:

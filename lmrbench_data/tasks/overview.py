@@ -11,12 +11,12 @@ from typing import Any
 from ..base.errors import InputError
 from ..base.paths import benchmark_option
 from ..base.text import counted
-from ..loader import CONFIGS, METHOD
+from ..loader import METHOD
 from .manifest import load_benchmark
 from .readers import choice_attempts, configuration_totals, read_readers
 from .recordings import last_recording
 from .task import Implementation, Instance, Task
-from .task_folders import load_tasks
+from .task_folders import choose_folders, load_tasks
 
 PAGE = "README.md"
 
@@ -57,18 +57,8 @@ def view_instances(name: str, track: str, benchmark: Path | None = None) -> list
     Raises:
         InputError: the name is unknown, or the task is malformed.
     """
-    found: list[dict[str, Any]] = []
-    unknown: InputError | None = None
-    for config in CONFIGS:
-        try:
-            tasks = load_tasks([name], benchmark, config)
-        except InputError as error:
-            unknown = unknown or error
-            continue
-        found += [_view(task, item, track) for task in tasks for item in task.instances]
-    if unknown and not found:
-        raise unknown
-    return found
+    [task] = load_tasks(choose_folders([name], benchmark), benchmark)
+    return [_view(task, item, track) for item in task.every_instance if name in (task.name, item.instance_id)]
 
 
 def _view(task: Task, item: Instance, track: str) -> dict[str, Any]:

@@ -15,14 +15,12 @@ from ..base.errors import ArgumentError, InputError
 from ..base.near import did_you_mean
 from ..base.passages import read_passage
 from ..base.paths import benchmark_folder, benchmark_option
+from ..base.source import SourceError
 from ..base.strict_yaml import check, read_yaml
-from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED, File
-from .choices import check_options, read_choices
-from .masking import mask_function, remove_definition
+from ..loader import CONFIGS, COUNTERFACTUAL, FUNCTION, METHOD, UNDERSPECIFIED
+from .choices import read_choices
 from .method_file import METHOD_FILE, altered_id, instance_facts, read_counterfactuals, read_method, read_underspecified
 from .task import Implementation, Instance, Method, Task
-
-SCHEMA = "task.schema.json"
 
 
 def load_tasks(names: Iterable[str] = (), benchmark: Path | None = None, config: str = FUNCTION) -> list[Task]:
@@ -164,17 +162,7 @@ def load_task(folder: Path, config: str = "") -> Task:
     """
     path = folder / "task.yaml"
     data = read_yaml(path)
-    check(data, SCHEMA, path)
-    return build_task(folder, data, config)
-
-
-def build_task(folder: Path, data: dict[str, Any], config: str = "") -> Task:
-    """Build the task of a folder from its task.yaml, which has passed the schema.
-
-    Raises:
-        InputError: naming file, key and fix.
-    """
-    path = folder / "task.yaml"
+    check(data, "task.schema.json", path)
     implementations = tuple(map(_implementation, data["implementations"]))
     paper = _read_paper(folder / "paper.md")
     method, facts = read_method(folder)
@@ -197,7 +185,6 @@ def build_task(folder: Path, data: dict[str, Any], config: str = "") -> Task:
         if config in ("", FUNCTION):
             _check_files(task, item, f"{path}: {item.instance_id}")
     if task.method and config != FUNCTION:
-        check_options(folder, choices)
         _check_files(task, task.method, f"{folder / METHOD_FILE}: {task.method.instance_id}")
     return task
 
@@ -243,31 +230,16 @@ def _check_files(task: Task, item: Instance, where: str) -> None:
         others = {other.instance_id for other in task.siblings} - {item.instance_id}
         if unknown := item.shown_siblings.keys() - others:
             raise InputError(f"{where}: shown_siblings: {min(unknown)!r} is not another instance of this paper")
-    for path in item.goals:
-        _check_masking(task.repo[path], item, path, where)
-    files = task.masked_repo(item) if item.evidence else {}
+    for path, removed in item.removed.items():
+        for name in removed:
+            if any(f"{goal}.".startswith(f"{name}.") for goal in item.goals.get(path, ())):
+                raise InputError(f"{where}: remove: {name!r} is or contains a goal function, which stays")
+    try:
+        files = task.masked_repo(item)
+    except SourceError as error:
+        raise InputError(f"{where}: {error}") from error
     for reference in item.evidence:
         try:
             read_passage(files, reference)
         except InputError as error:
             raise InputError(f"{where}: evidence: {error} (as models see repo/)") from error
-
-
-def _check_masking(file: File, item: Instance, path: str, where: str) -> None:
-    key = "goals" if isinstance(item, Method) else "goal_function"
-    try:
-        masked = file.data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where}: goal_file: {path} is not UTF-8 ({error})") from error
-    for name in item.goals[path]:
-        try:
-            masked = mask_function(masked, name)
-        except InputError as error:
-            raise InputError(f"{where}: {key}: {path}: {error}") from error
-    for name in item.removed.get(path, ()):
-        if any(goal == name or goal.startswith(f"{name}.") for goal in item.goals[path]):
-            raise InputError(f"{where}: remove: {name!r} is or contains a goal function, which stays")
-        try:
-            masked = remove_definition(masked, name)
-        except InputError as error:
-            raise InputError(f"{where}: remove: {path}: {error}") from error

@@ -150,7 +150,6 @@ def test_unsound_choice_or_table_is_reported(name: str, benchmark: Path, local_s
 #: what is wrong → (file, text, its replacement; words of the error)
 MALFORMED = {
     "an_open_region": (("paper.md", "<!-- choice: average -->", ""), "a region is not closed"),
-    "another_function": (("choices/weights/linear.py", "def weigh", "def weight"), "does not define weigh"),
     "too_few_options": (None, "give at least 2 options"),
 }
 
@@ -167,10 +166,18 @@ def test_malformed_choice_is_one_error(name: str, benchmark: Path) -> None:
     assert words in str(caught.value)
 
 
+def test_option_without_its_function_names_the_file(benchmark: Path) -> None:
+    edit(benchmark, "choices/weights/linear.py", "def weigh", "def weight")
+    [task] = load_tasks(benchmark=benchmark, config=COUNTERFACTUAL)
+    [option] = [item for item in task.options if item.chosen == {"weights": "linear"}]
+    with pytest.raises(InputError, match=r"choices/weights/linear\.py: no definition of 'weigh'"):
+        task.golden_repo(option)
+
+
 def test_counterfactual_with_a_published_option_is_refused(toy_benchmark: Path) -> None:
     for chosen, words in (
         ({"weights": "exponential", "average": "size"}, "'exponential' is not an unpublished option"),
-        ({"weights": "cauchy", "colour": "red"}, "the choice 'colour' is unknown"),
+        ({"weights": "cauchy", "colour": "red"}, "colour: 'red' is not an unpublished option"),
     ):
         add_toy_choices(toy_benchmark, counterfactual=[chosen])
         with pytest.raises(InputError, match=words):

@@ -162,20 +162,6 @@ def test_broken_task_does_not_hide_another(benchmark: Path) -> None:
     assert count == 2, "the broken task is known by the id that its file states"
 
 
-def test_missing_words_do_not_hide_other_problems(benchmark: Path) -> None:
-    """Lint examines repository, texts and variants although category and year are still open."""
-    edit("task.yaml", "category: Decoding & Search Strategies", "category: TODO")(benchmark / TASK)
-    edit("task.yaml", "year: 2020", "year: TODO")(benchmark / TASK)
-    remove(WRONG)(benchmark / TASK)
-    problems = lint_tasks(benchmark=benchmark)[1]
-    said = {problem.where.partition(":")[0]: problem.message for problem in problems}
-    assert said["wrong"] == "0 variants, at least 5 needed; add some to variants/nucleus-filter/wrong"
-    assert [problem.message.split(" ")[:3] for problem in problems if problem.where == "task.yaml"] == [
-        ["implementations[0].category:", "'TODO'", "is"]
-    ]
-    assert len(problems) == 4, problems
-
-
 def test_command_prints_problems(benchmark: Path) -> None:
     clean = lmrbench(benchmark, "tasks", "lint", TASK, "--benchmark", ".")
     assert (clean.returncode, clean.stdout) == (0, "1 task, no problems\n")

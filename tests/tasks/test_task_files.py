@@ -56,7 +56,7 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
     "unknown_category": (put(*FIRST, "category", value="Misc"), ["category", "Evaluation Metrics"]),
     "goal_file_missing": (put(*FIRST, "goal_file", value="gone.py"), ["goal_file", "no file 'gone.py' in repo/"]),
     "goal_file_outside": (put(*FIRST, "goal_file", value="../scale.py"), ["goal_file", "relative path"]),
-    "goal_function_missing": (put(*FIRST, "goal_function", value="gone"), ["goal_function", "no function 'gone'"]),
+    "goal_function_missing": (put(*FIRST, "goal_function", value="gone"), ["scale.py: no function 'gone'"]),
     "context_file_missing": (put(*FIRST, "context_files", value=["x.py"]), ["context_files", "no file 'x.py'"]),
     "evidence_of_a_missing_symbol": (
         put(*FIRST, "evidence", value=["helpers.py#GONE"]),
@@ -64,7 +64,7 @@ MALFORMED: dict[str, tuple[Callable[[Data], None], list[str]]] = {
     ),
     "evidence_of_missing_lines": (put(*FIRST, "evidence", value=["README.md:3-9"]), ["evidence", "no lines 3-9"]),
     "evidence_outside": (put(*FIRST, "evidence", value=["../paper.md"]), ["evidence[0]", "path#symbol"]),
-    "remove_what_is_not_there": (put(*FIRST, "remove", value=["gone"]), ["remove", "definitions of 'gone'"]),
+    "remove_what_is_not_there": (put(*FIRST, "remove", value=["gone"]), ["definitions of 'gone'"]),
     "remove_the_goal": (put(*FIRST, "remove", value=["scale"]), ["remove", "'scale'"]),
     "instruction_too_short": (put(*FIRST, "instruction", value="Write it."), ["instruction", "one to four sentences"]),
     "seed_twice": (put(*TESTS, "seeds", value=[1, 1]), ["tests.seeds", "non-unique"]),

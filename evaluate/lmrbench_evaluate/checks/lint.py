@@ -17,13 +17,12 @@ from lmrbench_data.base.passages import MAX_PASSAGE, read_passage
 from lmrbench_data.base.paths import benchmark_folder
 from lmrbench_data.base.problems import Problem
 from lmrbench_data.base.source import FunctionNode, find_function, parse
-from lmrbench_data.base.strict_yaml import read_yaml, violations
 from lmrbench_data.loader import File
-from lmrbench_data.tasks.drafts import load_draft, todo_marks
+from lmrbench_data.tasks.drafts import todo_marks
 from lmrbench_data.tasks.environments import load_environments
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task import RECORDED, Implementation, Task
-from lmrbench_data.tasks.task_folders import SCHEMA, read_tasks, stated_ids, task_folders, unknown_names
+from lmrbench_data.tasks.task_folders import read_tasks, stated_ids, task_folders, unknown_names
 
 from .static import ReferenceLines, static_problems
 
@@ -56,19 +55,15 @@ def lint_tasks(names: Collection[str] = (), benchmark: Path | None = None) -> tu
     if unknown := set(names).difference(*known.values()):
         raise unknown_names(unknown, folder)
     chosen = [folder / name for name, called in known.items() if not names or called & set(names)]
-    drafts = {name: draft for name in broken if (draft := load_draft(folder / name))}
-    readable = {**tasks, **drafts}
-    references = ReferenceLines.of_tasks(readable.values())
+    references = ReferenceLines.of_tasks(tasks.values())
     problems = list(_benchmark_problems(folder))
     for path in chosen:
         problems += _todo_problems(path)
-        if path.name in drafts:
-            problems += _word_problems(path)
-        elif path.name in broken:
+        if path.name in broken:
             problem = _load_problem(path, str(broken[path.name]))
             problems.append(dataclasses.replace(problem, message=f"{problem.message}; fix this to lint the rest"))
-        if path.name in readable:
-            problems += _task_problems(readable[path.name], readable, references)
+        else:
+            problems += _task_problems(tasks[path.name], tasks, references)
     return len(chosen), problems
 
 
@@ -88,13 +83,6 @@ def _todo_problems(folder: Path) -> Iterator[Problem]:
     """Yield the marks that `tasks new` leaves."""
     for path, number, text in todo_marks(folder):
         yield Problem(folder.name, f"{path.relative_to(folder)}:{number}", f"TODO: {text}" if text else "TODO")
-
-
-def _word_problems(folder: Path) -> Iterator[Problem]:
-    """Yield invalid words of task.yaml; a TODO, which another check reports, only where a choice is required."""
-    for found in violations(read_yaml(folder / "task.yaml"), SCHEMA):
-        if "TODO" not in (found.word or "") or " is not one of: " in found.message:
-            yield Problem(folder.name, "task.yaml", f"{found.place}: {found.message}")
 
 
 def _load_problem(folder: Path, error: str) -> Problem:
