@@ -246,17 +246,25 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
     where = f"{name}@{revision}" if revision else name
     # A dropped connection raises the HTTP library's own error.
     http_error: type[Exception] = getattr(errors, "HTTPError", errors.HfHubHTTPError)
+    is_pinned = re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision)
+    offline: Exception | None = None
     try:
-        if not re.fullmatch(r"[0-9a-f]{40}|v\d+\.\d+\.\d+", revision):
+        try:  # on its own, a download would wait long for a Hub that does not answer
+            info = HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout())
             # A branch is resolved, so that card and rows come from the same, newest commit.
-            revision = str(HfApi().dataset_info(name, revision=revision or None, timeout=hub_timeout()).sha)
-        options: Any = {"repo_type": "dataset", "revision": revision, "etag_timeout": hub_timeout()}
+            revision = revision if is_pinned else str(info.sha)
+        except (http_error, OSError) as error:
+            if not is_pinned:
+                raise
+            offline = error
+        options: Any = {"repo_type": "dataset", "revision": revision, "local_files_only": bool(offline)}
         card = hf_hub_download(name, "README.md", **options)
         stamp = read_card_stamp(Path(card), where, config)  # names a configuration that the dataset lacks
         data = Path(hf_hub_download(name, data_file(config), **options))
     except LoadError:
         raise
-    except (http_error, OSError, ValueError) as error:
+    except (http_error, OSError, ValueError) as failure:
+        error = offline or failure
         reason = f"not a folder here, and cannot be downloaded ({_reason(error)})"
         status = getattr(getattr(error, "response", None), "status_code", None)
         unreached = isinstance(error, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
