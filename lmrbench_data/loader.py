@@ -263,16 +263,16 @@ def _download(name: str, revision: str, config: str) -> tuple[dict[str, str], Pa
         data = Path(hf_hub_download(name, data_file(config), **options))
     except LoadError:
         raise
-    except (http_error, OSError, ValueError) as failure:
-        error = offline or failure
-        reason = f"not a folder here, and cannot be downloaded ({_reason(error)})"
-        status = getattr(getattr(error, "response", None), "status_code", None)
-        unreached = isinstance(error, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
+    except (http_error, OSError, ValueError) as error:
+        cause = offline or error
+        reason = f"not a folder here, and cannot be downloaded ({_reason(cause)})"
+        status = getattr(getattr(cause, "response", None), "status_code", None)
+        unreached = isinstance(cause, (http_error, errors.LocalEntryNotFoundError, ConnectionError, TimeoutError))
         if constants.HF_HUB_OFFLINE:
-            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from error
+            raise LoadError(f"{where}: {reason}; unset HF_HUB_OFFLINE") from cause
         if unreached and (status is None or status == 429 or status >= 500):
-            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from error
-        raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from error
+            raise HubUnavailableError(f"{where}: {reason}; the Hub does not answer, try again later") from cause
+        raise LoadError(f"{where}: {reason}; check name, revision and HF_TOKEN") from cause
     if re.fullmatch(r"v\d+\.\d+\.\d+", revision) and revision != f"v{stamp['version']}":
         raise LoadError(f"{where}: the card says version {stamp['version']}; the tag was moved")
     return stamp, data, where
