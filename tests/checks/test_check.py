@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from lmrbench_data.base.errors import InfraError, InputError
-from lmrbench_data.loader import read_archive
 from lmrbench_data.tasks.task_folders import load_tasks
 from lmrbench_evaluate.checks.check import check_tasks
 from lmrbench_evaluate.checks.record import record_tasks
@@ -19,11 +18,11 @@ from lmrbench_evaluate.checks.static import ReferenceLines, static_problems
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.sandbox.local import LocalSandbox
-from lmrbench_evaluate.verdict.evaluator import evaluate_batch, evaluate_prediction
+from lmrbench_evaluate.verdict.evaluator import evaluate_batch
 from lmrbench_evaluate.verdict.expected import read_expected
 from lmrbench_evaluate.verdict.verdict import Status
 from support import warm_cli
-from support.toy import TOY_ANSWER, recorded_rows
+from support.toy import TOY_ANSWER, attempt_in, recorded_rows
 from support.toy_check import LMRBENCH, TASK, check, edit
 
 WRONG = f"{TASK}/variants/toy-scale/wrong"
@@ -170,33 +169,26 @@ def add_sibling(folder: Path) -> None:
     path.write_text(yaml.safe_dump(task))
 
 
-def test_sibling_is_masked_too(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    add_sibling(toy_benchmark)
-    first, second = recorded_rows(toy_benchmark, local_sandbox)
-    goal = {row["instance_id"]: read_archive(row["repo_archive"])["scale.py"].data.decode() for row in (first, second)}
-    assert all(text.count("raise NotImplementedError") == 2 for text in goal.values())
-    assert "value + value" in first["golden_file"]
-    assert BODY not in first["golden_file"]
-    assert BODY in second["golden_file"]
-
-
-def test_shown_sibling_stays_and_other_leaks_are_found(toy_benchmark: Path) -> None:
+def test_sibling_is_masked_unless_it_is_shown(toy_benchmark: Path) -> None:
     add_sibling(toy_benchmark)
     edit(toy_benchmark, "repo/README.md", "# Toy", f"# Toy\n\n`{BODY}`")
     message = f"shows a line of the reference of toy-scale; remove it: {BODY}"
     assert faults(toy_benchmark, "toy-double")["repo/README.md"] == message
-    path = toy_benchmark / TASK / "task.yaml"
-    task = yaml.safe_load(path.read_text())
-    task["implementations"][1]["shown_siblings"] = {"toy-scale": "double calls it"}
-    path.write_text(yaml.safe_dump(task))
+
+    def masked(sibling: str = "") -> str:
+        """Mask the repository for the second instance."""
+        path = toy_benchmark / TASK / "task.yaml"
+        facts = yaml.safe_load(path.read_text())
+        facts["implementations"][1]["shown_siblings"] = {sibling: "double calls it"} if sibling else {}
+        path.write_text(yaml.safe_dump(facts))
+        [task] = load_tasks(["toy-double"], toy_benchmark)
+        return task.masked_repo(task.implementations[0])["scale.py"].data.decode()
+
+    assert masked().count("raise NotImplementedError") == 2
+    assert BODY in masked("toy-scale")
     assert "repo/README.md" not in faults(toy_benchmark, "toy-double")
-    [task] = load_tasks(["toy-double"], toy_benchmark)
-    assert BODY in task.masked_repo(task.implementations[0])["scale.py"].data.decode()
-    task = yaml.safe_load(path.read_text())
-    task["implementations"][1]["shown_siblings"] = {"toy-double": "itself"}
-    path.write_text(yaml.safe_dump(task))
     with pytest.raises(InputError, match="shown_siblings: 'toy-double' is not another instance of this paper"):
-        load_tasks(benchmark=toy_benchmark)
+        masked("toy-double")
 
 
 def test_constant_core_case_is_an_error(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
@@ -219,17 +211,12 @@ def test_cases_without_levels_are_core_and_constant_ones_run_once(toy_benchmark:
 
 def test_core_cases_run_first(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """An answer that hangs on an empty list has reproduced the method, but not met the contract."""
-    edit(toy_benchmark, "task.yaml", "timeout_s: 20", "timeout_s: 3")
     path = toy_benchmark / TASK / "unit_test" / "cases.py"
     head, random_case, *others = path.read_text().split("\n\n\n")
     path.write_text("\n\n\n".join([head, *others, random_case]) + "\n")
     [row] = recorded_rows(toy_benchmark, local_sandbox)
-    answer = (
-        "def scale(values, factor):\n    while not values:\n        pass\n    return [factor * v for v in values]\n"
-    )
-    prediction = Prediction("toy-scale", "test", "function", answer)
-    image = local_sandbox.prepare(row["docker_image"])
-    verdict = evaluate_prediction(row, prediction, local_sandbox, image)
+    answer = TOY_ANSWER.replace("    return", "    while not values:\n        pass\n    return")
+    verdict = attempt_in(local_sandbox, row)(answer, "function", timeout_s=3)
     assert (verdict.status, verdict.core_status) == (Status.TIMEOUT, Status.PASSED)
 
 
@@ -293,10 +280,15 @@ def test_case_that_fails_on_seeds_of_a_run_is_reported(toy_benchmark: Path, loca
     assert "IndexError: list index out of range; fix the task" in found["golden, fresh seeds"]
 
 
+def add_copy(folder: Path) -> None:
+    """A second task with the instance toy-copy."""
+    copy = shutil.copytree(folder / TASK, folder / "91-copy")
+    (copy / "variants" / "toy-scale").rename(copy / "variants" / "toy-copy")
+    (copy / "task.yaml").write_text((copy / "task.yaml").read_text().replace("toy-scale", "toy-copy"))
+
+
 def test_broken_task_does_not_hide_others(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-copy")
-    path = toy_benchmark / "91-copy" / "task.yaml"
-    path.write_text(path.read_text().replace("toy-scale", "toy-copy"))
+    add_copy(toy_benchmark)
     list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
     edit(toy_benchmark, "repo/scale.py", BODY, "raise RuntimeError")
     findings = list(check_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
@@ -309,11 +301,7 @@ def test_broken_task_does_not_hide_others(toy_benchmark: Path, local_sandbox: Sa
 @pytest.mark.slow
 def test_stopped_check_resumes_with_unproved_instances(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
     """A finished check is recorded at once, and holds until the content of the row or a variant changes."""
-    shutil.copytree(toy_benchmark / TASK, toy_benchmark / "91-other")
-    for path in (toy_benchmark / "91-other" / "variants").glob("toy-scale"):
-        path.rename(path.with_name("other-scale"))
-    task = toy_benchmark / "91-other" / "task.yaml"
-    task.write_text(task.read_text().replace("toy-scale", "other-scale"))
+    add_copy(toy_benchmark)
     list(record_tasks(load_tasks(benchmark=toy_benchmark), local_sandbox))
     results: dict[str, str] = {}
 
@@ -331,32 +319,33 @@ def test_stopped_check_resumes_with_unproved_instances(toy_benchmark: Path, loca
     edit(toy_benchmark, "../benchmark.yaml", "version: ", "version: 9")
     resumed = run_check()
     assert resumed["toy-scale"] == "ok, checked before", "a new number of the version changes nothing"
-    assert resumed["other-scale"].endswith("as expected")
+    assert resumed["toy-copy"].endswith("as expected")
     edit(toy_benchmark, "variants/toy-scale/valid/loop.py", "factor * value", "value * factor")
     again = run_check()
     assert again["toy-scale"].endswith("as expected")
-    assert again["other-scale"] == "ok, checked before"
+    assert again["toy-copy"] == "ok, checked before"
 
 
-#: edit of the toy's repository → the finding that is not ok, and its message
-BROKEN_REPOSITORIES: dict[str, tuple[tuple[str, str, str], str, str]] = {
+_LOOP = "    for factor in"
+#: what is wrong → (file, text, its replacement; the finding that is not ok, its message)
+BROKEN_REPOSITORIES = {
     "demo_fails": (
-        ("repo/scale.py", "    for factor in", "    raise ValueError('no data')\n    for factor in"),
-        "demo",
-        "`python scale.py` ends with status 1: ",
+        ("repo/scale.py", _LOOP, f"    raise ValueError('no data')\n{_LOOP}"),
+        ("demo", "`python scale.py` ends with status 1: "),
     ),
-    "demo_that_shows_nothing": (("repo/scale.py", "print(scale", "(scale"), "demo", "prints 0 lines; print something"),
+    "demo_that_shows_nothing": (
+        ("repo/scale.py", "print(scale", "(scale"),
+        ("demo", "prints 0 lines; print something"),
+    ),
     "demo_that_hangs": (
-        ("repo/scale.py", "    for factor in", "    import time; time.sleep(60)\n    for factor in"),
-        "demo",
-        "takes more than 3 s",
+        ("repo/scale.py", _LOOP, f"    import time; time.sleep(60)\n{_LOOP}"),
+        ("demo", "takes more than 3 s"),
     ),
     "smoke_test_fails": (
         ("repo/tests/test_smoke.py", "3.0)), 2)", "3.0)), 7)"),
-        "smoke tests",
-        "AssertionError: 2 != 7",
+        ("smoke tests", "AssertionError: 2 != 7"),
     ),
-    "no_smoke_test": (("repo/tests/test_smoke.py", "TestCase", "TestResult"), "smoke tests", "finds no test"),
+    "no_smoke_test": (("repo/tests/test_smoke.py", "TestCase", "TestResult"), ("smoke tests", "finds no test")),
 }
 
 
@@ -365,14 +354,13 @@ def test_broken_repository_is_reported(
     name: str, toy_benchmark: Path, local_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lmrbench_evaluate.checks.repository.LIMIT_S", 3 if name == "demo_that_hangs" else 60)
-    change, finding, message = BROKEN_REPOSITORIES[name]
+    change, (where, message) = BROKEN_REPOSITORIES[name]
     edit(toy_benchmark, *change)
     [task] = load_tasks(benchmark=toy_benchmark)
-    found = repository_errors(task, local_sandbox, "")
-    [bad] = [where for where, error in found.items() if error]
-    assert bad == finding
-    assert message in found[bad]
-    assert "\n" not in found[bad]
+    [(found, error)] = [item for item in repository_errors(task, local_sandbox, "").items() if item[1]]
+    assert found == where
+    assert message in error
+    assert "\n" not in error
 
 
 @pytest.mark.slow

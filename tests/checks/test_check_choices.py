@@ -14,14 +14,12 @@ from lmrbench_data.dataset.rows import DatasetRow, config_of, golden_files_of
 from lmrbench_data.loader import COUNTERFACTUAL, METHOD, UNDERSPECIFIED, load_rows, read_archive, write_files
 from lmrbench_data.tasks.manifest import load_benchmark
 from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.check import check_tasks
-from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status, Verdict
 from support.toy import recorded_rows
-from support.toy_check import TASK, edit
+from support.toy_check import TASK, edit, errors
 from support.toy_choices import CHOICES, STATED, add_toy_choices
 from support.toy_choices import UNDERSPECIFIED as UNDERSPECIFIED_ROW
 
@@ -34,12 +32,6 @@ def benchmark(toy_benchmark: Path) -> Path:
 @pytest.fixture
 def rows(benchmark: Path, local_sandbox: Sandbox) -> list[DatasetRow]:
     return recorded_rows(benchmark, local_sandbox, COUNTERFACTUAL)
-
-
-def errors(benchmark: Path, sandbox: Sandbox, config: str = COUNTERFACTUAL) -> dict[str, str]:
-    tasks = load_tasks(benchmark=benchmark, config=config)
-    list(record_tasks(tasks, sandbox))
-    return {item.where: item.message for item in check_tasks(tasks, sandbox) if item.is_error}
 
 
 def verdict_on(row: DatasetRow, files: dict[str, str], sandbox: Sandbox) -> Verdict:
@@ -94,7 +86,7 @@ def test_options_of_an_answer_are_recognised(rows: list[DatasetRow], local_sandb
 def test_constant_option_is_recognised(benchmark: Path, local_sandbox: Sandbox) -> None:
     """A constant is recorded for the first seed only, on either side of the comparison."""
     edit(benchmark, "choices/weights/linear.py", "[1 - SLOPE * value for value in values]", "[SLOPE] * len(values)")
-    assert not {place for place in errors(benchmark, local_sandbox) if place.startswith("choices/")}
+    assert not {place for place in errors(benchmark, local_sandbox, COUNTERFACTUAL) if place.startswith("choices/")}
     first, constant = recorded_rows(benchmark, local_sandbox, COUNTERFACTUAL)
     for row, other in ((first, constant), (constant, first)):
         files = {**golden_files_of(row), "window.py": golden_files_of(other)["window.py"]}
@@ -147,49 +139,61 @@ def test_unsound_choice_or_table_is_reported(name: str, benchmark: Path, local_s
     assert words in found[place], found
 
 
-#: what is wrong → (file, text, its replacement; words of the error)
-MALFORMED = {
-    "an_open_region": (("paper.md", "<!-- choice: average -->", ""), "a region is not closed"),
-    "too_few_options": (None, "give at least 2 options"),
+def _open(**changes: object) -> dict[str, object]:
+    return {"underspecified": [{**UNDERSPECIFIED_ROW, **changes}]}
+
+
+#: what is wrong → (keys of method.yaml, words of the error)
+MALFORMED: dict[str, tuple[dict[str, object], str]] = {
+    "a_published_option": (
+        {"counterfactual": [{"weights": "exponential", "average": "size"}]},
+        "'exponential' is not an unpublished option",
+    ),
+    "an_unknown_choice": (
+        {"counterfactual": [{"weights": "cauchy", "colour": "red"}]},
+        "colour: 'red' is not an unpublished option",
+    ),
+    "open_and_unknown": (_open(open=["weights", "colour"]), "underspecified[0].open: the choice 'colour' is unknown"),
+    "open_and_published": (_open(options={"average": "count"}), "'count' is not an unpublished option"),
+    "no_such_table": (_open(tables=["curve"]), "no function table_curve"),
+    "no_budget": (_open(cpu_budget_s=0), "cpu_budget_s"),
 }
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_malformed_choice_is_one_error(name: str, benchmark: Path) -> None:
-    change, words = MALFORMED[name]
-    if change:
-        edit(benchmark, *change)
-    else:
-        (benchmark / TASK / "choices/weights/linear.py").unlink()
+def test_malformed_choice_is_one_error(name: str, toy_benchmark: Path) -> None:
+    changes, words = MALFORMED[name]
     with pytest.raises(InputError) as caught:
-        load_tasks(benchmark=benchmark, config=COUNTERFACTUAL)
+        load_tasks(benchmark=add_toy_choices(toy_benchmark, **changes))
     assert words in str(caught.value)
 
 
-def test_option_without_its_function_names_the_file(benchmark: Path) -> None:
-    edit(benchmark, "choices/weights/linear.py", "def weigh", "def weight")
-    [task] = load_tasks(benchmark=benchmark, config=COUNTERFACTUAL)
-    [option] = [item for item in task.options if item.chosen == {"weights": "linear"}]
-    with pytest.raises(InputError, match=r"choices/weights/linear\.py: no definition of 'weigh'"):
-        task.golden_repo(option)
-
-
-def test_counterfactual_with_a_published_option_is_refused(toy_benchmark: Path) -> None:
-    for chosen, words in (
-        ({"weights": "exponential", "average": "size"}, "'exponential' is not an unpublished option"),
-        ({"weights": "cauchy", "colour": "red"}, "colour: 'red' is not an unpublished option"),
-    ):
-        add_toy_choices(toy_benchmark, counterfactual=[chosen])
+def test_choice_with_malformed_files_is_one_error(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
+    def refused(words: str) -> None:
         with pytest.raises(InputError, match=words):
-            load_tasks(benchmark=toy_benchmark)
-    shared = {**STATED, "again": {**STATED["weights"]}}
-    add_toy_choices(toy_benchmark, choices=shared, counterfactual=[])
-    folder = toy_benchmark / TASK
-    shutil.copytree(folder / "choices" / "weights", folder / "choices" / "again")
-    with (folder / "paper.md").open("a") as file:
+            recorded_rows(toy_benchmark, local_sandbox, UNDERSPECIFIED)
+        add_toy_choices(toy_benchmark)
+
+    for place, old, new, words in (
+        ("paper.md", "<!-- choice: average -->", "", "a region is not closed"),
+        ("choices/weights/linear.py", "def weigh", "def weight", "choices/weights/linear.py: no definition of 'weigh'"),
+        (
+            "experiments.py",
+            "return {f",
+            "return {'x': {'y': float('nan')}} or {f",
+            "table_series: a cell is not finite",
+        ),
+    ):
+        edit(add_toy_choices(toy_benchmark), place, old, new)
+        refused(words)
+    folder = toy_benchmark / TASK / "choices"
+    (folder / "weights" / "linear.py").unlink()
+    refused("give at least 2 options")
+    add_toy_choices(toy_benchmark, choices={**STATED, "again": {**STATED["weights"]}}, counterfactual=[])
+    shutil.copytree(folder / "weights", folder / "again")
+    with (toy_benchmark / TASK / "paper.md").open("a") as file:
         file.write("\n<!-- choice: again -->\nAgain.\n<!-- /choice -->\n")
-    with pytest.raises(InputError, match=r"weigh belongs to \w+ already"):
-        load_tasks(benchmark=toy_benchmark)
+    refused(r"weigh belongs to \w+ already")
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -238,19 +242,3 @@ def test_table_with_other_digits_is_recorded_again(benchmark: Path, local_sandbo
     recorded_rows(benchmark, local_sandbox, UNDERSPECIFIED)
     edit(benchmark, "experiments.py", "mean(values)}", "mean(values) + 0.0005}")
     assert errors(benchmark, local_sandbox, UNDERSPECIFIED) == {}
-
-
-def test_malformed_underspecified_row_is_one_error(toy_benchmark: Path, local_sandbox: Sandbox) -> None:
-    for change, words in (
-        ({"open": ["weights", "colour"]}, r"underspecified\[0\].open: the choice 'colour' is unknown"),
-        ({"options": {"average": "count"}}, "'count' is not an unpublished option"),
-        ({"tables": ["curve"]}, "no function table_curve"),
-        ({"cpu_budget_s": 0}, "cpu_budget_s"),
-    ):
-        add_toy_choices(toy_benchmark, underspecified=[{**UNDERSPECIFIED_ROW, **change}])
-        with pytest.raises(InputError, match=words):
-            load_tasks(benchmark=toy_benchmark)
-    add_toy_choices(toy_benchmark)
-    edit(toy_benchmark, "experiments.py", "return {f", "return {'x': {'y': float('nan')}} or {f")
-    with pytest.raises(InputError, match="table_series: a cell is not finite"):
-        recorded_rows(toy_benchmark, local_sandbox, UNDERSPECIFIED)

@@ -9,15 +9,13 @@ import pytest
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, golden_files_of
 from lmrbench_data.loader import METHOD
-from lmrbench_data.tasks.task_folders import load_tasks
-from lmrbench_evaluate.checks.check import check_tasks
-from lmrbench_evaluate.checks.record import record_tasks
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.rebuild.workspace import rebuild
 from lmrbench_evaluate.sandbox.base import Sandbox
 from lmrbench_evaluate.verdict.evaluator import evaluate_prediction
 from lmrbench_evaluate.verdict.verdict import Status
 from support.toy import patch_that_writes
+from support.toy_check import errors
 from support.toy_method import METHOD_ANSWER, METHOD_REPLY, METHOD_YAML, WINDOW, add_toy_method
 
 
@@ -36,14 +34,8 @@ def answer(row: DatasetRow, form: str, content: Any) -> Prediction:
     return Prediction(row["instance_id"], "model", form, text)
 
 
-def errors(benchmark: Path, sandbox: Sandbox) -> dict[str, str]:
-    tasks = load_tasks(benchmark=benchmark, config=METHOD)
-    list(record_tasks(tasks, sandbox))
-    return {item.where: item.message for item in check_tasks(tasks, sandbox) if item.is_error}
-
-
 def test_unsound_variants_of_a_method_are_reported(benchmark: Path, local_sandbox: Sandbox) -> None:
-    assert errors(benchmark, local_sandbox) == {}
+    assert errors(benchmark, local_sandbox, METHOD) == {}
     folder = benchmark / "90-toy" / "variants" / "toy-method"
     (folder / "wrong" / "sign" / "window.py").write_text(
         "# Right.\nimport math\n\ndef weigh(values):\n    return [math.exp(-v) for v in values]\n"
@@ -51,7 +43,7 @@ def test_unsound_variants_of_a_method_are_reported(benchmark: Path, local_sandbo
     (folder / "valid" / "fsum" / "window.py").write_text(
         "class Window:\n    def total(self, values):\n        return 0.0\n"
     )
-    found = errors(benchmark, local_sandbox)
+    found = errors(benchmark, local_sandbox, METHOD)
     assert found.keys() == {"wrong/sign", "valid/fsum"}
     assert "must fail a core case, but passes" in found["wrong/sign"]
 

@@ -1,7 +1,6 @@
 """Private sets: altered papers drawn by a seed, which evaluate like published ones."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 
 import lmrbench_data as lmr
 from lmrbench_data.base.errors import InfraError
-from lmrbench_data.base.progress import Progress
 from lmrbench_data.dataset.rows import DatasetRow
 from lmrbench_data.loader import load_rows
 from lmrbench_data.tasks.task import Altered, Task
@@ -96,24 +94,6 @@ def test_a_stopped_private_set_keeps_its_rows_and_resumes(
     (tmp_path / "notes" / "mine.txt").touch()
     refused = in_process("dataset", "private", tmp_path / "notes", *options)
     assert "contains other files (mine.txt); give a new folder" in refused.stderr
-
-
-def test_steps_count_rows_and_runs_of_experiments(benchmark: Path, local_sandbox: Sandbox) -> None:
-    class Steps(Progress):
-        def __init__(self) -> None:
-            self.total, self.labels = 0, Counter[str]()
-
-        def start(self, total: int) -> None:
-            self.total = total
-
-        def step(self, label: str = "") -> None:
-            self.labels[label] += 1
-
-    tasks, steps = load_tasks(benchmark=benchmark), Steps()
-    rows = private_sets.make_private_set(tasks, "underspecified", 7, 1, local_sandbox, progress=steps)
-    assert len(list(rows)) == 1
-    assert steps.labels["rows"] == 1
-    assert steps.labels["runs"] >= private_sets.experiment_runs(tasks, "underspecified") == steps.total - 1
 
 
 def test_without_choices_there_is_nothing_to_draw(toy_benchmark: Path, tmp_path: Path) -> None:

@@ -19,10 +19,14 @@ LMRBENCH = str(Path(sys.executable).with_name("lmrbench"))
 def check(folder: Path, sandbox: Sandbox) -> dict[str, str]:
     """Return the errors of the toy benchmark by place. Variants are left out for speed."""
     shutil.rmtree(folder / TASK / "variants")
-    tasks = load_tasks(benchmark=folder)
+    return {where: message for where, message in errors(folder, sandbox).items() if where not in VARIANTS}
+
+
+def errors(folder: Path, sandbox: Sandbox, config: str = "function") -> dict[str, str]:
+    """Record a configuration of a benchmark, and return the errors of its check by place."""
+    tasks = load_tasks(benchmark=folder, config=config)
     list(record_tasks(tasks, sandbox))
-    findings = check_tasks(tasks, sandbox)
-    return {item.where: item.message for item in findings if item.is_error and item.where not in VARIANTS}
+    return {item.where: item.message for item in check_tasks(tasks, sandbox) if item.is_error}
 
 
 def edit(folder: Path, name: str, old: str, new: str) -> None:
