@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from lmrbench_data.base.paths import benchmark_folder
 from support import warm_cli
 from support.hub_server import Hub
 from support.toy import TOY_ANSWER, write_toy_benchmark
@@ -89,9 +91,16 @@ class World:
             "verify", RESULTS, str(number), "--dataset", f"{DATASET}@v0.1.0", "--yes", *options, token=token
         )
 
-    def publish(self, *, check: bool = False, configs: Sequence[str] = ("function",)) -> None:
-        """Build and push configurations of the toy benchmark as v0.1.0, checked in Docker or marked as checked."""
+    def publish(self, *, check: bool = False, configs: Sequence[str] = ("function",), real: str = "") -> None:
+        """Build and push configurations of the toy benchmark as v0.1.0, checked in Docker or marked as checked.
+
+        Args:
+            real: folder of a task of LMR-Bench to add, with its proofs.
+        """
         benchmark = write_toy_benchmark(self.folder / "benchmark")
+        if real:
+            shutil.copytree(benchmark_folder() / real, benchmark / real)
+            shutil.copy(benchmark_folder() / "proved.json", benchmark)
         if "method" in configs:
             add_toy_method(benchmark)
         if "underspecified" in configs:

@@ -12,6 +12,8 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from lmrbench_data.dataset.load import load_rows
+from lmrbench_data.dataset.rows import golden_files_of
 from lmrbench_evaluate.hub.record import Record
 from support.hub_server import Fault, Hub
 from support.hub_world import DATASET, RESULTS, World
@@ -168,17 +170,21 @@ def test_methods_from_task_folder_to_leaderboard(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout
 
-        world.publish(check=True, configs=("function", "method"))
-        ok("generate", "--model", "sampler", *dataset, "--out", "answers.jsonl")
+        world.publish(check=True, configs=("function", "method"), real="08-step-length")
+        toy = ("--instance", "toy-method")
+        ok("generate", "--model", "sampler", *dataset, *toy, "--out", "answers.jsonl")
         [prompt] = models.requests
         for name in ("`weigh`", "`Window.total`", "`Window.mean`", "`scale`"):
             assert name in prompt.user
         (tmp_path / "agent").mkdir()
         (tmp_path / "agent" / "agent.py").write_text(textwrap.dedent(AGENT))
         agent = ("--agent", "python agent.py", "--agent-files", "agent", "--model", "worker", "--out", "agents")
-        ok("agent", "run", *agent, *dataset)
+        ok("agent", "run", *agent, *dataset, *toy)
+        row = next(row for row in load_rows(config="method") if row["instance_id"] == "step-length-method")
+        answer = {"files": golden_files_of(row), "model_name_or_path": "author", "track": "paper"}
+        real = {"instance_id": "step-length-method", **answer}
         with (tmp_path / "answers.jsonl").open("a") as file:
-            file.write((tmp_path / "agents" / "predictions.jsonl").read_text())
+            file.write((tmp_path / "agents" / "predictions.jsonl").read_text() + json.dumps(real) + "\n")
 
         ok("evaluate", "answers.jsonl", *dataset, "--out", "runs/methods")
         results = [json.loads(line) for line in (tmp_path / "runs/methods/results.jsonl").read_text().splitlines()]
@@ -201,11 +207,14 @@ def test_methods_from_task_folder_to_leaderboard(tmp_path: Path) -> None:
         [data] = [name for name in files if name.startswith("data/")]
         rows = pq.read_table(io.BytesIO(files[data])).to_pylist()
         assert sorted((row["model_name_or_path"], row["config"], row["core_status"]) for row in rows) == [
+            ("author", "method", "passed"),
             ("sampler", "method", "passed"),
             ("worker", "method", "failed"),
         ]
         record = records(hub)["method"]
-        assert [(entry.model, entry.overall.reproduced) for entry in record.entries] == [("sampler", 1), ("worker", 0)]
+        reproduced = {entry.model: entry.overall.reproduced for entry in record.entries}
+        assert reproduced == {"author": 1, "sampler": 1, "worker": 0}
+        assert record.fresh_seeds
 
 
 #: An agent that tries the options that its paper may mean, until the experiment prints the reported table.
