@@ -174,15 +174,14 @@ def open_pull_request(
     title: str,
     older: str,
     description: str,
-    repo_type: str = "dataset",
 ) -> Committed:
-    """Open a pull request that adds files, or return this user's open one with the same title.
+    """Open a pull request to a dataset repository that adds files, or return this user's open one with the same title.
 
     Args:
         title: unique, for example by a hash of the content.
         older: a part of the title of pull requests with an older state of the files, which has to be closed first.
     """
-    if opened := _find_pull_request(api, repo_id, title, older, repo_type):
+    if opened := _find_pull_request(api, repo_id, title, older):
         return opened
     try:
         with hub_errors(repo_id):
@@ -192,21 +191,21 @@ def open_pull_request(
                 commit_message=title,
                 commit_description=description,
                 create_pr=True,
-                repo_type=repo_type,
+                repo_type="dataset",
             )
         return Committed(info.oid, str(info.pr_url), int(info.pr_num or 0))
     except LostAnswerError:
-        if opened := _find_pull_request(api, repo_id, title, older, repo_type):
+        if opened := _find_pull_request(api, repo_id, title, older):
             return opened
         raise
 
 
-def _find_pull_request(api: "HfApi", repo_id: str, title: str, older: str, repo_type: str) -> Committed | None:
+def _find_pull_request(api: "HfApi", repo_id: str, title: str, older: str) -> Committed | None:
     with hub_errors(repo_id):
         author = api.whoami()["name"]
         opened = list(
             api.get_repo_discussions(
-                repo_id, repo_type=repo_type, discussion_type="pull_request", discussion_status="open", author=author
+                repo_id, repo_type="dataset", discussion_type="pull_request", discussion_status="open", author=author
             )
         )
     for item in opened:

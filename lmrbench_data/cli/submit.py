@@ -15,14 +15,7 @@ DATASET = "lmr-bench/lmr-bench"
 
 def submit(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
-    to: Annotated[str | None, typer.Option("--to", help="Results dataset, org/name.")] = None,
-    model_repo: Annotated[
-        str | None,
-        typer.Option("--model-repo", help="Model repository that gets the scores of the verified run."),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Model whose scores go to --model-repo, as the run names it.")
-    ] = None,
+    to: Annotated[str, typer.Option("--to", help="Results dataset, org/name.")],
     dataset: Annotated[str, typer.Option("--dataset", help="Published dataset of the benchmark, org/name.")] = DATASET,
     dry_run: Annotated[
         bool,
@@ -38,8 +31,7 @@ def submit(
     Sends results, predictions and logs; a maintainer verifies them before they count.
 
     The run must be complete and without infra errors, made in Docker on a published version of the dataset; each row
-    must state its track. After verification, --model-repo adds the scores to a model repository. To create a results
-    dataset, run `hf repos create ORG/results --type dataset`.
+    must state its track. To create a results dataset, run `hf repos create ORG/results --type dataset`.
 
     Example: lmrbench submit runs/mine --to lmr-bench/results --dry-run
     """
@@ -49,29 +41,25 @@ def submit(
 
     from ..base.hub_client import open_hub
 
-    if not (to or model_repo):
-        raise typer.BadParameter("give --to org/results; after verification, add --model-repo org/model")
     api = open_hub()
-    plan = plan_submission(api, run, dataset, results_repo=to, model_repo=model_repo, model=model)
+    plan = plan_submission(api, run, dataset, to)
     where, size = f"{dataset}@{plan.dataset.tag}", sum(map(len, plan.files.values()))
     if not as_json:
-        files = sorted(plan.files.items()) if plan.results_repo else []
         emit(
             None,
             as_json,
             *tables(make_report([run]))[:2],
-            *(f"{name}  {len(content)} bytes" for name, content in files),
-            *filter(None, [plan.scores]),
+            *(f"{name}  {len(content)} bytes" for name, content in sorted(plan.files.items())),
             f"run {plan.run_id} of {plan.user}: dataset {where}, {len(plan.rows)} rows, {size} bytes",
         )
     result: dict[str, object] = {"run_id": plan.run_id, "rows": len(plan.rows), "bytes": size}
-    result |= {"dataset": where, "pull_request": None, "model_pull_request": None}
+    result |= {"dataset": where, "pull_request": None}
     if not dry_run:
         if not (yes or as_json):
-            typer.confirm(f"Open a pull request in {model_repo or to}?", abort=True, err=True)
-        if opened := carry_out(api, plan):
-            result["model_pull_request" if model_repo else "pull_request"] = opened.url
-            print_err(f"{'already open' if opened.existed else 'opened'}: {opened.url}")
+            typer.confirm(f"Open a pull request in {to}?", abort=True, err=True)
+        opened = carry_out(api, plan)
+        result["pull_request"] = opened.url
+        print_err(f"{'already open' if opened.existed else 'opened'}: {opened.url}")
     emit(result, as_json)
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 from support.hub_server import Fault, Hub, Meanwhile
-from support.hub_world import DATASET, MODEL, RESULTS, World, published_rows
+from support.hub_world import RESULTS, World, published_rows
 from support.runs import judgement
 from support.toy import TOY_ANSWER
 
@@ -75,43 +74,6 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     assert len(item.comments) == 1
 
 
-def test_scores_for_a_model_repository(world: World) -> None:
-    def ask(*options: str, token: str = "bob", run: str = "runs/models") -> tuple[int, str]:
-        done = world.submit("--to", RESULTS, "--model-repo", MODEL, *options, token=token, run=run)
-        return done.returncode, done.stderr
-
-    assert world.submit("--model-repo", MODEL).returncode == 1
-    code, said = ask("--model", "good")
-    assert (code, "is not verified; submit it to" in said) == (1, True), said
-    assert world.submit("--to", RESULTS).returncode == 0
-    assert ask("--model", "good")[0] == 1, "a pull request is no verification"
-    assert world.verify(1).returncode == 0
-
-    code, said = ask()
-    assert (code, "one of this run's models is needed: bad, good" in said) == (1, True)
-    code, said = ask("--model", "good", token="ann")
-    assert (code, "was submitted by bob, not ann" in said) == (1, True)
-    assert ask("--model", "good", "--dry-run")[0] == 0
-    assert world.hub.repo(MODEL, "models").pull_requests == {}
-    world.hub.faults = [Fault(r"POST .*/commit/main\?create_pr", "lose")]
-    assert ask("--model", "good")[0] == 0
-    world.hub.commit(RESULTS, {**world.hub.files(RESULTS), "notes.txt": b"."}, "main")
-    code, said = ask("--model", "good")
-    assert (code, "already open" in said) == (0, True), "the same scores, read at another commit"
-    code, said = ask("--model", "bad")
-    assert (code, "PR 1 has an older state of the same files; close it first" in said) == (1, True)
-    assert list(world.hub.repo(MODEL, "models").pull_requests) == [1]
-    files = world.hub.files(MODEL, "refs/pr/1", kind="models")
-    entries = yaml.safe_load(files[".eval_results/lmr-bench.yaml"])
-    assert {entry["dataset"]["id"] for entry in entries} == {DATASET}
-    assert {entry["dataset"]["revision"] for entry in entries} == {world.hub.repo(DATASET).resolve("v0.1.0").sha}
-    found = {entry["dataset"]["task_id"]: entry["value"] for entry in entries}
-    assert found == {"paper_reproduced": 50.0, "paper_robust": 50.0}
-    assert all("/blob/" in entry["source"]["url"] and "/verified/" in entry["source"]["url"] for entry in entries)
-    registered = [task["id"] for task in yaml.safe_load(world.hub.files(DATASET)["eval.yaml"])["tasks"]]
-    assert registered == ["paper_reproduced", "paper_robust", "contract_robust", "contract_reproduced"]
-
-
 #: Changes to a run folder, and why it is then refused.
 REFUSED_RUNS: list[tuple[dict[str, Any], str]] = [
     ({"complete": False}, "it is not complete; run the same `lmrbench evaluate` again"),
@@ -165,6 +127,11 @@ def test_a_retry_never_submits_twice(name: str, world: World) -> None:
     world.hub.faults = []
     assert world.submit("--to", RESULTS).returncode == 0
     assert list(world.hub.repo(RESULTS).pull_requests) == [1]
+    judgements = world.folder / "runs" / "models" / "judgements.jsonl"
+    judgements.write_bytes(b"")
+    done = world.submit("--to", RESULTS)
+    judgements.unlink()
+    assert "PR 1 has an older state of the same files; close it first" in done.stderr
 
 
 def test_lost_answer_that_cannot_be_looked_up_is_an_error_and_a_retry_finds_the_pull_request(world: World) -> None:

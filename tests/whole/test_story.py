@@ -86,12 +86,15 @@ def test_from_task_folder_to_leaderboard(tmp_path: Path, browser: "Chrome") -> N
         [data] = [name for name in files if name.startswith("data/")]
         [record] = [name for name in files if name.startswith("verified/")]
         rows = pq.read_table(io.BytesIO(files[data])).to_pylist()
-        assert sorted((row["model_name_or_path"], row["status"], row["claimed_judge_category"]) for row in rows) == [
-            ("bad", "failed", "LI"),
-            ("good", "failed", "LI"),
-            ("good", "passed", "CC"),
+        assert sorted((row["model_name_or_path"], row["status"]) for row in rows) == [
+            ("bad", "failed"),
+            ("good", "failed"),
+            ("good", "passed"),
         ]
-        assert json.loads(files[record])["agreed"] == 3
+        facts = json.loads(files[record])
+        assert facts["agreed"] == 3
+        claims = {entry["model"]: entry["overall"]["claimed_judged"] for entry in facts["entries"]}
+        assert claims == {"bad": {"LI": 1}, "good": {"CC": 1, "LI": 1}}
         item = hub.repo(RESULTS).pull_requests[1]
         assert (item.status, len(item.comments)) == ("closed", 1)
         assert [commit.title.split()[0] for commit in hub.repo(RESULTS).commits.values()].count("Verified") == 1

@@ -73,8 +73,6 @@ def published_schema() -> "pyarrow.Schema":
         "duration_s": pa.float64(),
         **dict.fromkeys(("sandbox", "image_id", "dataset", "config", "dataset_sha256", "benchmark_version"), text),
         **dict.fromkeys(("harness_version", "started_at", "submitted_by"), text),
-        **dict.fromkeys(("claimed_judge_category", "claimed_judge_model"), text),
-        "claimed_cost_usd": pa.float64(),
     }
     return pa.schema(list(columns.items()))
 
@@ -287,22 +285,13 @@ def _files(verified: Verification, record: Record) -> dict[str, bytes]:
 
 
 def _parquet(verified: Verification, record: Record) -> bytes:
-    """Return the rows of the repeated run, with the submitter's claims as `claimed_` columns."""
+    """Return the rows of the repeated run."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    judgements, spending = read_judgements(verified.folder), read_spending(RunFolder(verified.folder))
     shared = {name: getattr(record, name) for name in ("run_id", "config", "benchmark_version", "submitted_by")}
-    rows = []
-    for row in verified.rows:
-        judgement, paper = judgements.get(AnswerKey.of(row).question), verified.instances[row["instance_id"]]
-        category = judgement.category if judgement else None
-        claims = {
-            "claimed_judge_category": str(category) if category else None,
-            "claimed_judge_model": shown(judgement.model) if judgement and category else None,
-            "claimed_cost_usd": spending.get(AnswerKey.of(row).row, {}).get("cost_usd"),
-        }
-        rows.append({**row, "paper_title": paper["paper_title"], "paper_url": paper["paper_url"], **shared, **claims})
+    papers = {name: {"paper_title": task.paper, "paper_url": task.url} for name, task in record.tasks.items()}
+    rows = [{**row, **papers[row["instance_id"]], **shared} for row in verified.rows]
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist(rows, schema=published_schema()), sink)
     return bytes(sink.getvalue())
