@@ -125,7 +125,7 @@ def judging_text(
 def votes_line(done: "JudgeSummary") -> str:
     """Return the sources of the judge's votes."""
     identical = f", {done.identical} for the reference's own code" if done.identical else ""
-    return f"votes: {done.asked} asked now, {done.cached} from the cache, {done.kept} from earlier calls{identical}"
+    return f"votes: {done.asked} asked now, {done.kept} from earlier calls{identical}"
 
 
 def tokens_line(done: "JudgeSummary") -> str:

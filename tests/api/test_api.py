@@ -158,7 +158,7 @@ def test_a_notebook_judges_inside_its_event_loop(
     run = evaluate(ROWS)
 
     async def cell() -> lmr.Run:
-        return lmr.judge(run, "judge-1", base_url=server.base_url, no_cache=True)
+        return lmr.judge(run, "judge-1", base_url=server.base_url)
 
     judged = asyncio.run(cell())
     assert judged.judging is not None

@@ -1,7 +1,6 @@
 """`lmrbench calibrate variants` over real HTTP: a judge on answers whose right categories are known."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 from lmrbench_evaluate.reports.report import make_report
 from lmrbench_evaluate.sandbox import Sandbox
 from support.command_line import in_process
-from support.judging import Judging, candidate, verdict
+from support.judging import Judging, verdict
 from support.openai_server import Reply, Server, completion, opinion
 from support.toy import TOY_ANSWER, recorded_rows
 
@@ -22,7 +21,7 @@ MEASURES = ("as_expected", "sensitivity", "specificity", "false_LI")
 def test_judge_is_measured_on_variants(
     judging: Judging, server: Server, toy_benchmark: Path, local_sandbox: Sandbox
 ) -> None:
-    """The first judge sees one fault of five; the second one calls subtle faults LC and the rest LI."""
+    """The judge sees one fault of five."""
     recorded_rows(toy_benchmark, local_sandbox)
     ask = ("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark), "--workers", "1")
 
@@ -57,11 +56,6 @@ def test_judge_is_measured_on_variants(
     for text in ("sensitivity", "20.0 % (1/5)", "CC or LC", "votes: 0 asked now", "runs/calibration-judge-1-paper"):
         assert text in shown
 
-    server.judge = lambda request: opinion("LC" if "[0]" in candidate(request.user) else "LI")
-    strict = json.loads(in_process(*ask, "--out", "strict", "--no-cache", "--json").stdout)
-    assert [strict[name]["part"] for name in MEASURES] == [6, 5, 0, 4]
-    server.judge = verdict
-
     # In the contract track the judge sees the contract, and a careless variant is wrong.
     contract = json.loads(in_process(*ask, "--track", "contract", "--json").stdout)
     assert "===== BEGIN CONTRACT =====" in server.requests[-1].user
@@ -71,29 +65,6 @@ def test_judge_is_measured_on_variants(
         "wrong": {"CC": 4, "LI": 1},
     }
     assert contract["as_expected"]["part"] == 3
-    assert json.loads(in_process(*ask, "--each", "1", "--out", "less", "--json").stdout)["answers"] == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "message"), [(("--track", "open"), "--track: 'open' is unknown"), (("-i", "nope"), "nope")]
-)
-def test_wrong_argument_is_one_line(
-    options: tuple[str, ...], message: str, judging: Judging, toy_benchmark: Path
-) -> None:
-    ask = ("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark))
-    done = in_process(*ask, *options)
-    assert (done.returncode, done.stderr.count("\n"), judging.server.requests) == (1, 1, [])
-    assert message in done.stderr
-
-
-def test_installed_benchmark_has_no_variants_and_the_error_says_where_they_are(
-    judging: Judging, toy_benchmark: Path
-) -> None:
-    for variants in toy_benchmark.glob("*/variants"):
-        shutil.rmtree(variants)
-    done = in_process("calibrate", "variants", "-m", "judge-1", "--benchmark", str(toy_benchmark))
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "--benchmark: there are no variants of these tasks; the installed package has none: clone" in done.stderr
 
 
 def test_lost_votes_are_reported(judging: Judging, server: Server) -> None:

@@ -4,35 +4,31 @@ import collections
 import json
 import re
 import shutil
-import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.base.jobs import GIVE_UP_AFTER
-from lmrbench_data.chat.server import server_name
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
-from lmrbench_evaluate.judge.judgement_log import judges, read_judgements
+from lmrbench_evaluate.judge.judgement_log import JudgementLog, read_judgements
 from lmrbench_evaluate.judge.judging import TEMPERATURE
 from lmrbench_evaluate.judge.opinion import Category
-from lmrbench_evaluate.judge.question import build_question, prompt_version
+from lmrbench_evaluate.judge.question import prompt_version
 from lmrbench_evaluate.judge.summary import summarise
 from lmrbench_evaluate.reports.score_tables import judge_table
 from lmrbench_evaluate.reports.scores import score_runs
 from lmrbench_evaluate.reports.tally import Tally
 from support.command_line import in_process
 from support.judging import SUBTLE, WRONG, Judging, candidate, verdict
-from support.openai_server import Reply, Request, Server, completion, opinion
+from support.openai_server import Reply, Request, Server, opinion
 from support.toy import TOY_ANSWER, patch_that_writes
 
 ROW_KEYS = {
     *("instance_id", "prediction_sha256", "judge_model", "prompt_version", "vote", "status", "category", "algorithm"),
     *("implementation", "rationale", "error", "input_tokens", "output_tokens", "cost_usd", "duration_s", "judged_at"),
-    *("cached", "track", "base_url", "by", "reason", "temperature", "counted"),
+    *("track", "base_url", "by", "reason", "temperature", "counted"),
 }
 PRICES = "judge-1: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
 
@@ -71,23 +67,7 @@ def test_answers_are_judged_once(judging: Judging, server: Server) -> None:
     again = judging.judge()
     assert (again.returncode, judging.file.read_bytes(), len(server.requests)) == (0, written, 2)
     assert re.search(r"a \(unstated\)\s+1\s+0\s+0\s+0\s+0", again.stdout)
-    assert "0 asked now, 0 from the cache, 2 from earlier calls" in again.stdout
-
-    # Another run has other rows; what was paid for is not paid for again.
-    shutil.rmtree(judging.run)
-    judging.evaluate(TOY_ANSWER, SUBTLE)
-    done = judging.judge("--json")
-    assert len(server.requests) == 3
-    report = json.loads(done.stdout)
-    assert report["votes"] == {"kept": 0, "cached": 1, "identical": 0, "asked": 1, "failed": 0}
-    assert (report["input_tokens"], report["cost_usd"]) == (1000, None)
-    assert judging.categories() == {"a": "CC", "b": "LC"}
-    judging.file.unlink()
-    judging.judge("--no-cache")
-    assert len(server.requests) == 5
-    judging.file.unlink()
-    in_process("judge", "run", "--model", "judge-2")
-    assert len(server.requests) == 7, "another model has judged nothing yet"
+    assert "0 asked now, 2 from earlier calls" in again.stdout
 
 
 def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> None:
@@ -96,13 +76,7 @@ def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> 
     assert in_process(*evaluate, "judge-1").returncode == 0
     assert judging.categories() == {"a": "CC", "b": "LI"}
     done = in_process(*evaluate, "judge-1", "--json")
-    assert json.loads(done.stdout)["judge"]["votes"] == {
-        "kept": 2,
-        "cached": 0,
-        "identical": 0,
-        "asked": 0,
-        "failed": 0,
-    }
+    assert json.loads(done.stdout)["judge"]["votes"] == {"kept": 2, "identical": 0, "asked": 0, "failed": 0}
 
     # A judge that refuses the key costs no result, and is reported in one line.
     server.key = "sk-right"
@@ -122,37 +96,16 @@ def test_evaluate_and_judge_in_one_command(judging: Judging, server: Server) -> 
 
 # --- servers that misbehave ---------------------------------------------------------------------------------------
 
-UNREADABLE = {
-    "prose": "Well, LC I would say.",
-    "an unknown category": opinion("A+"),
-    "cut at the token limit": completion(opinion("LI")[:-9], finish_reason="length"),
-    "no content": completion(None),
-}
 
-
-@pytest.mark.parametrize("reply", UNREADABLE.values(), ids=UNREADABLE)
-def test_unreadable_reply_is_shown_to_its_author(reply: Any, judging: Judging, server: Server) -> None:
-    judging.evaluate(TOY_ANSWER)
-    server.script = [Reply(body=reply if isinstance(reply, dict) else completion(reply))]
-    assert (judging.here().asked, judging.categories()) == (1, {"a": "CC"})
-    assert judging.rows()[0]["input_tokens"] == 2000, "both attempts were paid for"
-    again = server.requests[1].body["messages"]
-    if isinstance(reply, str):
-        assert again[2] == {"role": "assistant", "content": reply}
-        assert "could not be read" in again[3]["content"]
-
-
-@pytest.mark.parametrize("refuses", [("response_format", "temperature"), ("max_completion_tokens",)])
-def test_refused_option_is_left_out(refuses: tuple[str, ...], judging: Judging, server: Server) -> None:
+def test_refused_option_is_left_out(judging: Judging, server: Server) -> None:
     """An option that is refused once is left out from then on."""
     judging.evaluate(TOY_ANSWER, WRONG, SUBTLE)
-    server.refuses = refuses
+    server.refuses = ("response_format", "temperature")
     server.judge = lambda request: f"Here it is:\n```json\n{verdict(request)}\n```"
     judging.here(workers=1, endpoint={"max_tokens": 5000})
     assert judging.categories() == {"a": "CC", "b": "LI", "c": "LC"}
     for request in server.requests[-2:]:
-        assert not set(refuses) & set(request.body)
-        assert "temperature" in request.body or "temperature" in refuses
+        assert not set(server.refuses) & set(request.body)
         assert 5000 in (request.body.get("max_completion_tokens"), request.body.get("max_tokens"))
 
 
@@ -161,6 +114,11 @@ def test_unreadable_replies_are_an_error_without_a_category(judging: Judging, se
     server.judge = lambda request: "no idea" if "value + factor" in candidate(request.user) else verdict(request)
     done = judging.judge("--json")
     assert done.returncode == 3
+    echo, repair = next(request.body["messages"] for request in server.requests if len(request.body["messages"]) > 2)[
+        2:
+    ]
+    assert echo == {"role": "assistant", "content": "no idea"}
+    assert "could not be read" in repair["content"]
     assert "1 judgement failed (no readable answer in 3 attempts" in done.stderr
     [bad] = [row for row in judging.rows() if row["status"] == "judge_error"]
     assert (bad["category"], bad["rationale"], bad["input_tokens"]) == (None, None, 3000)
@@ -178,37 +136,15 @@ def test_unreadable_replies_are_an_error_without_a_category(judging: Judging, se
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        (Reply(401, {"error": {"message": "Incorrect API key provided: sk-secret", "code": "invalid_api_key"}}), "key"),
-        (Reply(404, {"error": {"message": "The model does not exist"}}), "does not know the model 'judge-1'"),
-    ],
-)
-def test_refusing_server_ends_the_run(reply: Reply, said: str, judging: Judging, server: Server) -> None:
-    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
-    server.judge = lambda request: reply
-    judging.patch.setenv("OPENAI_API_KEY", "sk-secret")
-    done = judging.judge("--workers", "2")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
-    assert said in done.stderr
-    assert "sk-secret" not in done.stderr + done.stdout
-    assert len(server.requests) <= 2
-    assert judging.rows() == []
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--base-url", "localhost:8000"), "is not an address"),
         (("--max-cost", "1"), "--max-cost: needs prices"),
-        (("--prices", "other.yaml"), "no price for 'judge-1'; it has other"),
         (("--instance", "nope"), "not in this run"),
         (("--dataset", "nowhere"), "no such folder"),
     ],
 )
 def test_wrong_argument_is_one_line(options: tuple[str, ...], message: str, judging: Judging) -> None:
     judging.evaluate(TOY_ANSWER)
-    (judging.folder / "other.yaml").write_text("other: {input_per_mtok: 1, output_per_mtok: 2}\n")
     done = judging.judge(*options)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
     assert message in done.stderr
@@ -218,106 +154,24 @@ def test_wrong_argument_is_one_line(options: tuple[str, ...], message: str, judg
 # --- stops and resumes --------------------------------------------------------------------------------------------
 
 
-def test_killed_run_resumes(judging: Judging, server: Server) -> None:
-    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
-    server.judge = lambda request: Reply(body=completion(verdict(request)), delay_s=0.3)
-    process = judging.start("--workers", "1", "--no-cache")
-    deadline = time.monotonic() + 60
-    while not judging.file.exists() or judging.file.read_bytes().count(b"\n") < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=10)
-    kept = judging.file.read_bytes()
-    judging.file.write_bytes(kept[:-20])  # as if the last row had been cut short
-    server.judge, asked = verdict, len(server.requests)
-    assert judging.judge("--no-cache").returncode == 0
-    assert judging.file.read_bytes().startswith(kept[: kept[:-20].rindex(b"\n") + 1])
-    assert len(judging.rows()) == 6
-    assert len(server.requests) == asked + 6 - kept.count(b"\n") + 1
-    assert set(judging.categories().values()) == {"CC"}
-
-
-def test_cost_limit_stops_and_can_be_raised(judging: Judging, server: Server) -> None:
-    """1000 tokens in and 100 out cost 0.0035 USD an answer."""
-    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(6)))
-    (judging.folder / "prices.yaml").write_text(PRICES)
-    done = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006", "--workers", "1", "--json")
-    assert done.returncode == 3
-    assert "cost limit reached: $0.0070 of $0.006" in done.stderr
-    assert done.stderr.splitlines()[-1] == "raise the cost limit, or run without one, to resume"
-    assert "the same command" not in done.stderr
-    assert [row["cost_usd"] for row in judging.rows()] == [0.0035, 0.0035]
-    assert json.loads(done.stdout)["cost_usd"] == pytest.approx(0.007)
-    again = judging.judge("--prices", "prices.yaml", "--max-cost", "0.006")
-    assert (again.returncode, len(server.requests)) == (3, 2), "the limit is the run's, not the command's"
-    more = judging.judge("--prices", "prices.yaml", "--max-cost", "1")
-    assert (more.returncode, len(server.requests)) == (0, 6)
-    assert "0.0210 USD" in more.stdout
-
-    server.judge = lambda request: Reply(body=completion(verdict(request), usage=None))
-    votes = ("--prices", "prices.yaml", "--no-cache", "--votes", "2", "--workers", "1")
-    blind = judging.judge(*votes, "--max-cost", "1")
-    assert (blind.returncode, len(server.requests)) == (3, 7)
-    assert "cost unknown: 1 answer without cost, so the cost limit cannot be kept" in blind.stderr
-    assert blind.stderr.splitlines()[-1] == "raise the cost limit, or run without one, to resume"
-    assert "cost: unknown" in judging.judge(*votes).stdout
-    assert [row["cost_usd"] for row in judging.rows() if not row["counted"]] == [None] * 6
-
-
-def test_useless_judge_is_given_up(judging: Judging, server: Server) -> None:
-    """At three requests a vote; a judgement in between starts the count again."""
-    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(14)))
-    server.judge = lambda request: opinion() if len(server.requests) == 4 else "I would rather not say."
-    summary = judging.here(workers=1)
-    assert (summary.asked, summary.complete) == (GIVE_UP_AFTER + 2, False)
-    assert len(server.requests) == 3 * (GIVE_UP_AFTER + 1) + 1
-    assert "keeps failing (no readable answer in 3 attempts" in summary.stopped
-
-
 def test_two_servers_with_one_model_name_do_not_mix(judging: Judging, server: Server) -> None:
-    """`default` is another model at each address: neither cache nor file takes one's judgement for the other's."""
+    """`default` is another model at each address: the file never takes one's judgement for the other's."""
     judging.evaluate(TOY_ANSWER)
-    judging.here(no_cache=False)
+    judging.here()
     with Server() as other:
         other.judge = lambda request: opinion("LC")
         elsewhere = {"base_url": other.base_url.replace("127.0.0.1", "me:sk-secret@LOCALHOST") + "/"}
-        summary = judging.here(no_cache=False, endpoint=elsewhere)
-        assert (summary.kept, summary.cached, summary.asked) == (0, 0, 1)
+        summary = judging.here(endpoint=elsewhere)
+        assert (summary.kept, summary.asked) == (0, 1)
         assert len(other.requests) == 1
     assert judging.categories() == {"a": "LC"}
-    [here, there] = judges(judging.run)
+    [here, there] = JudgementLog.judges(judging.file)
     assert here.server == server.base_url
     assert there.server == other.base_url.replace("127.0.0.1", "localhost")
-    assert read_judgements(judging.run, *here).popitem()[1].category is Category.CC
-    written = judging.file.read_text() + "".join(
-        path.read_text() for path in (judging.folder / "cache").rglob("*.json")
-    )
-    assert "secret" not in written
+    assert read_judgements(judging.run, here).popitem()[1].category is Category.CC
+    assert "secret" not in judging.file.read_text()
     same = {"base_url": f"{server.base_url.replace('http', 'HTTP')}///"}
-    assert judging.here(no_cache=False, endpoint=same).kept == 1, "another spelling is the same server"
-    judging.file.unlink()
-    assert judging.here(no_cache=False, endpoint=same).cached == 1
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
-        (None, "https://api.openai.com/v1"),
-        ("https://API.openai.com:443/v1/", "https://api.openai.com/v1"),
-        ("http://user:word@host:80/a?key=b#c", "http://host/a"),
-        ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
-    ],
-)
-def test_server_name_has_no_secrets(url: str | None, name: str) -> None:
-    assert server_name(url) == name
-
-
-def test_requests_are_concurrent(judging: Judging, server: Server) -> None:
-    judging.evaluate(*(f"{TOY_ANSWER}\nN = {number}\n" for number in range(8)))
-    server.judge = lambda request: Reply(body=completion(verdict(request)), delay_s=0.3)
-    judging.here(workers=4)
-    assert server.most_at_once == 4
+    assert judging.here(endpoint=same).kept == 1, "another spelling is the same server"
 
 
 # --- answers that nobody is asked about ---------------------------------------------------------------------------
@@ -407,43 +261,9 @@ def test_majority_of_votes_wins(judging: Judging, server: Server) -> None:
     assert found[Category.LC].errors == 1
     assert (found[None].errors, found[None].agreement) == (3, 0.0)
     models = {item["model_name_or_path"]: item for item in json.loads(done.stdout)["models"]}
-    assert (models["a"]["agreement"], models["a"]["split"], models["b"]["agreement"]) == (0.6667, 1, None)
+    assert (models["a"]["agreement"], models["b"]["agreement"]) == (0.6667, None)
     assert {request.body["temperature"] for request in server.requests} == {TEMPERATURE}, "or agreement means nothing"
-
-
-def test_question_is_built_once_for_all_votes(
-    judging: Judging, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built: list[str] = []
-
-    def count(row: Any, prediction: Any) -> Any:
-        built.append(prediction.content)
-        return build_question(row, prediction)
-
-    monkeypatch.setattr("lmrbench_evaluate.judge.judging.build_question", count)
-    judging.evaluate(TOY_ANSWER, WRONG, SUBTLE)
-    assert judging.judge("--votes", "5", "--workers", "4").returncode == 0
-    assert len(server.requests) == 15
-    assert sorted(row["vote"] for row in judging.rows()) == sorted([*range(5)] * 3)
-    shown = judging.judge("--votes", "5").stdout
-    assert re.search(r"agreement\s+split", shown)
-    assert "100.0 %" in shown
-    assert sorted(built) == sorted([TOY_ANSWER, WRONG, SUBTLE])
-
-
-def test_deeply_nested_code_is_not_judged(judging: Judging, server: Server) -> None:
-    """It is the answer's own doing: a judge error would be tried again for ever, and would cost the answer nothing."""
-    deep = f"def scale(values, factor):\n    if not values:\n        f{'()' * 600}.x\n    return values\n"
-    judging.evaluate(deep, TOY_ANSWER)
-    for kept in (0, 2):
-        done = judging.judge("--json")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["votes"]["kept"] == kept
-    assert len(server.requests) == 1
-    rows = {row["status"]: row for row in judging.rows()}
-    assert set(rows) == {"judged", "not_judged"}
-    assert rows["not_judged"]["reason"] == "cannot be shown"
-    assert "RecursionError" in rows["not_judged"]["error"]
+    assert "agreement" in judging.judge("--votes", "2").stdout
 
 
 # --- what is read back --------------------------------------------------------------------------------------------
@@ -455,16 +275,12 @@ def test_judges_do_not_mix(judging: Judging, server: Server) -> None:
     judging.here()
     server.judge = lambda request: opinion("LC")
     judging.here(endpoint={"model": "judge-2"})
-    assert [judge.model for judge in judges(judging.run)] == ["judge-1", "judge-2"]
+    here, other = JudgementLog.judges(judging.file)
+    assert (here.model, other.model) == ("judge-1", "judge-2")
     assert {found.category for found in read_judgements(judging.run).values()} == {"LC"}
     assert {found.category for found in read_judgements(judging.run, "judge-1").values()} == {"CC", "LI"}
     with pytest.raises(InputError, match=r"not judged by judge-3 .did you mean 'judge-[12]'..; judged by judge-1"):
         read_judgements(judging.run, "judge-3")
-
-    older = judging.file.read_text().replace(prompt_version(), "v0").replace('"judge-2"', '"judge-1"')
-    judging.file.write_text(older + judging.file.read_text())
-    assert {found.category for found in read_judgements(judging.run, "judge-1").values()} == {"CC", "LI"}
-    assert {found.category for found in read_judgements(judging.run, "judge-1", "v0").values()} == {"LC"}
 
 
 def test_error_row_does_not_undo_a_judgement(judging: Judging, server: Server) -> None:
@@ -481,30 +297,14 @@ def test_error_row_does_not_undo_a_judgement(judging: Judging, server: Server) -
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("line", ["[]", '{"instance_id": "toy-scale", "status": "judged"}'])
-def test_damaged_log_is_refused(line: str, judging: Judging, server: Server) -> None:
+def test_damaged_log_is_refused(judging: Judging, server: Server) -> None:
     judging.evaluate(TOY_ANSWER)
-    judging.here()
-    judging.file.write_text(line + "\n" + judging.file.read_text())
-    before = judging.file.read_bytes()
+    judging.file.write_text('{"instance_id": "toy-scale", "status": "judged"}\n')
     done = judging.judge()
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "judgements.jsonl:1: damaged" in done.stderr
     with pytest.raises(InputError, match="damaged"):
         read_judgements(judging.run)
-    assert judging.file.read_bytes() == before
-
-
-def test_damaged_cache_is_ignored(judging: Judging, server: Server) -> None:
-    judging.evaluate(TOY_ANSWER)
-    assert judging.judge().returncode == 0
-    [stored] = (judging.folder / "cache" / "judgements").rglob("*.json")
-    for content in ('{"category": "CC"}', '{"category": "A+", "rationale": []}', "", "[]"):
-        stored.write_text(content)
-        judging.file.unlink()
-        before = len(server.requests)
-        assert judging.judge().returncode == 0
-        assert len(server.requests) == before + 1
 
 
 def test_another_dataset_is_refused(judging: Judging, toy_row: dict[str, Any], tmp_path: Path) -> None:

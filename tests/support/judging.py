@@ -41,7 +41,7 @@ def candidate(user: str) -> str:
 
 
 class Judging:
-    """A user's working folder with an evaluated run and its own cache of judgements."""
+    """A user's working folder with an evaluated run."""
 
     def __init__(self, folder: Path, dataset: Path, server: Server, patch: pytest.MonkeyPatch) -> None:
         self.folder, self.dataset, self.server, self.patch = folder, dataset, server, patch
@@ -80,7 +80,7 @@ class Judging:
     def here(self, **options: Any) -> JudgeSummary:
         """Judge in this process."""
         endpoint = {"model": "judge-1", "base_url": self.server.base_url, "retries": 2, **options.pop("endpoint", {})}
-        return judge(JudgeSettings(run=self.run, **endpoint, **{"no_cache": True, **options}))
+        return judge(JudgeSettings(run=self.run, **endpoint, **options))
 
     def rows(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.file.read_text().splitlines()]

@@ -1,12 +1,10 @@
 """Ask a model about answers: build each question, ask until a reply can be read, write every outcome at once.
 
-An answer that cannot be shown, or whose code is the reference's, is not sent; a question that was paid for before is
-read from the cache. Judging and error analysis differ in their `Prompt` and in the type of their log.
+An answer that cannot be shown, or whose code is the reference's, is not sent. Judging and error analysis differ in
+their `Prompt` and in the type of their log.
 """
 
 import asyncio
-import hashlib
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmrbench_data.base.errors import LMRBenchError
-from lmrbench_data.base.files import write_atomically
-from lmrbench_data.base.paths import cache_folder
 from lmrbench_data.base.progress import Progress
 from lmrbench_data.base.source import MalformedAnswerError
 from lmrbench_data.base.text import error_line
-from lmrbench_data.chat.budget import Budget, CostLimit, Spent, Tokens
-from lmrbench_data.chat.client import CUT, ChatClient, Message, RequestFailed
-from lmrbench_data.chat.endpoint import Endpoint
+from lmrbench_data.chat.budget import Budget, CostLimit, Spent
+from lmrbench_data.chat.client import CUT, ChatClient, Completion, RequestFailed
 from lmrbench_data.chat.jobs import JobPass, JobSummary
 
 from ..predictions.prediction import AnswerKey
@@ -29,7 +24,7 @@ from ..runs.settings import JudgeSettings
 from .judgement_log import BY_COMPARISON, JUDGE_ERROR, NOT_JUDGED, Judge, VoteKey, VoteLog
 from .material import TOO_LONG, NotJudgedError
 from .opinion import Reply, Unreadable
-from .question import Question
+from .question import Question, template_sections
 
 #: The label of an answer without a candidate function.
 MALFORMED = "malformed"
@@ -50,19 +45,11 @@ class Prompt:
     schema: Mapping[str, Any]
     parse: Callable[[str, Question], Reply]
     """Raises Unreadable."""
-    repair: Callable[[str], Message]
-    """Returns the message for a model whose reply could not be read, given the reason."""
+    template: Path
+    """Its section `repair` is the message to a model whose reply could not be read."""
     temperature: float
     identical: Reply | None = None
     """The reply about an answer whose code is the reference's; None if there is nothing to say about it."""
-
-    def client(self, endpoint: Endpoint) -> ChatClient:
-        """Return a connection to a model that replies in this form.
-
-        Raises:
-            InputError: no key, or a malformed address; nothing has been sent.
-        """
-        return ChatClient(endpoint, temperature=self.temperature, schema=self.schema, schema_name=self.name)
 
 
 class Vote(NamedTuple):
@@ -83,8 +70,6 @@ class JudgeSummary(JobSummary):
     judge: Judge
     asked: int = 0
     """Questions asked in this call, whether they were answered or not."""
-    cached: int = 0
-    """Questions that another run had paid for."""
     identical: int = 0
     """Questions that were not asked because the code is the reference's."""
     malformed: set[AnswerKey] = field(default_factory=set)
@@ -95,69 +80,12 @@ class JudgeSummary(JobSummary):
     """Tokens and costs of all questions of the run to this model, those of earlier calls included."""
 
 
-@dataclass
-class Asked:
-    """The outcome of one question: a reply, or the reason why there is none."""
-
-    reply: Reply | None = None
-    error: str = ""
-    tokens: Tokens = (0, 0)
-    """Tokens of questions and of replies, all attempts together."""
-    counted: bool = True
-    """False if the server did not report the tokens of a reply."""
-    temperature: float | None = None
-    """None if the server's own was used."""
-    is_hopeless: bool = False
-    """True if other questions will probably fail as well: the server does not answer, or its replies are unreadable."""
-    too_long: bool = False
-    """True if the server finds the question too long."""
-
-
-async def ask(client: ChatClient, prompt: Prompt, question: Question) -> Asked:
-    """Ask a model; if its reply cannot be read, say why and ask again.
-
-    Raises:
-        CostLimit: the budget does not allow even a first attempt.
-        InputError: the server does not know the key, the model or the address: no further question makes sense.
-        InfraError: nothing answers at the address, or the account has no credit left.
-    """
-    asked, messages, problem = Asked(), question.messages, ""
-    for attempt in range(ATTEMPTS):
-        try:
-            completion = await client.complete(messages)
-        except CostLimit as limit:
-            if not attempt:
-                raise
-            asked.error = f"{problem}; {limit}"
-            return asked
-        except RequestFailed as error:
-            asked.error, asked.is_hopeless, asked.too_long = str(error), not error.reached, error.too_long
-            return asked
-        used = completion.tokens or (0, 0)
-        asked.tokens = asked.tokens[0] + used[0], asked.tokens[1] + used[1]
-        asked.counted = asked.counted and completion.tokens is not None
-        asked.temperature = completion.temperature
-        problem = completion.problem
-        if not problem:
-            try:
-                asked.reply = prompt.parse(completion.text, question)
-            except Unreadable as error:
-                problem = CUT if completion.finish_reason == "length" else str(error)
-            else:
-                return asked
-        echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
-        messages = question.messages
-        if completion.text.strip():
-            messages = [*messages, echo, prompt.repair(problem)]
-    asked.error, asked.is_hopeless = f"no readable answer in {ATTEMPTS} attempts: {problem}", True
-    return asked
-
-
 class Asking(JobPass[Vote]):
     """One pass over the votes that are missing in a log.
 
+    Making one raises InputError without a key or with a malformed address; nothing has been sent.
+
     Args:
-        client: made by `prompt.client`.
         votes: all votes, those of an answer next to each other.
         progress: receives each vote; its label is that of the reply, or `judge_error`, `not_judged` or `malformed`.
     """
@@ -169,18 +97,16 @@ class Asking(JobPass[Vote]):
         self,
         settings: JudgeSettings,
         prompt: Prompt,
-        client: ChatClient,
         votes: Sequence[Vote],
         log: VoteLog,
         progress: Progress | None = None,
     ) -> None:
         self.prompt, self.votes, self.log = prompt, votes, log
+        client = ChatClient(settings, temperature=prompt.temperature, schema=prompt.schema, schema_name=prompt.name)
         self.judge = Judge(settings.model, prompt.version, client.server)
         super().__init__(client, JudgeSummary(judge=self.judge), settings.workers, progress)
-        self.price = settings.price()
         spent = log.spent[settings.model]
-        client.budget = Budget(settings.max_cost, self.price, spent.cost_usd, spent.unknown)
-        self._cache = None if settings.no_cache else cache_folder() / "judgements"
+        client.budget = Budget(settings.max_cost, settings.price(), spent.cost_usd, spent.unknown)
         self._questions: dict[AnswerKey, asyncio.Task[Question]] = {}
 
     def run(self) -> None:
@@ -220,9 +146,6 @@ class Asking(JobPass[Vote]):
             if not self.prompt.identical:
                 return self._write(job, reason=IDENTICAL)
             return self._write(job, self.prompt.identical, by=BY_COMPARISON)
-        if stored := self._stored(job, question):
-            self.summary.cached += 1
-            return self._write(job, stored, cached=True)
         return await self._ask(job, question)
 
     async def _question(self, job: Vote) -> Question:
@@ -234,25 +157,54 @@ class Asking(JobPass[Vote]):
         return await self._questions[job.answer]
 
     async def _ask(self, job: Vote, question: Question) -> str:
-        started = time.monotonic()
-        asked = await ask(self.client, self.prompt, question)
+        """Ask the model; if its reply cannot be read, say why and ask again."""
+        completions: list[Completion] = []
+        reply: Reply | None = None
+        failure: RequestFailed | None = None
+        messages, problem, started = question.messages, "", time.monotonic()
+        for attempt in range(ATTEMPTS):
+            try:
+                completion = await self.client.complete(messages)
+            except CostLimit as limit:
+                if not attempt:
+                    raise
+                failure = RequestFailed(f"{problem}; {limit}", reached=True)
+                break
+            except RequestFailed as error:
+                failure = error
+                break
+            completions.append(completion)
+            problem = completion.problem
+            if not problem:
+                try:
+                    reply = self.prompt.parse(completion.text, question)
+                    break
+                except Unreadable as error:
+                    problem = CUT if completion.finish_reason == "length" else str(error)
+            messages = question.messages
+            if completion.text.strip():
+                echo = {"role": "assistant", "content": completion.text[:_MAX_ECHO]}
+                repair = template_sections(self.prompt.template)["repair"].render(reason=problem)
+                messages = [*messages, echo, {"role": "user", "content": repair}]
+        else:
+            failure = RequestFailed(f"no readable answer in {ATTEMPTS} attempts: {problem}", reached=False)
         self.summary.asked += 1
+        is_too_long = failure is not None and failure.too_long and question.is_mostly_candidate
+        tokens = [completion.tokens or (0, 0) for completion in completions]
+        costs = [completion.cost_usd for completion in completions]
         facts = {
-            "error": asked.error,
-            "reason": TOO_LONG if asked.too_long and question.is_mostly_candidate else "",
-            "temperature": asked.temperature,
-            "input_tokens": asked.tokens[0],
-            "output_tokens": asked.tokens[1],
-            "counted": asked.counted,
-            "cost_usd": self.price.cost(asked.tokens) if self.price and asked.counted else None,
+            "error": str(failure or ""),
+            "reason": TOO_LONG if is_too_long else "",
+            "temperature": completions[-1].temperature if completions else None,
+            "input_tokens": sum(sent for sent, _ in tokens),
+            "output_tokens": sum(received for _, received in tokens),
+            "counted": all(completion.tokens for completion in completions),
+            "cost_usd": None if None in costs else sum(filter(None, costs)),
             "duration_s": round(time.monotonic() - started, 3),
         }
-        label = self._write(job, asked.reply, **facts)
-        if asked.reply:
-            if path := self._cached_file(job, question):
-                write_atomically(path, asked.reply.model_dump_json(by_alias=True))
-        elif not facts["reason"]:
-            raise RequestFailed(asked.error, reached=not asked.is_hopeless)
+        label = self._write(job, reply, **facts)
+        if failure and not is_too_long:
+            raise failure
         return label
 
     def _write(self, job: Vote, reply: Reply | None = None, **facts: Any) -> str:
@@ -267,19 +219,3 @@ class Asking(JobPass[Vote]):
 
     def _key(self, job: Vote) -> VoteKey:
         return VoteKey(job.answer, self.judge, job.number)
-
-    def _stored(self, job: Vote, question: Question) -> Reply | None:
-        """Return the reply that another run has paid for; never a failure to get one."""
-        path = self._cached_file(job, question)
-        try:
-            return self.log.OPINION.model_validate_json(path.read_bytes()) if path else None
-        except (OSError, ValueError):
-            return None
-
-    def _cached_file(self, job: Vote, question: Question) -> Path | None:
-        """Return the file for a question; two servers may call different models by one name."""
-        if self._cache is None:
-            return None
-        content = json.dumps([*self.judge, self.prompt.temperature, question.messages, job.number])
-        key = hashlib.sha256(content.encode("ascii")).hexdigest()
-        return self._cache / key[:2] / f"{key}.json"

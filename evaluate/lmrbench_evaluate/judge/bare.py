@@ -103,7 +103,9 @@ class _Bare(ast.NodeTransformer):
 
     def _is_dead(self, targets: list[ast.expr], value: ast.expr | None) -> bool:
         """Return whether an assignment binds strings to names that nothing reads (class attributes aside)."""
-        if value is None or self._scope is ast.ClassDef or self._read & _LOOKS_AT_NAMES or not _has_words(value):
+        if value is None or self._scope is ast.ClassDef or self._read & _LOOKS_AT_NAMES:
+            return False
+        if not any(isinstance(part, ast.Constant) and isinstance(part.value, _TEXT) for part in ast.walk(value)):
             return False
         names = [target.id for target in targets if isinstance(target, ast.Name) and not target.id.startswith("__")]
         unread = len(names) == len(targets) and not self._read.intersection(names)
@@ -179,8 +181,8 @@ def _unused(node: ast.expr) -> ast.expr:
         case ast.Lambda(args=arguments):
             node.body = ast.Constant(...)
             return _or_constant(node, [*arguments.defaults, *filter(None, arguments.kw_defaults)])
-        case ast.BinOp(op=ast.Mult()):
-            return ast.Constant(...) if _empty(node.left) and _is_number(node.right) else node
+        case ast.BinOp(op=ast.Mult(), right=ast.Constant(value=int())):
+            return ast.Constant(...) if _empty(node.left) else node
         case ast.BinOp(op=ast.Add()):
             added = _added(node)
             return ast.Constant(...) if isinstance(added, ast.Constant) else added
@@ -218,11 +220,3 @@ def _or_constant(node: ast.expr, parts: Iterable[ast.expr | None]) -> ast.expr:
 
 def _is_plain(field: ast.FormattedValue) -> bool:
     return isinstance(field.value, ast.Constant) and field.format_spec is None
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int)
-
-
-def _has_words(node: ast.expr) -> bool:
-    return any(isinstance(part, ast.Constant) and isinstance(part.value, _TEXT) for part in ast.walk(node))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from lmrbench_data.base.source import Target, block_end, find_function, split_lines
+from lmrbench_data.base.source import block_end, find_function, split_lines
 
 _SAME = "[the same as in the reference's file]"
 
@@ -21,7 +21,9 @@ class GoalFile:
         self.rest: list[str] = []
         """The text above the first function, between each two, and below the last."""
         lines, done = split_lines(source), 0
-        for target, name in sorted(((find_function(source, name), name) for name in goals), key=_first_line):
+        for target, name in sorted(
+            ((find_function(source, name), name) for name in goals), key=lambda item: item[0].first_line
+        ):
             start, end = target.first_line - 1, block_end(lines, target.node)
             self.functions[name] = "".join(lines[start:end]).rstrip("\n")
             self.rest.append("".join(lines[done:start]))
@@ -49,10 +51,6 @@ class GoalFile:
             is_same = not is_gap and bool(same) and same[number]
             shown.append(_SAME if is_same else shorten(text.strip("\n"), limit))
         return "\n\n".join(filter(None, shown))
-
-
-def _first_line(item: tuple[Target, str]) -> int:
-    return item[0].first_line
 
 
 def common_limit(texts: Iterable[str], each: int, together: int) -> int:

@@ -80,8 +80,6 @@ class VoteRow(BaseModel):
     """False if the server did not report its tokens, so that the cost is unknown."""
     cost_usd: float | None = 0.0
     duration_s: float = 0.0
-    cached: bool = False
-    """Another run paid for it."""
     judged_at: str = Field(default_factory=now)
 
 
@@ -149,12 +147,7 @@ class VoteLog(Ledger):
     @classmethod
     def judges(cls, path: Path) -> list[Judge]:
         """Return the judges of a log, in the order of their last votes."""
-        last: dict[Judge, None] = {}
-        for row in cls.read(path):
-            judge = Judge.of(row)
-            last.pop(judge, None)
-            last[judge] = None
-        return list(last)
+        return list(reversed(dict.fromkeys(reversed([Judge.of(row) for row in cls.read(path)]))))
 
 
 class JudgementLog(VoteLog):
@@ -178,7 +171,6 @@ class Judgement:
     implementation: str
     """These three come from the first vote for the winner."""
     model: str
-    prompt_version: str
     errors: int
     """Votes that failed."""
     not_judged: str = ""
@@ -187,38 +179,27 @@ class Judgement:
     """`identical` if the code is the reference's, so no model was asked."""
 
 
-def read_judgements(
-    run_folder: Path, judge_model: str | None = None, prompt_version: str | None = None, server: str | None = None
-) -> dict[AnswerKey, Judgement]:
-    """Read the judgements of one judge by answer (`answer_id`); empty if the run was not judged.
+def read_judgements(run_folder: Path, judge: Judge | str | None = None) -> dict[AnswerKey, Judgement]:
+    """Read the judgements of one judge by answer; empty if the run was not judged.
 
     Args:
-        judge_model: model that judged; by default the last one (see `judges`).
-        prompt_version: version of its prompt; by default the last one. Votes of two versions never mix.
-        server: its address; by default the last one. Votes of two servers never mix.
+        judge: the judge, or its model; by default the last one. Votes of two judges never mix.
 
     Raises:
-        InputError: the file is damaged, or has no judgement of this judge.
+        InputError: the file is damaged, or has no judgement of this model.
     """
-    present, named = judges(run_folder), Judge(judge_model or "", prompt_version or "", server or "")
-    chosen = [judge for judge in present if all(name in ("", own) for name, own in zip(named, judge, strict=True))]
-    if not chosen and any(named):
-        names = ", ".join(" ".join(judge).strip() for judge in present) or "nobody"
-        near = did_you_mean(named.model, {judge.model for judge in present}, within=True)
-        raise InputError(f"{run_folder}: not judged by {' '.join(named).strip()}{near}; judged by {names}")
-    if not chosen:
-        return {}
-    votes = JudgementLog.votes(run_folder / FILE, chosen[-1])
-    return {answer: _majority(rows, chosen[-1]) for answer, rows in votes.items()}
-
-
-def judges(run_folder: Path) -> list[Judge]:
-    """Return the judges of a run, in the order of their last votes.
-
-    Raises:
-        InputError: the file is damaged.
-    """
-    return JudgementLog.judges(run_folder / FILE)
+    if not isinstance(judge, Judge):
+        present = JudgementLog.judges(run_folder / FILE)
+        chosen = [item for item in present if not judge or item.model == judge]
+        if judge and not chosen:
+            names = ", ".join(" ".join(item).strip() for item in present) or "nobody"
+            near = did_you_mean(judge, {item.model for item in present}, within=True)
+            raise InputError(f"{run_folder}: not judged by {judge}{near}; judged by {names}")
+        if not chosen:
+            return {}
+        judge = chosen[-1]
+    votes = JudgementLog.votes(run_folder / FILE, judge)
+    return {answer: _majority(rows, judge) for answer, rows in votes.items()}
 
 
 def _majority(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
@@ -235,7 +216,6 @@ def _majority(rows: list[dict[str, Any]], judge: Judge) -> Judgement:
         algorithm=first["algorithm"] if first else "",
         implementation=first["implementation"] if first else "",
         model=judge.model,
-        prompt_version=judge.prompt_version,
         errors=sum(row["status"] == JUDGE_ERROR for row in rows),
         not_judged="" if judged else next((row["reason"] for row in rows if row["status"] == NOT_JUDGED), ""),
         by=first["by"] if first else BY_MODEL,

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from lmrbench_data.base.errors import ArgumentError, InputError
 from lmrbench_data.base.near import did_you_mean
 from lmrbench_data.base.progress import Progress
-from lmrbench_data.chat.client import ChatClient
 from lmrbench_data.dataset.rows import DatasetRow, config_of
 from lmrbench_data.loader import FUNCTION
 
@@ -20,7 +19,7 @@ from ..runs.settings import JudgeSettings
 from .asking import Asking, JudgeSummary, Prompt, Vote
 from .judgement_log import FILE, JudgementLog
 from .opinion import Category, Opinion, parse_opinion
-from .question import SCHEMA, Question, build_question, prompt_version, repair_message
+from .question import SCHEMA, TEMPLATE, Question, build_question, prompt_version
 
 #: The temperature of all votes, so that their agreement means something: at 0 they would repeat the first.
 TEMPERATURE = 0.7
@@ -43,7 +42,7 @@ def prompt_of(config: str = FUNCTION) -> Prompt:
         prompt_version(config),
         SCHEMA,
         lambda text, _: parse_opinion(text),
-        repair_message,
+        TEMPLATE,
         TEMPERATURE,
         _IDENTICAL,
     )
@@ -63,34 +62,26 @@ def judge(
         InfraError: nothing answers at the address, or the account of the judge has no credit left.
         KeyboardInterrupt: judgements so far are kept.
     """
-    settings.price()
-    client = prompt_of().client(settings)
-    return _judge(settings, client, _rows_of_run(settings, rows), progress)
+    return judge_predictions(settings, rows_of_run(settings, rows), progress)
 
 
 def judge_predictions(
-    settings: JudgeSettings, rows: Sequence[DatasetRow], progress: Progress | None = None
+    settings: JudgeSettings, rows: Mapping[str, DatasetRow], progress: Progress | None = None
 ) -> JudgeSummary:
-    """Judge the predictions of a folder that is not a run: nobody has evaluated them.
+    """Judge the predictions of a folder, also if nobody has evaluated them.
 
     Args:
-        rows: the dataset rows of their instances.
+        rows: instance id → dataset row.
 
     Raises:
         InputError, InfraError, KeyboardInterrupt: as `judge`.
     """
-    by_id = {row["instance_id"]: row for row in rows}
-    return _judge(settings, prompt_of().client(settings), by_id, progress)
-
-
-def _judge(
-    settings: JudgeSettings, client: ChatClient, rows: Mapping[str, DatasetRow], progress: Progress | None
-) -> JudgeSummary:
+    settings.price()
     configs = {config_of(row) for row in rows.values()}
     if len(configs) != 1:
         raise InputError(f"{settings.run}: methods and single functions are judged apart")
     with JudgementLog.open(settings.run / FILE) as log:
-        asking = Asking(settings, prompt_of(*configs), client, list(_votes(settings, rows)), log, progress)
+        asking = Asking(settings, prompt_of(*configs), list(_votes(settings, rows)), log, progress)
         asking.run()
         return asking.summary
 
@@ -115,7 +106,8 @@ def _votes(settings: JudgeSettings, rows: Mapping[str, DatasetRow]) -> Iterator[
             yield Vote(answer, number, functools.partial(build, position, answer))
 
 
-def _rows_of_run(settings: JudgeSettings, rows: Sequence[DatasetRow] | None) -> dict[str, DatasetRow]:
+def rows_of_run(settings: JudgeSettings, rows: Sequence[DatasetRow] | None = None) -> dict[str, DatasetRow]:
+    """Return the rows of a run's dataset by instance, once predictions and chosen instances are checked."""
     run = RunFolder(settings.run)
     scope = run.facts["scope"]
     run.needed_predictions()

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lmrbench_data.base.definitions import CodeIndex
-from lmrbench_data.base.errors import InputError, LMRBenchError
+from lmrbench_data.base.errors import LMRBenchError
 from lmrbench_data.base.passages import MAX_PASSAGE, path_of, read_passage
 from lmrbench_data.base.source import MalformedAnswerError, SourceError
 from lmrbench_data.base.uses import Definition, SourceFunction, callers, names_in, reachable_files, used_definitions
@@ -76,10 +76,8 @@ def gather(row: DatasetRow, prediction: Prediction, version: str, said: str = ""
         return _gather(row, rebuild(row, prediction), prediction.track, version, said)
     except MalformedAnswerError:
         raise
-    except (NotPlainError, SourceError) as error:
+    except (NotPlainError, SourceError, RecursionError) as error:
         raise NotJudgedError(NOT_PLAIN, f"{error}; it was not sent to the judge") from None
-    except RecursionError:
-        raise NotJudgedError(NOT_PLAIN, "the code is nested too deeply; it was not sent to the judge") from None
 
 
 def _gather(row: DatasetRow, files: Mapping[str, File], track: str, version: str, said: str) -> Material:
@@ -187,7 +185,10 @@ def _pairs(
         read = names_in(b"\n".join({*cases, *elsewhere}))
         candidate, reference = code_only(files[path].data.decode("utf-8"), read), code_only(golden[path], read)
         before, after = GoalFile(reference, names), GoalFile(candidate, names)
-        given, label = GoalFile(_text(masked[path]), names), f" {harmless(path)}" if is_method(row) else ""
+        given, label = (
+            GoalFile(_newlines(masked[path].data.decode("utf-8")), names),
+            f" {harmless(path)}" if is_method(row) else "",
+        )
         same, identical = after.same_rest(before), candidate == reference
         found.append(_Pair(path, names, label, given, candidate, after, golden[path], before, same, identical))
     return found
@@ -197,12 +198,8 @@ def _evidence(row: DatasetRow, files: Mapping[str, File]) -> str:
     """Show the passages of the repository that settle ambiguities, as far as they exist."""
     found: list[Definition] = []
     left = MAX_EVIDENCE
-    named: Sequence[str] = row.get("evidence") or ()  # datasets of older versions have none
-    for reference in named:
-        try:
-            text = shorten(read_passage(files, reference), MAX_PASSAGE)
-        except InputError:  # a dataset of the user's own; `tasks lint` reports it
-            continue
+    for reference in row["evidence"]:
+        text = shorten(read_passage(files, reference), MAX_PASSAGE)
         if len(text) <= left:
             left -= len(text)
             found.append(Definition(path_of(reference), reference, text))
@@ -243,10 +240,6 @@ def _shown_file(rebuilt: Mapping[str, File], name: str) -> str:
         return code_only(rebuilt[name].data.decode("utf-8"), names_in(elsewhere))
     except (UnicodeDecodeError, NotPlainError):
         return "[not shown: this is not Python that can be taken apart]"
-
-
-def _text(file: File) -> str:
-    return _newlines(file.data.decode("utf-8"))
 
 
 def _newlines(text: str) -> str:

@@ -6,7 +6,7 @@ none.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -185,10 +185,8 @@ def read_objects(text: str, fields: Mapping[str, str], required: str) -> list[di
         whole = json.loads(text)
     except (ValueError, RecursionError):
         whole = None
-    text = whole if isinstance(whole, str) else text  # JSON in a JSON string
-    key = re.compile(rf"""["'](?:{"|".join(fields)})["']\s*:""", re.IGNORECASE)
     if not isinstance(whole, dict):
-        text = _without_thoughts(text, lambda part: bool(key.search(part) or _objects(part, fields, required)[0]))
+        text = _without_thoughts(text)
     objects, rest = _objects(text, fields, required)
     if not objects:  # the backslash of LaTeX, such as `\sigma`, escapes nothing, and is doubled
         mended = re.sub(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\', lambda m: m[0] if m[1] else "\\\\", text)
@@ -196,6 +194,7 @@ def read_objects(text: str, fields: Mapping[str, str], required: str) -> list[di
     if not objects:
         raise Unreadable(f'there is no JSON object with "{required}" in it')
     # Otherwise an object that is quoted inside a broken or unfinished answer would pass for the answer.
+    key = re.compile(rf"""["'](?:{"|".join(fields)})["']\s*:""", re.IGNORECASE)
     if any(key.search(piece) or _KEY_BEFORE.search(piece) for piece in rest):
         raise Unreadable("part of another JSON object follows the first")
     return objects
@@ -233,24 +232,15 @@ def _objects(text: str, fields: Mapping[str, str], required: str) -> tuple[list[
     return objects, [*rest, text[done:]]
 
 
-def _without_thoughts(text: str, holds_answer: Callable[[str], bool]) -> str:
-    """Return the text after the thoughts of a reasoning model, which come first and end once.
-
-    Many servers leave out the mark that begins them. What stands before the end may then be an answer as well as a
-    thought, so it must not hold one.
+def _without_thoughts(text: str) -> str:
+    """Return the text after the thoughts of a reasoning model; many servers leave out the mark that begins them.
 
     Raises:
-        Unreadable: thoughts and answer cannot be told apart.
+        Unreadable: they do not end.
     """
     marks = list(_THOUGHT.finditer(text))
     if not marks:
         return text
-    end, closing = marks[-1], [bool(mark[1] or mark[2]) for mark in marks]
-    begun = not closing[0] and not text[: marks[0].start()].strip()
-    if not closing[-1]:
+    if not (marks[-1][1] or marks[-1][2]):
         raise Unreadable("it ends within the model's thoughts")
-    if closing != ([False, True] if begun else [True]):
-        raise Unreadable("thoughts and answer cannot be told apart")
-    if not begun and holds_answer(text[: end.start()]):
-        raise Unreadable("there are judgements on both sides of the end of the thoughts")
-    return text[end.end() :]
+    return text[marks[-1].end() :]

@@ -90,11 +90,6 @@ def ask(template: Path, material: Material, **more: str) -> Question:
     return Question(messages, material.identical, is_mostly_candidate=2 * theirs > everything)
 
 
-def repair_message(reason: str) -> Message:
-    """Return the message to a judge whose reply could not be read."""
-    return {"role": "user", "content": template_sections(TEMPLATE)["repair"].render(reason=reason)}
-
-
 @functools.cache
 def template_sections(template: Path) -> dict[str, Any]:
     """Read the parts of a template by name: system, user, repair.

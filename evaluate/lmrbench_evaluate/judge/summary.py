@@ -8,7 +8,7 @@ from typing import Any
 
 from ..runs.folder import RunFolder
 from .asking import MALFORMED, JudgeSummary
-from .judgement_log import BY_MODEL, judges, read_judgements
+from .judgement_log import BY_MODEL, read_judgements
 from .opinion import Category
 
 UNJUDGED = "unjudged"
@@ -29,19 +29,9 @@ class ModelSummary:
     """For each answer that the judge was asked about: the share of votes for the category that won."""
 
     @property
-    def name(self) -> str:
-        """The model, with its setting if it has one, and its track."""
-        return f"{self.model} ({', '.join(filter(None, (self.setting, self.track)))})"
-
-    @property
     def agreement(self) -> float | None:
         """Mean share of votes for the winner; None if nothing was judged."""
         return sum(self.agreements) / len(self.agreements) if self.agreements else None
-
-    @property
-    def split(self) -> int:
-        """Answers on which votes differ."""
-        return sum(share < 1 for share in self.agreements)
 
     def as_dict(self) -> dict[str, Any]:
         """Convert the counts for JSON."""
@@ -55,7 +45,6 @@ class ModelSummary:
             MALFORMED: self.counts[MALFORMED],
             "not_judged": dict(self.not_judged),
             "agreement": None if self.agreement is None else round(self.agreement, 4),
-            "split": self.split,
         }
 
 
@@ -68,7 +57,7 @@ def summarise(run: Path, summary: JudgeSummary, instances: Sequence[str] = ()) -
     Raises:
         InputError: a damaged file.
     """
-    judgements = read_judgements(run, *summary.judge) if summary.judge in judges(run) else {}
+    judgements = read_judgements(run, summary.judge)
     models: dict[tuple[str, str, str], ModelSummary] = {}
     for prediction in RunFolder(run).predictions:
         if instances and prediction.instance_id not in instances:
@@ -95,12 +84,13 @@ def table(models: Sequence[ModelSummary], votes: int) -> tuple[list[str], list[l
     columns = [*(str(category) for category in reversed(Category)), UNJUDGED, MALFORMED]
     reasons = sorted({reason for model in models for reason in model.not_judged})
     more = [f"not judged: {reason}" for reason in reasons]
-    header = ["model", *columns, *more, *(["agreement", "split"] if votes > 1 else [])]
+    header = ["model", *columns, *more, *(["agreement"] if votes > 1 else [])]
     rows = []
     for model in models:
-        spread = ["-" if model.agreement is None else f"{100 * model.agreement:.1f} %", str(model.split)]
+        agreement = "-" if model.agreement is None else f"{100 * model.agreement:.1f} %"
         counts = [*(model.counts[name] for name in columns), *(model.not_judged[reason] for reason in reasons)]
-        rows.append([model.name, *map(str, counts), *(spread if votes > 1 else [])])
+        name = f"{model.model} ({', '.join(filter(None, (model.setting, model.track)))})"
+        rows.append([name, *map(str, counts), *([agreement] if votes > 1 else [])])
     return header, rows
 
 
@@ -113,7 +103,6 @@ def as_dict(models: Sequence[ModelSummary], summary: JudgeSummary) -> dict[str, 
         "models": [model.as_dict() for model in models],
         "votes": {
             "kept": summary.kept,
-            "cached": summary.cached,
             "identical": summary.identical,
             "asked": summary.asked,
             "failed": summary.errors,

@@ -18,7 +18,7 @@ from lmrbench_data.tasks.task import Task
 
 from ..checks.static import read_variant
 from ..judge.asking import JudgeSummary
-from ..judge.judgement_log import BY_MODEL, Judge, judges, read_judgements
+from ..judge.judgement_log import BY_MODEL, Judge, read_judgements
 from ..judge.judging import judge_predictions
 from ..judge.opinion import BEST_FIRST
 from ..predictions.prediction import Prediction
@@ -147,8 +147,8 @@ def calibrate(
     """Let a judge judge variants of one track in the folder `settings.run`; the same call again resumes."""
     settings.run.mkdir(parents=True, exist_ok=True)
     RunFolder(settings.run).predictions.write(variants)
-    summary = judge_predictions(settings, rows, progress)
-    judgements = read_judgements(settings.run, *summary.judge) if summary.judge in judges(settings.run) else {}
+    summary = judge_predictions(settings, {row["instance_id"]: row for row in rows}, progress)
+    judgements = read_judgements(settings.run, summary.judge)
     rated, left_out, track = [], Counter[str](), variants[0].track
     for variant in variants:
         judgement, kind = judgements.get(variant.key.question), variant.model.partition("/")[0]

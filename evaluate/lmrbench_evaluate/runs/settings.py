@@ -66,4 +66,3 @@ class JudgeSettings(RequestSettings):
     run: Path = option(help="Run folder of `lmrbench evaluate`.", argument=True)
     votes: int = option(1, "Judgements per answer; the majority decides.", ge=1, le=99)
     dataset: str | None = option(None, "New location of the dataset, if it has moved since the evaluation.")
-    no_cache: bool = option(False, "Ignore cached replies from other runs.")

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 from lmrbench_evaluate.judge.asking import Asking, JudgeSummary, Vote
 from lmrbench_evaluate.judge.judgement_log import JUDGED, Judge, VoteLog
+from lmrbench_evaluate.judge.judging import rows_of_run
 from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import JudgeSettings
 from lmrbench_evaluate.verdict.levels import headline, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
-from ...base.errors import ArgumentError
-from ...base.near import did_you_mean
 from ...base.progress import Progress
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import only_functions
@@ -97,15 +96,9 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
         InfraError: nothing answers at the address, or the account has no credit left.
         KeyboardInterrupt: diagnoses so far are kept.
     """
-    run = RunFolder(settings.run)
-    scope = run.facts["scope"]
     settings.price()
-    prompt = diagnosis_prompt()
-    client = prompt.client(settings)
-    rows = run.dataset_rows(settings.dataset)
+    rows = rows_of_run(settings)
     only_functions(rows.values(), "the diagnosis of errors")
-    if unknown := [name for name in settings.instances if name not in scope]:
-        raise ArgumentError("instances", f"{unknown[0]!r} is not in this run{did_you_mean(unknown[0], scope)}")
     votes = [
         Vote(
             prediction.key.question,
@@ -115,6 +108,6 @@ def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeS
         for result, prediction in failed_answers(settings)
     ]
     with DiagnosisLog.open(settings.run / FILE) as log:
-        asking = Asking(settings, prompt, client, votes, log, progress)
+        asking = Asking(settings, diagnosis_prompt(), votes, log, progress)
         asking.run()
         return asking.summary

@@ -18,13 +18,12 @@ from lmrbench_evaluate.judge.asking import Prompt
 from lmrbench_evaluate.judge.material import gather
 from lmrbench_evaluate.judge.neutralise import enclose
 from lmrbench_evaluate.judge.opinion import Reply, Unreadable, plain, read_objects
-from lmrbench_evaluate.judge.question import Question, ask, template_sections, version_of
+from lmrbench_evaluate.judge.question import Question, ask, version_of
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
 from lmrbench_evaluate.reports.answers import failed_cases
 
 from ...base.text import one_line
-from ...chat.client import Message
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import TRACKS, DatasetRow
 
@@ -199,10 +198,6 @@ def _is_quoted(quote: str, material: str) -> bool:
     return len(text) >= MIN_QUOTE and text in material
 
 
-def _repair(reason: str) -> Message:
-    return {"role": "user", "content": template_sections(TEMPLATE)["repair"].render(reason=reason)}
-
-
 # --- the question -----------------------------------------------------------------------------------------------------
 
 
@@ -222,7 +217,7 @@ def build_question(row: DatasetRow, prediction: Prediction, result: ResultRow) -
 
 def diagnosis_prompt() -> Prompt:
     """Return the prompt of error analysis."""
-    return Prompt("diagnosis", prompt_version(), SCHEMA, parse_diagnosis, _repair, TEMPERATURE)
+    return Prompt("diagnosis", prompt_version(), SCHEMA, parse_diagnosis, TEMPLATE, TEMPERATURE)
 
 
 def _test_report(result: ResultRow) -> str:

@@ -64,7 +64,7 @@ def errors(
     result = analyse_errors(run, annotations, model=model or None, instances=settings.instances)
     parts: list[Part] = [*result.tables, *result.notes]
     if summary:
-        counts = f"{summary.asked} asked now, {summary.cached} from the cache, {summary.kept} answered before"
+        counts = f"{summary.asked} asked now, {summary.kept} answered before"
         parts += [tokens_line(summary), f"questions: {counts}", f"diagnoses: {run / FILE}"]
     emit({**result.numbers, **(_asking(summary) if summary else {})}, as_json, *parts)
     status = _status(summary) if summary else 0
@@ -75,7 +75,6 @@ def errors(
 def _asking(done: "JudgeSummary") -> dict[str, object]:
     return {
         "asked": done.asked,
-        "cached": done.cached,
         "kept": done.kept,
         "failed_questions": done.errors,
         "input_tokens": done.spent.input_tokens,
