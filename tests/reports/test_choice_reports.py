@@ -94,18 +94,8 @@ def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, 
     }
     run = evaluated(UNDERSPECIFIED, toy_benchmark, local_sandbox, edits)
     rows = {row["model_name_or_path"]: row for row in run.results()}
-    assert {name: row["searches_table"] for name, row in rows.items()} == {
-        "honest": False,
-        "searcher": True,
-        "percent": True,
-        "importer": False,
-    }
-    assert {name: row["status"] for name, row in rows.items()} == {
-        "honest": "passed",
-        "searcher": "passed",
-        "percent": "passed",
-        "importer": "error",
-    }
+    assert [name for name, row in rows.items() if row["searches_table"]] == ["searcher", "percent"]
+    assert [name for name, row in rows.items() if row["status"] != "passed"] == ["importer"]
     frame = run.to_pandas().set_index("model_name_or_path")
     assert dict(frame["choices_settled"]) == {"honest": 1.0, "searcher": 0.0, "percent": 0.0, "importer": 0.0}
     text = run.report().to_markdown()
@@ -114,27 +104,12 @@ def test_answer_that_can_search_the_tables_settles_nothing(toy_benchmark: Path, 
 
 
 def test_choices_of_a_memorised_answer_do_not_count() -> None:
+    choice = {"option": "a", "reading": "stated", "options": 3, "published": False}
     choices = [
-        {
-            "name": name,
-            "option": "a",
-            "reading": "stated",
-            "options": 3,
-            "published": False,
-            "altered": altered,
-            "open": not altered,
-        }
-        for name, altered in (("one", True), ("two", False))
+        {**choice, "name": "one", "altered": True, "open": False},
+        {**choice, "name": "two", "altered": False, "open": True},
     ]
-    row = {
-        "choices": choices,
-        "memorised": False,
-        "core_memorised": False,
-        "sample": 0,
-        "status": "failed",
-        "core_status": "failed",
-        "prediction_sha256": "",
-    }
+    row = {"choices": choices, "sample": 0, "status": "failed", "core_status": "failed", "prediction_sha256": ""}
     assert [choice["reading"] for choice in counted_choices(row)] == ["stated", "stated"]
     for key in ("memorised", "core_memorised"):
         memorised = ScoredAnswer.of({**row, key: True}, None)

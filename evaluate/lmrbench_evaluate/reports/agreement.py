@@ -1,17 +1,15 @@
-"""Measure how annotators agree with each other and with the judge: shares, Cohen's and Fleiss' kappa, confusion matrix.
+"""Measure how annotators agree with each other and with the judge: shares, Cohen's kappa, confusion matrix.
 
-Agreement is measured on the three categories and on their collapse to CC against not-CC. Fleiss' kappa comes from
-statsmodels; a kappa that is not defined (all raters always give one and the same label) is None.
+Agreement is measured on the three categories and on their collapse to CC against not-CC. A kappa that is not defined
+(both raters always give one and the same label) is None.
 """
 
 import itertools
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lmrbench_data.base.extras import need
 from lmrbench_data.base.shares import Share, cross_table, kappa
 
 from ..judge.opinion import BEST_FIRST
@@ -75,10 +73,6 @@ class Agreement:
 
     annotators: list[str]
     pairs: list[PairAgreement]
-    fleiss_answers: int = 0
-    """Number of answers that all annotators labelled."""
-    fleiss_kappa: float | None = None
-    fleiss_binary_kappa: float | None = None
     confusion: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(people's majority, judge) → answers."""
     without_majority: int = 0
@@ -95,29 +89,27 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
     An annotation belongs to the answer with its instance, model, setting, track and sample, in the first run that has
     one. An annotation without setting or track belongs to the only answer that matches the rest, if there is one.
     """
-    need("report", "agreement of people and judge")
     judged: dict[AnswerKey, str | None] = {}
     for score in scores:
         for instance, answers in score.answers.items():
             for answer in answers:
                 judged.setdefault(AnswerKey(instance, *score.key, answer.sample), answer.judged)
-    labels, unknown, ambiguous = match_labels(annotations, judged)
+    matched, unknown, ambiguous = match_labels(annotations, judged)
+    people, split = majorities(matched)
+    labels: dict[str, Labels] = {}
+    for key, given in matched.items():
+        for name, item in given.items():
+            labels.setdefault(name, {})[key] = item.category
     annotators = sorted(labels)
     judge = {answer: label for answer, label in judged.items() if label in BEST_FIRST}
-    people, split = majorities(labels)
     pairs = [_pair(a, labels[a], b, labels[b]) for a, b in itertools.combinations(annotators, 2)]
     if judge:
         pairs += [_pair(name, labels[name], JUDGE, judge) for name in annotators]
         if len(annotators) > 1:
             pairs.append(_pair(PEOPLE, people, JUDGE, judge))
-    complete = [answer for answer in people | split if all(answer in labels[name] for name in annotators)]
-    fleiss = [[labels[name][answer] for name in annotators] for answer in complete] if len(annotators) > 1 else []
     return Agreement(
         annotators,
         pairs,
-        len(fleiss),
-        _fleiss(fleiss, BEST_FIRST),
-        _fleiss([[str(label == "CC") for label in row] for row in fleiss], ("True", "False")),
         Counter((label, judge[answer]) for answer, label in people.items() if answer in judge),
         len(split),
         [key[:5] for key in unknown],
@@ -128,8 +120,8 @@ def measure_agreement(annotations: Sequence[Annotation], scores: Sequence[ModelS
 class Matched(NamedTuple):
     """People's labels, matched with answers."""
 
-    labels: dict[str, Labels]
-    """By annotator."""
+    labels: dict[AnswerKey, dict[str, Annotation]]
+    """Answer → annotator → label."""
     unknown: list[AnswerKey]
     """Annotations for answers that do not exist."""
     ambiguous: int
@@ -138,29 +130,23 @@ class Matched(NamedTuple):
 
 def match_labels(annotations: Sequence[Annotation], answers: Iterable[AnswerKey]) -> Matched:
     """Match annotations with answers (see `measure_agreement`)."""
-    labels: dict[str, Labels] = {}
-    unknown: list[AnswerKey] = []
-    ambiguous = 0
-    for annotation, candidates in meant_answers(annotations, answers):
-        if len(candidates) == 1:
-            labels.setdefault(annotation.annotator, {}).setdefault(candidates[0], annotation.category)
-        else:
-            ambiguous += bool(candidates)
-            unknown += [] if candidates else [annotation.answer]
-    return Matched(labels, unknown, ambiguous)
-
-
-def meant_answers(
-    annotations: Sequence[Annotation], answers: Iterable[AnswerKey]
-) -> Iterator[tuple[Annotation, list[AnswerKey]]]:
-    """Yield each annotation with the answers that it can mean, the most specific annotations first."""
     candidates: dict[AnswerKey, list[AnswerKey]] = {}
     for key in answers:
         candidates.setdefault(key._replace(setting="", track=""), []).append(key)
+    labels: dict[AnswerKey, dict[str, Annotation]] = {}
+    unknown: list[AnswerKey] = []
+    ambiguous = 0
     # The most specific counts where an annotator labelled one answer several times.
     for annotation in sorted(annotations, key=lambda item: (not item.setting) + (not item.track)):
         named = annotation.answer._replace(setting="", track="")
-        yield annotation, _meant(annotation, candidates.get(named, []))
+        match _meant(annotation, candidates.get(named, [])):
+            case []:
+                unknown.append(annotation.answer)
+            case [answer]:
+                labels.setdefault(answer, {}).setdefault(annotation.annotator, annotation)
+            case _:
+                ambiguous += 1
+    return Matched(labels, unknown, ambiguous)
 
 
 def _meant(annotation: Annotation, candidates: Sequence[AnswerKey]) -> list[AnswerKey]:
@@ -171,16 +157,12 @@ def _meant(annotation: Annotation, candidates: Sequence[AnswerKey]) -> list[Answ
     return exact or ([] if annotation.setting else of_track)
 
 
-def majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
+def majorities(labels: Mapping[AnswerKey, Mapping[str, Annotation]]) -> tuple[Labels, Labels]:
     """Return the majority label of each answer and, separately, the answers without a majority."""
-    votes: dict[AnswerKey, Counter[str]] = {}
-    for by_answer in labels.values():
-        for answer, label in by_answer.items():
-            votes.setdefault(answer, Counter())[label] += 1
     majority: Labels = {}
     split: Labels = {}
-    for answer, counts in sorted(votes.items()):
-        (label, most), *others = counts.most_common()
+    for answer, given in sorted(labels.items()):
+        (label, most), *others = Counter(item.category for item in given.values()).most_common()
         (split if others and others[0][1] == most else majority)[answer] = label
     return majority, split
 
@@ -188,14 +170,3 @@ def majorities(labels: Mapping[str, Labels]) -> tuple[Labels, Labels]:
 def _pair(first: str, one: Labels, second: str, other: Labels) -> PairAgreement:
     both = sorted(one.keys() & other.keys())
     return PairAgreement(first, second, [(answer[0], one[answer], other[answer]) for answer in both])
-
-
-def _fleiss(rows: Sequence[Sequence[str]], categories: Sequence[str]) -> float | None:
-    """Return Fleiss' kappa of a table with a row per answer and a column per annotator."""
-    if len({label for row in rows for label in row}) < 2:
-        return None
-    import numpy as np
-    from statsmodels.stats.inter_rater import fleiss_kappa
-
-    value = float(fleiss_kappa(np.array([[row.count(category) for category in categories] for row in rows])))
-    return None if math.isnan(value) else value

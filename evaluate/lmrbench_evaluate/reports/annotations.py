@@ -4,24 +4,25 @@ A bad row never stops the reading: it is returned with its place and reason, apa
 """
 
 import csv
+import dataclasses
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field, StringConstraints, ValidationError
+from pydantic.dataclasses import dataclass
 
 from lmrbench_data.base.errors import InputError
-from lmrbench_data.dataset.rows import TRACKS
 
 from ..judge.opinion import Category, read_category
-from ..predictions.prediction import UNSTATED, AnswerKey
+from ..predictions.prediction import AnswerKey
 from ..predictions.sources import BadRow, raw_rows
 
 #: Other names of columns.
-_ALIASES = {"instance": "instance_id", "model": "model_name_or_path"}
-MAX_BYTES = 64 * 1024 * 1024
-MAX_NAME = 200
+_ALIASES = {"instance": "instance_id", "model_name_or_path": "model"}
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
 class LabelColumn(NamedTuple):
@@ -38,16 +39,15 @@ class LabelColumn(NamedTuple):
 class Annotation:
     """One person's label for one answer."""
 
-    annotator: str
-    instance_id: str
-    model: str
-    setting: str
-    track: str
-    """Empty if the row has none."""
-    sample: int
-    category: str
+    annotator: Name
+    instance_id: Name
+    model: Name
+    setting: str = ""
+    track: Literal["", "paper", "contract", "unstated"] = ""
+    sample: Annotated[int, Field(ge=0)] = 0
+    category: str = ""
     """A category of the judge, or a label of another column."""
-    comment: str
+    comment: str = ""
 
     @property
     def answer(self) -> AnswerKey:
@@ -77,8 +77,6 @@ def read_annotations(path: Path, label: LabelColumn = CATEGORY) -> tuple[list[An
     if path.suffix not in (".csv", ".jsonl"):
         raise InputError(f"annotations {path}: give a .csv or .jsonl file")
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"annotations {path}: larger than {MAX_BYTES // 2**20} MiB")
         raw = list(_csv_rows(path) if path.suffix == ".csv" else raw_rows(str(path)))
     except OSError as error:
         raise InputError(f"annotations {path}: {error.strerror}") from error
@@ -116,31 +114,15 @@ def _check(place: str, raw: Any, label: LabelColumn) -> Annotation | BadRow:
         return BadRow(place, "not an object")
     if "" in raw:
         return BadRow(place, "more cells than the header has")
-    row = {_ALIASES.get(str(name).strip().lower(), str(name).strip().lower()): value for name, value in raw.items()}
-    texts = {}
-    for name in ("annotator", "instance_id", "model_name_or_path", label.name):
-        value = row.get(name)
-        if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME:
-            return BadRow(place, f"{name}: a text of 1 to {MAX_NAME} characters is needed, found {_shown(value)}")
-        texts[name] = value.strip()
-    chosen = label.read(texts[label.name])
-    if chosen is None:
-        return BadRow(place, f"{label.name}: {label.needed} is needed, found {_shown(texts[label.name])}")
-    setting, track, comment = (row.get(name) or "" for name in ("setting", "track", "comment"))
-    if not (isinstance(setting, str) and isinstance(comment, str)):
-        return BadRow(place, "setting, comment: texts are needed")
-    if track not in ("", *TRACKS, UNSTATED):
-        return BadRow(place, f"track: {', '.join(TRACKS)} or {UNSTATED} is needed, found {_shown(track)}")
-    sample = row.get("sample") or 0
+    row = {str(name).strip().lower(): value for name, value in raw.items() if value not in (None, "")}
+    text = row.pop(label.name, "")
+    category = label.read(text.strip()) if isinstance(text, str) else None
+    if category is None:
+        return BadRow(place, f"{label.name}: {label.needed} is needed, found {json.dumps(text, default=str)[:60]}")
+    row = {_ALIASES.get(name, name): value for name, value in row.items()} | {"category": category}
+    fields = {field.name for field in dataclasses.fields(Annotation)}
     try:
-        number = int(sample) if isinstance(sample, int | str) and not isinstance(sample, bool) else -1
-    except ValueError:
-        number = -1
-    if number < 0:
-        return BadRow(place, f"sample: a number from 0 on is needed, found {_shown(sample)}")
-    names = texts["annotator"], texts["instance_id"], texts["model_name_or_path"]
-    return Annotation(*names, setting, track, number, chosen, comment)
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value, default=str)[:60]
+        return Annotation(**{name: value for name, value in row.items() if name in fields})
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        return BadRow(place, f"{problem['loc'][-1]}: {problem['msg']}")

@@ -1,5 +1,6 @@
 """The details of each answer: verdict, failing cases, code difference, judgement and log; and the choice of one."""
 
+import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from ..runs.folder import RunFolder
 from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, Level, outcome, reaches
 from ..verdict.verdict import Status
-from .agreement import meant_answers
+from .agreement import match_labels
 from .annotations import Annotation
 from .answer_diff import DiffSection, diff_answer
 from .scores import ModelScore
@@ -119,15 +120,20 @@ def collect(
         if not facts["official_sandbox"]:
             warnings.append(f"Run {facts['run_id']} ran in the {facts['sandbox']} sandbox, which isolates nothing.")
     rows: dict[str, DatasetRow] = {}
-    reason = ""
-    for path in report.paths:  # all on one dataset, which may be available under one of its names only
-        if not rows:
-            rows, reason = _dataset(path)
-    if reason and not rows:
+    try:
+        rows = RunFolder(report.paths[0]).dataset_rows()
+    except (LMRBenchError, OSError) as error:
+        reason = f"the dataset cannot be loaded ({error_line(error)})"
         warnings.append(f"Instructions and differences are missing: {reason}.")
     scope = {name: category for facts in report.runs for name, category in facts["scope"].items()}
     scope = {name: scope[name] for name in sorted(scope) if only is None or name in only}
-    labels = _labels(report)
+    keys = [
+        AnswerKey(instance, *of.key, answer.sample)
+        for of in report.scores
+        for instance, answers in of.answers.items()
+        for answer in answers
+    ]
+    labels = match_labels(report.annotations, dict.fromkeys(keys)).labels
     runs = {path: _Run.read(path, scope, report.judge_model) for path in report.paths}
     instances = []
     for name, category in scope.items():
@@ -138,33 +144,10 @@ def collect(
             for answer in _answers(number, of, name, rows.get(name), runs[of.path])
         ]
         for answer in answers:
-            keys = (AnswerKey(name, *report.scores[answer.score].key, sample) for sample in answer.samples)
-            answer.labels = [label for key in keys for label in labels.pop(key, ())]
+            mine = (AnswerKey(name, *report.scores[answer.score].key, sample) for sample in answer.samples)
+            answer.labels = [label for key in mine for label in labels.pop(key, {}).values()]
         instances.append(Instance(name, category, rows.get(name), answers))
     return instances, warnings
-
-
-def _labels(report: "Report") -> dict[AnswerKey, list[Annotation]]:
-    """Return people's labels by answer, without those that can mean several; of a rater's, the most specific."""
-    keys = [
-        AnswerKey(instance, *score.key, answer.sample)
-        for score in report.scores
-        for instance, answers in score.answers.items()
-        for answer in answers
-    ]
-    by_answer: dict[AnswerKey, dict[str, Annotation]] = {}
-    for label, answers in meant_answers(report.annotations, dict.fromkeys(keys)):
-        if len(answers) == 1:
-            by_answer.setdefault(answers[0], {}).setdefault(label.annotator, label)
-    return {key: list(by_annotator.values()) for key, by_annotator in by_answer.items()}
-
-
-def _dataset(run: Path) -> tuple[dict[str, DatasetRow], str]:
-    """Return the rows of a run's dataset by instance id, or the reason why they cannot be loaded."""
-    try:
-        return RunFolder(run).dataset_rows(), ""
-    except (LMRBenchError, OSError) as error:
-        return {}, f"the dataset cannot be loaded ({error_line(error)})"
 
 
 @dataclass(frozen=True)
@@ -277,26 +260,16 @@ def answer_dict(chosen: Chosen) -> dict[str, Any]:
         "setting": score.setting,
         "track": score.track,
     }
-    facts = {**vars(answer), "cases": [vars(case) for case in answer.cases]}
-    facts["sections"] = [
-        {"title": section.title, "lines": [[line.kind, line.text] for line in section.lines]}
-        for section in answer.sections
-    ]
-    facts["labels"] = [vars(label) for label in answer.labels]
+    samples = [{"sample": number, "outcome": outcome} for number, outcome in chosen.samples]
+    facts = dataclasses.asdict(answer) | {"judgement": answer.judgement and vars(answer.judgement)}
     del facts["score"]
-    facts["all_samples"] = [{"sample": number, "outcome": outcome} for number, outcome in chosen.samples]
-    return {**names, **facts, "judgement": answer.judgement and vars(answer.judgement)}
+    return {**names, **facts, "all_samples": samples}
 
 
 def _score(scores: Sequence[ModelScore], instance: str, **choice: str | None) -> int:
     instances = sorted({name for score in scores for name in score.scope})
     if instance not in instances:
         raise InputError(f"{instance!r} is not in the scope of this run{did_you_mean(instance, instances)}")
-    for name, want in choice.items():
-        present = {str(getattr(score, name)) for score in scores}
-        if want is not None and want not in present:
-            near = did_you_mean(want, present, within=True)
-            raise ArgumentError(name, f"this run has no {name} {want!r}{near}; it has {', '.join(sorted(present))}")
     fits = [
         number
         for number, score in enumerate(scores)
@@ -306,9 +279,7 @@ def _score(scores: Sequence[ModelScore], instance: str, **choice: str | None) ->
     if len(fits) == 1:
         return fits[0]
     names = "; ".join(f"{score.name}, {score.track}" for score in scores)
-    values = {name: {getattr(scores[number], name) for number in fits} for name in choice}
-    missing = next((name for name in choice if len(values[name]) != 1), "model")
-    raise ArgumentError(missing, f"choose one; the answers of this run are: {names}")
+    raise ArgumentError("model", f"choose one model, setting and track; the answers of this run are: {names}")
 
 
 def _sample(answers: Sequence[Answer], sample: int | None) -> Answer:

@@ -197,21 +197,13 @@ def make_report(
 
 def _check_datasets(paths: Sequence[Path], facts: Sequence[dict[str, Any]]) -> None:
     """Refuse runs on different datasets or configurations: their numbers must not share a table."""
-    configs = [run.get("config", FUNCTION) for run in facts]
-    if len(set(configs)) > 1:
-        named = [f"{path} is on {config}" for path, config in zip(paths, configs, strict=True)]
-        raise InputError(
-            f"runs on different configurations cannot be compared: {', '.join(named)}; make a report for each of them"
-        )
-    for path, other in zip(paths, facts, strict=True):
-        if other["dataset_sha256"] != facts[0]["dataset_sha256"]:
-            named = [
-                f"{where} is on {run['dataset']} {run['benchmark_version']} ({run['dataset_sha256'][:12]})"
-                for where, run in ((paths[0], facts[0]), (path, other))
-            ]
-            raise InputError(
-                f"runs on different datasets cannot be compared: {', '.join(named)}; make a report for each of them"
-            )
+    named: dict[tuple[str, str], str] = {}
+    for path, run in zip(paths, facts, strict=True):
+        config, sha256 = run.get("config", FUNCTION), run["dataset_sha256"]
+        where = f"{path} is on {config} of {run['dataset']} {run['benchmark_version']} ({sha256[:12]})"
+        named.setdefault((config, sha256), where)
+    if len(named) > 1:
+        raise InputError(f"only runs on the same rows can be compared: {', '.join(named.values())}")
 
 
 def _run_line(facts: Mapping[str, Any]) -> str:

@@ -147,37 +147,24 @@ def cross_table(scores: Sequence[ModelScore]) -> Table:
 
 def spending_table(scores: Sequence[ModelScore]) -> Table:
     """Make the table of cost, tokens and time per answer, and of the cost of a success, from the predictions."""
-    forms = {"cost_usd": "{:.4f}", "input_tokens": "{:,.0f}", "output_tokens": "{:,.0f}", "duration_s": "{:,.1f}"}
-    forms["cpu_s"] = "{:,.1f}"
-    titles = {
-        "cost_usd": "US dollars",
-        "input_tokens": "tokens in",
-        "output_tokens": "tokens out",
-        "duration_s": "seconds",
-        "cpu_s": "CPU seconds",
-    }
     named = [name for name in NAMES if any(score.spending.answers[name] for score in scores)]
-    header = ["model", *(titles[name] for name in named)]
+    header = ["model", *(NAMES[name].title for name in named)]
     if has_cost := "cost_usd" in named:
         header += ["dollars in all", *(f"dollars per {level}" for level in levels(scores))]
-    header += [f"{titles[name]} of a reproduced answer" for name in OF_SUCCESS if name in named]
+    header += [f"{NAMES[name].title} of a reproduced answer" for name in OF_SUCCESS if name in named]
     rows = []
     for score in scores:
         spending = score.spending
         if not any(spending.answers[name] for name in named):
             continue
-        cells = [_amount(spending.mean(name), forms[name]) for name in named]
+        cells = [NAMES[name].show(spending.mean(name)) for name in named]
         if has_cost:
             answers = spending.answers["cost_usd"]
             cells.append(f"{spending.sums['cost_usd']:.2f} for {counted(answers, 'answer')}" if answers else "-")
-            cells += [_amount(spending.per_success("cost_usd", level), "{:.4f}") for level in levels(scores)]
-        cells += [_amount(spending.of_success(name), forms[name]) for name in OF_SUCCESS if name in named]
+            cells += [NAMES["cost_usd"].show(spending.per_success("cost_usd", level)) for level in levels(scores)]
+        cells += [NAMES[name].show(spending.of_success(name)) for name in OF_SUCCESS if name in named]
         rows.append([column(score, scores), *cells])
     return header, rows
-
-
-def _amount(value: float | None, form: str) -> str:
-    return "-" if value is None else form.format(value)
 
 
 def judge_table(scores: Sequence[ModelScore]) -> Table:
@@ -212,8 +199,8 @@ def instance_table(scores: Sequence[ModelScore]) -> Table:
     return header, [[name, *(mark(score.instances.get(name), used) for score in scores)] for name in names]
 
 
-def pair_table(pairs: Sequence[Pair]) -> Table:
-    """Make the table of paired comparisons, on the instances graded for both models."""
+def pair_table(pairs: Sequence[Pair], level: Level) -> Table:
+    """Make the table of paired comparisons at a level, on the instances graded for both models."""
     rows = [
         [
             *(pair.first, pair.second, str(pair.instances)),
@@ -222,6 +209,7 @@ def pair_table(pairs: Sequence[Pair]) -> Table:
             *(f"{p:.2g}" for p in (pair.p, pair.p_holm)),
         ]
         for pair in pairs
+        if pair.level is level
     ]
     return ["first", "second", "instances", "first better", "second better", "points", "95 %", "p", "p (Holm)"], rows
 
@@ -246,11 +234,6 @@ def agreement_tables(agreement: Agreement) -> list[tuple[str, Table]]:
         for item in agreement.pairs
     ]
     tables = [("Agreement", (header, rows))]
-    if agreement.fleiss_kappa is not None:
-        several = ["annotators", "answers labelled by all", "Fleiss' kappa", "CC / not-CC"]
-        numbers = [value(agreement.fleiss_kappa), value(agreement.fleiss_binary_kappa)]
-        row = [", ".join(agreement.annotators), str(agreement.fleiss_answers), *numbers]
-        tables.append(("Agreement of all annotators", (several, [row])))
     if agreement.confusion:
         matrix = [[f"people: {a}", *(str(agreement.confusion[a, b]) for b in BEST_FIRST)] for a in BEST_FIRST]
         tables.append(("People against the judge", (["", *(f"judge: {name}" for name in BEST_FIRST)], matrix)))
@@ -279,15 +262,15 @@ def mark(tally: Tally | None, words: Mapping[str, str] = WORDS) -> str:
 
 def _counts(tally: Tally) -> str:
     """Return the reproduced rows of those present, with robust ones in brackets if that number differs."""
-    robust = f" ({tally.robust})" if tally.robust != tally.reproduced else ""
-    missing = tally.outcomes[MISSING]
-    if missing == tally.total:
+    if tally.outcomes[MISSING] == tally.total:
         return MISSING
-    return f"{tally.reproduced}/{tally.total - missing}{robust}" + (f", {missing} {MISSING}" if missing else "")
+    missing = f", {tally.outcomes[MISSING]} {MISSING}" if tally.outcomes[MISSING] else ""
+    return _fraction(tally, tally.total - tally.outcomes[MISSING]) + missing
 
 
 def _cell(tally: Tally | None) -> str:
-    if tally is None or not tally.graded:
-        return "-"
-    robust = f" ({tally.robust})" if tally.robust != tally.reproduced else ""
-    return f"{tally.reproduced}/{tally.total}{robust}"
+    return _fraction(tally, tally.total) if tally and tally.graded else "-"
+
+
+def _fraction(tally: Tally, whole: int) -> str:
+    return f"{tally.reproduced}/{whole}" + (f" ({tally.robust})" if tally.robust != tally.reproduced else "")

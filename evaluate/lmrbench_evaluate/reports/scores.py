@@ -159,6 +159,7 @@ class ModelScore:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for report.json."""
+        readings = {name: share_dict(self.reading(*kinds)) for name, kinds in READ.items()}
         return {
             "run": self.run,
             "model_name_or_path": self.model,
@@ -171,7 +172,7 @@ class ModelScore:
             "cut_at_token_limit": self.spending.cut,
             "overall": self.overall.as_dict(),
             **({key: share_dict(self.parts(key)) for key in METHOD_KEYS} if self.is_on_methods else {}),
-            **({"reading": _readings(self)} if self.has_readings else {}),
+            **({"reading": readings} if self.has_readings else {}),
             **({"settled": _settled(self)} if self.has_open_choices else {}),
             **{
                 name: {
@@ -231,10 +232,6 @@ def _score_run(path: Path, name: str, judge_model: str | None) -> Iterator[Model
 def paper_of(instance: str) -> str:
     """Return the paper of a counterfactual or underspecified instance, as far as its name tells."""
     return re.split(f"-(?:{COUNTERFACTUAL}|{UNDERSPECIFIED})-", instance)[0]
-
-
-def _readings(score: ModelScore) -> dict[str, Any]:
-    return {name: share_dict(score.reading(*readings)) for name, readings in READ.items()}
 
 
 def _settled(score: ModelScore) -> dict[str, Any]:

@@ -13,26 +13,8 @@ from lmrbench_data.tasks.guessing import chance, reciting
 from ..runs.folder import RunFolder
 from ..verdict.levels import Level, outcome
 from ..verdict.verdict import Status
+from . import score_tables
 from .paired import MCNEMAR, MIN_SHARED, PERMUTATION
-from .score_tables import (
-    WORDS,
-    agreement_tables,
-    category_table,
-    cross_table,
-    graded_table,
-    instance_table,
-    judge_table,
-    levels,
-    method_table,
-    on_methods,
-    outcome_table,
-    pair_table,
-    pass_at_table,
-    reading_table,
-    settled_table,
-    spending_table,
-    summary_table,
-)
 from .scores import READ, ModelScore
 from .spending import OF_SUCCESS
 from .stats import all_of_k
@@ -69,24 +51,24 @@ def tables(report: "Report") -> list[tuple[str, Table]]:
     """Return the titles and tables of a report, without empty ones."""
     scores = report.scores
     titled = [
-        ("Unit-test accuracy", summary_table(scores)),
-        ("Outcomes", outcome_table(scores)),
-        ("Functions of methods", method_table(scores)),
-        ("Altered choices", reading_table(scores)),
-        ("Open choices", settled_table(scores)),
-        ("Share of graded answers", graded_table(scores)),
-        ("pass@k", pass_at_table(scores)),
-        ("pass^k", pass_at_table(scores, all_of_k)),
-        ("Judge", judge_table(scores)),
-        ("Tests and judge", cross_table(scores)),
-        ("Cost, tokens and time per answer", spending_table(scores)),
-        ("By category", category_table(scores)),
-        ("By instance", instance_table(scores)),
+        ("Unit-test accuracy", score_tables.summary_table(scores)),
+        ("Outcomes", score_tables.outcome_table(scores)),
+        ("Functions of methods", score_tables.method_table(scores)),
+        ("Altered choices", score_tables.reading_table(scores)),
+        ("Open choices", score_tables.settled_table(scores)),
+        ("Share of graded answers", score_tables.graded_table(scores)),
+        ("pass@k", score_tables.pass_at_table(scores)),
+        ("pass^k", score_tables.pass_at_table(scores, all_of_k)),
+        ("Judge", score_tables.judge_table(scores)),
+        ("Tests and judge", score_tables.cross_table(scores)),
+        ("Cost, tokens and time per answer", score_tables.spending_table(scores)),
+        ("By category", score_tables.category_table(scores)),
+        ("By instance", score_tables.instance_table(scores)),
         *(
-            (f"Paired comparison: {level}", pair_table([pair for pair in report.pairs if pair.level is level]))
-            for level in levels(scores)
+            (f"Paired comparison: {level}", score_tables.pair_table(report.pairs, level))
+            for level in score_tables.levels(scores)
         ),
-        *(agreement_tables(report.agreement) if report.agreement else []),
+        *(score_tables.agreement_tables(report.agreement) if report.agreement else []),
     ]
     return [(title, table) for title, table in titled if table[1]]
 
@@ -117,7 +99,7 @@ def warnings(report: "Report") -> list[str]:
 def explanations(report: "Report") -> list[str]:
     """Return the notes that say how to read the tables."""
     scores = report.scores
-    lines = [*(ABOUT_METHODS if on_methods(scores) else ABOUT_LEVELS)]
+    lines = [*(ABOUT_METHODS if score_tables.on_methods(scores) else ABOUT_LEVELS)]
     if not report.benchmark:
         lines.append(COMPARABILITY)
     if any(score.overall.outcomes[Level.REPRODUCED] for score in scores):
@@ -205,7 +187,7 @@ def failures(path: Path) -> Iterator[list[str]]:
             reason = first_reason(row).partition("\n")[0]
             if row.get("memorised"):
                 reason = f"passes the published seeds and fails fresh ones (memorised outputs?): {reason}"
-            yield [row["instance_id"], row["model_name_or_path"], WORDS.get(name, name), reason[:200]]
+            yield [row["instance_id"], row["model_name_or_path"], score_tables.WORDS.get(name, name), reason[:200]]
 
 
 def first_reason(row: ResultRow) -> str:

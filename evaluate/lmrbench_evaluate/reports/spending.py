@@ -3,24 +3,37 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+from lmrbench_data.chat.budget import MAX_AMOUNT
 
 from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..verdict.levels import Level, reaches
 
-#: Number → its names in `metadata`; the first name with a valid number counts.
+
+class Number(NamedTuple):
+    """A number that answers may state."""
+
+    names: tuple[str, ...]
+    """Its names in `metadata`; the first with a valid number counts."""
+    title: str
+    form: str
+
+    def show(self, value: float | None) -> str:
+        """Print a value without its unit; a dash for None."""
+        return "-" if value is None else self.form.format(value)
+
+
 NAMES = {
-    "cost_usd": ("cost_usd", "cost"),
-    "input_tokens": ("input_tokens", "prompt_tokens"),
-    "output_tokens": ("output_tokens", "completion_tokens"),
-    "duration_s": ("duration_s", "latency_s"),
-    "cpu_s": ("cpu_s",),
+    "cost_usd": Number(("cost_usd", "cost"), "US dollars", "{:.4f}"),
+    "input_tokens": Number(("input_tokens", "prompt_tokens"), "tokens in", "{:,.0f}"),
+    "output_tokens": Number(("output_tokens", "completion_tokens"), "tokens out", "{:,.0f}"),
+    "duration_s": Number(("duration_s", "latency_s"), "seconds", "{:,.1f}"),
+    "cpu_s": Number(("cpu_s",), "CPU seconds", "{:,.1f}"),
 }
 #: Numbers whose means over reproduced answers alone are shown.
 OF_SUCCESS = ("cost_usd", "cpu_s")
-#: Larger numbers are ignored as mistakes.
-MAX = 1e12
 
 
 @dataclass
@@ -81,8 +94,8 @@ def read_numbers(metadata: Any) -> dict[str, float]:
     usage = metadata.get("usage")
     places = [metadata, usage] if isinstance(usage, Mapping) else [metadata]
     amounts = {}
-    for name, aliases in NAMES.items():
-        values = (place.get(alias) for place in places for alias in aliases)
+    for name, number_of in NAMES.items():
+        values = (place.get(alias) for place in places for alias in number_of.names)
         number = next((value for value in values if _is_amount(value)), None)
         if number is not None:
             amounts[name] = float(number)
@@ -96,18 +109,12 @@ def was_cut(metadata: Any) -> bool:
 
 def in_words(amounts: Mapping[str, float]) -> str:
     """Print the numbers of one answer on a line; empty without any."""
-    forms = {
-        "cost_usd": "{:.4f} US dollars",
-        "input_tokens": "{:,.0f} tokens in",
-        "output_tokens": "{:,.0f} tokens out",
-        "duration_s": "{:,.1f} s",
-        "cpu_s": "{:,.1f} CPU s",
-    }
-    return " · ".join(forms[name].format(amounts[name]) for name in NAMES if name in amounts)
+    shown = (f"{number.show(amounts[name])} {number.title}" for name, number in NAMES.items() if name in amounts)
+    return " · ".join(shown)
 
 
 def _is_amount(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_AMOUNT
 
 
 def read_spending(run: RunFolder) -> dict[AnswerKey, dict[str, float]]:

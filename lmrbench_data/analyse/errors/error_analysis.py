@@ -59,7 +59,7 @@ def analyse_errors(
     matched = match_labels(annotations, failed)
     records, both = [], []
     for key, row in failed.items():
-        labels = [read_classes(labels[key]) for labels in matched.labels.values() if key in labels]
+        labels = [read_classes(label.category) for label in matched.labels.get(key, {}).values()]
         people = [label for label in labels if label]
         malformed = str(row["status"]) if row["status"] == Status.MALFORMED else ""
         diagnosis, not_asked = diagnosed.get(AnswerKey.of(row).question, (None, malformed))

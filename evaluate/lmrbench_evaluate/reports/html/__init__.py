@@ -4,10 +4,9 @@ The page makes no request, all text of models is escaped, and everything can be 
 """
 
 import base64
-import datetime
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,18 +14,18 @@ import jinja2
 from markupsafe import Markup, escape
 
 from lmrbench_data.base.paths import benchmark_folder
-from lmrbench_data.base.shares import Interval, percent
-from lmrbench_data.base.text import counted, listed, visible
+from lmrbench_data.base.shares import percent
+from lmrbench_data.base.text import counted, visible
 from lmrbench_data.dataset.rows import DatasetRow, goals_of, is_method
 from lmrbench_data.loader import LoadError
 from lmrbench_data.tasks.task_folders import stated_ids, task_folders
 
 from ...judge.opinion import BEST_FIRST
 from ...verdict.expected import row_cases
-from ...verdict.levels import OUTCOMES, Level
+from ...verdict.levels import OUTCOMES
 from ..answer_diff import DiffSection
 from ..answers import collect
-from ..paired import MCNEMAR, Pair
+from ..paired import MCNEMAR
 from ..score_tables import column, levels, mark, words
 from ..scores import ModelScore
 from ..sections import notes, tables
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 #: Address of the project's tasks.
 TASKS_URL = "https://github.com/lmr-bench/lmr-bench/tree/main/benchmark"
-#: From this number of models on, a square of differences is easier to read than a row for each pair.
-MIN_MODELS = 4
-#: Largest number of models in the title.
-MAX_TITLE = 3
 
 
 def render_html(report: "Report") -> str:
@@ -56,36 +51,24 @@ def render_html(report: "Report") -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters.update(visible=visible, prose=prose, coloured=_coloured, link=_link, in_words=in_words)
-    environment.filters.update(goals=_goals, date=_date, points=points, point_bounds=point_bounds, p_value=p_value)
+    environment.filters.update(goals=_goals)
     environment.filters.update(unbroken=_unbroken, breakable=_breakable, test_code=_test_code)
     script = (_HERE / "script.js").read_text(encoding="utf-8")
     named = dict(tables(report))
     for title in ("By instance", "By category"):
         named.pop(title, None)  # the page has a grid and a chart of its own
     names = [column(score, report.scores) for score in report.scores]
-    settings = {score.setting for score in report.scores}
-    [setting] = settings if len(settings) == 1 else [""]
-    if setting:  # said once, above the tables
-        for row in named["Unit-test accuracy"][1]:
-            row[:] = [cell.replace(f" ({setting})", "") for cell in row]
-    matrices = {}
-    for level in levels(report.scores) if len(names) >= MIN_MODELS else ():
-        if named.pop(f"Paired comparison: {level}", None):
-            matrices[f"Differences: {level}"] = difference_matrix(report.pairs, level)
     instances, warnings = collect(report)
     return environment.get_template("page.html.j2").render(
         report=report,
         scores=report.scores,
-        title=_title(report, names),
         verdicts=headlines(report),
         names=names,
-        setting=setting,
         several=max(samples) if (samples := {score.samples for score in report.scores}) - {1} else 0,
         categories=sorted({name for score in report.scores for name in score.categories}),
         levels=levels(report.scores),
         judged=BEST_FIRST,
         tables=named,
-        matrices=matrices,
         notes=notes(report),
         warnings=warnings,
         instances=instances,
@@ -99,11 +82,6 @@ def render_html(report: "Report") -> str:
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-
-
-def _title(report: "Report", names: Sequence[str]) -> str:
-    """Return the title of the page, which names the first models."""
-    return f"{listed(names, MAX_TITLE)} - {report.title}" if names else report.title
 
 
 def _test_code(row: DatasetRow) -> Markup | str:
@@ -122,16 +100,6 @@ def _unbroken(text: str) -> str:
 def _breakable(name: str) -> Markup:
     """Allow line breaks in a name after slashes and underscores."""
     return Markup(re.sub(r"([/_])(?=\w)", r"\1<wbr>", str(escape(name))))
-
-
-def _date(text: str) -> str:
-    """Return a time as people write it; unchanged if it is not ISO 8601."""
-    try:
-        time = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return visible(text)
-    zone = f" {time.tzname()}" if time.tzname() else ""
-    return f"{time.day} {time:%B %Y, %H:%M}{zone}"
 
 
 def _coloured(section: DiffSection) -> Sequence[tuple[str, Markup | str]]:
@@ -173,21 +141,6 @@ class Headline(NamedTuple):
     """The compared scores and the method."""
 
 
-def points(value: float) -> str:
-    """Print a difference of shares in points, with its sign: "+10.0"."""
-    return f"{100 * value + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
-
-
-def point_bounds(interval: Interval) -> str:
-    """Print an interval of a difference in whole points: "-2 to 22"."""
-    return " to ".join(f"{round(100 * bound)}" for bound in interval).replace("-", "\N{MINUS SIGN}")
-
-
-def p_value(p: float) -> str:
-    """Print a p with its relation: "= 0.12"."""
-    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
-
-
 def headlines(report: "Report") -> list[Headline]:
     """Return a headline for each track, in the order of the scores."""
     tracks = dict.fromkeys(score.track for score in report.scores)
@@ -209,16 +162,12 @@ def _headline(report: "Report", scores: Sequence[ModelScore]) -> Headline:
         low, high = (f"{100 * bound:.0f}" for bound in share.interval)
         return Headline(f"{names[0]}: {percent(share.value)} {level} (95 % CI {low} to {high})", about)
     pair = pair.reverse if pair.difference < 0 else pair
+    low, high = (f"{round(100 * bound)}".replace("-", "\N{MINUS SIGN}") for bound in pair.interval)
+    p = "< 0.001" if pair.p_holm < 0.001 else f"= {pair.p_holm:.2g}"
     text = (
-        f"{pair.first} {points(pair.difference)} points over {pair.second} (95 % CI {point_bounds(pair.interval)}), "
-        f"p {p_value(pair.p_holm)}: {'' if pair.distinguishable else 'not '}distinguishable"
+        f"{pair.first} {100 * pair.difference + 0.0:+.1f} points over {pair.second} (95 % CI {low} to {high}), "
+        f"p {p}: {'' if pair.distinguishable else 'not '}distinguishable"
     )
     test = "McNemar's exact test" if pair.test == MCNEMAR else "the exact paired permutation test"
     adjusted = f", adjusted for {len(comparisons)} comparisons (Holm)" if len(comparisons) > 1 else ""
     return Headline(text, f"Points of {level}, {about}; {test}{adjusted}.")
-
-
-def difference_matrix(pairs: Sequence[Pair], level: Level) -> Mapping[tuple[str, str], Pair]:
-    """Return the comparisons at a level by (row, column), each from both sides."""
-    there = {(pair.first, pair.second): pair for pair in pairs if pair.level is level}
-    return there | {(pair.second, pair.first): pair.reverse for pair in there.values()}
