@@ -324,21 +324,27 @@ def _summary(found: Any) -> str:
 
 def readers_table() -> str:
     """Return the text of cards/readers.md, which the dataset card includes."""
-    from lmrbench_data.tasks.readers import configuration_totals
+    from lmrbench_data.tasks.readers import configuration_totals, recited
     from lmrbench_data.tasks.task_folders import load_tasks
 
-    header = ("configuration", "reader", "rows tried", "rows reproduced", "attempts reproduced", "choices as stated")
-    return _table(header, [tuple(_readers(total)) for total in configuration_totals(load_tasks())]) + "\n"
+    tasks = load_tasks()
+    counts = "rows tried", "rows reproduced", "attempts reproduced", "choices as stated", "published option true / not"
+    totals = [*configuration_totals(tasks), recited(tasks)]
+    return _table(("configuration", "reader", *counts), [tuple(_readers(total)) for total in totals]) + "\n"
 
 
 def _readers(total: Any) -> Iterator[str]:
     """Yield the cells of one configuration and kind of reader."""
+    from lmrbench_data.tasks.guessing import by_truth
+
     yield f"`{total.config}`"
     yield total.reader
-    yield f"{len(total.tried)} of {total.rows}"
-    yield f"{len(total.solved)} of {len(total.tried)}"
-    yield f"{total.reproduced} of {total.attempts}"
+    yield f"{len(total.tried)} of {total.rows}" if total.tried else "-"
+    yield f"{len(total.solved)} of {len(total.tried)}" if total.tried else "-"
+    yield f"{total.reproduced} of {total.attempts}" if total.tried else "-"
     yield total.settled.replace(" %", "\N{NO-BREAK SPACE}%") if total.choices else "-"
+    groups = by_truth(total.choices)
+    yield " / ".join("{} of {}".format(*groups[truth]) for truth in (True, False)) if groups[True][1] else "-"
 
 
 def with_table(markdown: str, table: str) -> str:

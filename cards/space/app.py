@@ -67,6 +67,9 @@ ABOUT = """## How to read this
 - **Verified**: a maintainer has evaluated the predictions again in Docker, on the published seeds and on secret ones,
   and the page shows the verdicts of that run. An answer that passes on the published seeds only is *memorised* and does
   not count at that level. Unverified runs are not ranked.
+- **Choices** of altered papers, and open ones: the share as the paper has them, beside what guessing (*chance*) and
+  *reciting* the published method get. *Corrected* is 0 for the larger of both and 1 for all. *Published* counts the
+  choices whose true option is the published one, *other* the rest.
 - **Cost**: the cost of one answer to each instance, as the submitter states it.
 - **Judge**: CC completely correct, LC logic correct with subtle errors, LI incorrect logic, as shares of the judged
   answers. They are the submitter's *claims* and never change a rank."""

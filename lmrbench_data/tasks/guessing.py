@@ -1,7 +1,7 @@
 """Choices that answers settle, beside the shares that need no paper: guessing, and reciting the published method."""
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class SettledChoice(NamedTuple):
@@ -13,6 +13,11 @@ class SettledChoice(NamedTuple):
     """The number of options, the published one included."""
     is_published: bool
     """Whether the true option is the published one."""
+
+    @classmethod
+    def of(cls, choice: Mapping[str, Any]) -> "SettledChoice":
+        """Return a choice of a result row."""
+        return cls(choice["reading"] == "stated", choice["options"], choice["published"])
 
 
 def chance(choices: Sequence[SettledChoice]) -> float:

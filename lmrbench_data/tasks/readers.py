@@ -67,6 +67,18 @@ class Total:
         self.reproduced += reproduced
 
 
+def recited(tasks: Sequence[Task]) -> Total:
+    """Return the open choices of all rows as an answer settles them that copies the published options."""
+    total = Total(UNDERSPECIFIED, "none: the published options", 0)
+    for task in tasks:
+        for item in task.underspecified:
+            for choice in task.choices:
+                if choice.name in item.open:
+                    is_published = item.option_of(choice) == choice.published
+                    total.choices.append(SettledChoice(is_published, len(choice.options), is_published))
+    return total
+
+
 def configuration_totals(tasks: Sequence[Task]) -> list[Total]:
     """Return one total for each configuration and kind of reader that has attempts.
 

@@ -5,13 +5,20 @@ import sys
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lmrbench_evaluate.hub.claim import Claim
 from lmrbench_evaluate.hub.layout import write_space
+from lmrbench_evaluate.hub.publication import make_record as published_record
 from lmrbench_evaluate.hub.record import Record
+from lmrbench_evaluate.hub.verify import Verification
+from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.stats import holm, mcnemar
+from lmrbench_evaluate.runs.folder import RunFolder
+from support.runs import SCOPE, two_levels, write_run
 from support.space_app import INSTANCES, make_entry, make_record
 
 Space = Callable[[str], Any]
@@ -114,11 +121,28 @@ def test_spread_of_a_rank_is_what_paired_tests_leave_open(make_board: Board) -> 
     ]
 
 
+def test_choices_of_a_verified_run_stand_beside_reciting_and_are_split(make_board: Board, tmp_path: Path) -> None:
+    choice = {"name": "n", "option": "o", "options": 4, "altered": False, "open": True}
+    rows, predictions = [], []
+    for instance, reading in {"a-one": "stated", "a-two": "published", "b-one": "other"}.items():
+        predictions.append(Prediction(instance, "m", "function", "x = 1", track="paper"))
+        settled = [{**choice, "reading": kind, "published": p} for kind, p in (("stated", True), (reading, False))]
+        changes = {"choices": settled, "prediction_sha256": predictions[-1].sha256}
+        rows.append(two_levels(instance, "passed", "passed", **changes))
+    run = write_run(tmp_path / "run", rows, benchmark_version="1.0.0")
+    RunFolder(run).predictions.write(predictions)
+    paper: Any = {"category": "Alpha", "paper_title": "A", "paper_url": ""}
+    claim = Claim("org/results", 1, "0" * 40, "bob", "run", "0" * 64, {})
+    verified = Verification(claim, run, dict.fromkeys(SCOPE, paper), list(RunFolder(run).rows()), [])
+    _, html = make_board(published_record(verified, "ann", lambda _: False), setting="")
+    assert "choices 66.7 · chance 25.0 · reciting 50.0" in html
+    assert "corrected 0.33 · published 3/3 · other 1/3" in html
+
+
 ATTACK = "document.title='owned'"
 HOSTILE = [
     f"<script>{ATTACK}</script>",
-    f"<img src=x onerror={ATTACK}>",
-    f'"><svg onload={ATTACK}>',
+    f'"><svg onload={ATTACK}><img src=x onerror={ATTACK}>',
     f"' onmouseover='{ATTACK}' x='",
     f"</title></style><iframe srcdoc='<script>parent.{ATTACK}</script>'></iframe>",
     f"{{{{ {ATTACK} }}}} {{% raw %}}",
@@ -162,8 +186,8 @@ def test_text_of_submitters_is_never_markup(make_board: Board) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[" * 60_000, b"{}", b'{"version": 1, "run_id": "run"}', make_record("other").model_dump_json().encode()],
-    ids=["empty", "deep", "no record", "older version", "another run"],
+    [b"[" * 60_000, b'{"version": 1, "run_id": "run"}', make_record("other").model_dump_json().encode()],
+    ids=["deep", "older version", "another run"],
 )
 def test_damaged_record_is_a_reason_and_no_run(content: bytes, space: Space, tmp_path: Any) -> None:
     path = tmp_path / "run.json"

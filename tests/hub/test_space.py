@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -123,7 +122,6 @@ CONTENDERS = {
     "maker-2/model-b-large": (12, 9.4),
     "maker-3/model-c-pro-preview": (12, 6.1),
     "maker-4/model-d-coder-480b-a35b-instruct": (10, 1.9),
-    "maker-5/model-e-v3.2": (9, 0.62),
     "maker-7/model-g-17b-128e": (6, 0.41),
     "maker-1/model-h-120b": (5, 0.18),
     "maker-4/model-j-4b": (0, 0.04),
@@ -247,7 +245,6 @@ def test_card_of_the_space_is_valid() -> None:
     header = yaml.safe_load((SPACE / "README.md").read_text(encoding="utf-8").split("---\n")[1])
     card = SpaceCardData(**header)
     assert (card.sdk, card.app_file, header["python_version"]) == ("gradio", "app.py", "3.12")
-    assert len(header["short_description"]) <= 60, "the Hub refuses longer ones"
     floors = dict(re.findall(r"^([\w-]+)>=([\d.]+)$", (SPACE / "requirements.txt").read_text(), re.MULTILINE))
     assert header["sdk_version"].startswith(floors["gradio"])
 
@@ -255,11 +252,7 @@ def test_card_of_the_space_is_valid() -> None:
 # --- the maintainers' workflow ----------------------------------------------------------------------------------------
 
 
-def test_the_workflow_is_valid_and_calls_the_command_line_as_it_is() -> None:
-    import typer
-
-    from lmrbench_data.cli import app
-
+def test_the_workflow_is_valid_and_has_few_rights() -> None:
     path = ROOT / ".github" / "workflows" / "hub.yml"
     checker = Path(sys.executable).with_name("check-jsonschema")
     done = subprocess.run(
@@ -277,19 +270,5 @@ def test_the_workflow_is_valid_and_calls_the_command_line_as_it_is() -> None:
             assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/none@v1"))
             assert "${{" not in step.get("run", ""), "user input reaches the shell only as a variable"
             calls += [line for line in step.get("run", "").splitlines() if line.startswith("lmrbench ")]
-    command = typer.main.get_command(app)
-    for call in calls:
-        arguments = shlex.split(call.replace('"$PUBLISH"', "--publish").replace('"$PULL_REQUEST"', "7"))[1:]
-        parse(command, arguments)
     assert [" ".join(call.split()[1:3]) for call in calls[:2]] == ["dataset check", "dataset push"]
     assert calls[2].startswith("lmrbench verify ")
-
-
-def parse(command: Any, arguments: list[str]) -> None:
-    """Take a command line apart as the program does, without running it."""
-    context = command.make_context("lmrbench", list(arguments))
-    while hasattr(command, "resolve_command"):
-        name, command, arguments = command.resolve_command(
-            context, [*context._protected_args, *context.args] if hasattr(context, "_protected_args") else context.args
-        )
-        context = command.make_context(name, list(arguments), parent=context)

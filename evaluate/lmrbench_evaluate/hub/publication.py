@@ -20,6 +20,7 @@ from lmrbench_data.base.times import now
 from lmrbench_data.base.version import __version__
 from lmrbench_data.dataset.result_rows import ResultRow
 from lmrbench_data.loader import File, tar_bytes
+from lmrbench_data.tasks.guessing import SettledChoice, by_truth, corrected
 
 from ..judge.judgement_log import read_judgements
 from ..predictions.prediction import AnswerKey
@@ -28,7 +29,7 @@ from ..reports.sections import first_reason
 from ..reports.spending import read_spending
 from ..reports.tally import Tally
 from ..runs.folder import FACTS, LOGS, PREDICTIONS, RunFolder, benchmark_title
-from ..verdict.choices import STATED, counted_choices
+from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING
 from ..verdict.verdict import Status
 from .layout import (
@@ -206,8 +207,8 @@ def _entry(
     def make_score(tally: Tally, names: Iterable[str]) -> Score:
         group = [row for name in names for row in by_task[name]]
         stated = [cost for row in group if (cost := costs.get(AnswerKey.of(row).row)) is not None]
-        choices = [choice for row in group for choice in counted_choices(row)]
-        read = sum(choice["reading"] == STATED for choice in choices)
+        choices = [SettledChoice.of(choice) for row in group for choice in counted_choices(row)]
+        read_published, published = by_truth(choices)[True]
         return Score(
             reproduced=tally.reproduced,
             robust=tally.robust,
@@ -217,9 +218,11 @@ def _entry(
             memorised=sum(map(_is_memorised, group)),
             choices=Choices(
                 total=len(choices),
-                read=read,
-                guessed=sum(1 / choice["options"] for choice in choices),
-                recited=sum(choice["published"] for choice in choices),
+                read=sum(choice.is_settled for choice in choices),
+                guessed=sum(1 / choice.options for choice in choices),
+                recited=published,
+                read_published=read_published,
+                corrected=corrected(choices),
             ),
             claimed_judged=_judged(tally),
             claimed_cost_usd=sum(stated) / score.samples if stated and len(stated) == len(group) else None,

@@ -60,6 +60,10 @@ class Choices(_Part):
     guessed: float = 0
     recited: int = 0
     """Those whose published option is the true one."""
+    read_published: int = 0
+    """Those of them that are read."""
+    corrected: float | None = None
+    """The share that is read: 0 for the larger one of guessing and reciting, 1 for all."""
 
 
 class Score(_Part):

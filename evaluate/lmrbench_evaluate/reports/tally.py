@@ -11,7 +11,7 @@ from lmrbench_data.tasks.guessing import SettledChoice
 from ..judge.judgement_log import Judgement
 from ..judge.opinion import BEST_FIRST
 from ..runs.result_log import METHOD_KEYS
-from ..verdict.choices import STATED, counted_choices
+from ..verdict.choices import counted_choices
 from ..verdict.levels import MISSING, OUTCOMES, Level, outcome
 from ..verdict.verdict import Status
 
@@ -46,7 +46,6 @@ class ScoredAnswer(NamedTuple):
     def of(cls, row: Mapping[str, Any], judgement: Judgement | None) -> "ScoredAnswer":
         """Score a result row."""
         choices = counted_choices(row)
-        opened = [choice for choice in choices if choice["open"]]
         parts = {key: tuple(part["status"] == Status.PASSED for part in row.get(key, ())) for key in METHOD_KEYS}
         return cls(
             row["sample"],
@@ -58,9 +57,7 @@ class ScoredAnswer(NamedTuple):
             functions=parts["functions"],
             experiments=parts["experiments"],
             readings=tuple(choice["reading"] for choice in choices if choice["altered"]),
-            settled=tuple(
-                SettledChoice(choice["reading"] == STATED, choice["options"], choice["published"]) for choice in opened
-            ),
+            settled=tuple(SettledChoice.of(choice) for choice in choices if choice["open"]),
             searches_table=bool(row.get("searches_table")),
         )
 
