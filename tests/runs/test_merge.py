@@ -80,7 +80,7 @@ def test_what_a_share_left_open_is_evaluated_in_the_merged_run(shared: Shared, t
     whole = tmp_path / "whole"
     done = in_process("merge", *map(str, parts), "--out", str(whole), "--json")
     assert done.returncode == 3
-    assert f"1 run is not complete ({parts[0]})" in done.stderr
+    assert f"not complete: {parts[0]}; re-run" in done.stderr
     assert not lmr.open_run(whole).complete
     run = lmr.evaluate(shared.predictions, whole, dataset=str(shared.dataset), sandbox="local", workers=1)
     assert run.summary is not None
@@ -99,7 +99,7 @@ def test_a_damaged_share_that_was_complete_is_said(
     (damaged / "results.jsonl").write_bytes(b"".join(lines))
     done = in_process("merge", str(damaged), str(parts[1]), "--out", str(tmp_path / "whole"))
     assert done.returncode == 3
-    assert f"1 run is not complete ({damaged})" in done.stderr
+    assert f"not complete: {damaged}; re-run" in done.stderr
     assert not lmr.open_run(tmp_path / "whole").complete
 
 

@@ -87,7 +87,7 @@ def _run(
     tests = instance.tests
     workspace = workspace_tar(task.golden_repo(instance), cases, runs=None, seeds=seeds, limit_s=tests.timeout_s)
     limits = Limits(tests.timeout_s, tests.memory_mb)
-    outcome = run_fairly(sandbox, sandbox.prepare(task.image_tag), workspace, limits)
+    outcome = run_fairly(sandbox.run, sandbox.prepare(task.image_tag), workspace, limits)
     if outcome.ended is not Ended.EXITED:
         raise InputError(f"{where}: the reference ended with {outcome.ended}; raise tests.timeout_s or tests.memory_mb")
     try:

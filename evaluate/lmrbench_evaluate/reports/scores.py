@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmrbench_data.base.shares import Share, ranking_key
+from lmrbench_data.base.shares import Share, ranking_key, ranking_level
 from lmrbench_data.loader import COUNTERFACTUAL, UNDERSPECIFIED
 from lmrbench_data.tasks.guessing import SettledChoice, by_truth, chance, corrected, reciting
 
@@ -21,7 +21,7 @@ from ..predictions.prediction import AnswerKey
 from ..runs.folder import RunFolder
 from ..runs.result_log import METHOD_KEYS
 from ..verdict.choices import NONE, OTHER, PUBLISHED, STATED
-from ..verdict.levels import MISSING, TRACK_ORDER, Level, headline
+from ..verdict.levels import MISSING, TRACK_ORDER, Level
 from ..verdict.verdict import Status
 from .spending import Spending, read_numbers, was_cut
 from .stats import all_of_k, pass_at_k
@@ -85,7 +85,7 @@ class ModelScore:
     @property
     def headline(self) -> Level:
         """The level that ranks its track."""
-        return headline(self.track)
+        return Level(ranking_level(self.track))
 
     @property
     def rank(self) -> tuple[Any, ...]:

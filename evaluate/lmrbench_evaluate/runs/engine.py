@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 from lmrbench_data.base.errors import InfraError, LMRBenchError, OverloadError
@@ -68,10 +67,8 @@ def job_verdict(
 
 def failure(error: Exception) -> Verdict:
     """Return the verdict on an answer whose evaluation raised an error; raise the user's mistakes again."""
-    if isinstance(error, OverloadError):
-        return Verdict.without_cases(Cause.OVERLOAD, str(error))
     if isinstance(error, InfraError):
-        return Verdict.without_cases(Cause.ENGINE, str(error))
+        return Verdict.without_cases(Cause.OVERLOAD if isinstance(error, OverloadError) else Cause.ENGINE, str(error))
     if isinstance(error, BadReferenceError):
         return Verdict.without_cases(Cause.DATASET, str(error))
     if isinstance(error, StreamError | LoadError):
@@ -147,9 +144,7 @@ class Engine(ABC):
         """Return the engine itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 

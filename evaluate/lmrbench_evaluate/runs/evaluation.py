@@ -6,7 +6,7 @@ predictions, never their contents: ten thousand take no more memory than a hundr
 
 import contextlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,8 +115,15 @@ def _add_predictions(
     Raises:
         InputError: they cannot be read, or there are none.
     """
-    items = read_predictions(predictions, {row["instance_id"]: row for row in rows}, settings.map)
-    keys = writer.replace_predictions(_in_scope(items, scope, summary.bad_rows))
+
+    def in_scope() -> Iterator[Prediction]:
+        for item in read_predictions(predictions, {row["instance_id"]: row for row in rows}, settings.map):
+            if isinstance(item, BadRow):
+                summary.bad_rows.append(item)
+            elif item.instance_id in scope:
+                yield item
+
+    keys = writer.replace_predictions(in_scope())
     if not keys:
         raise InputError(f"predictions {source_name(predictions)!r}: {_why_none(predictions, summary.bad_rows)}")
     if unanswered := len(scope.keys() - {key.instance_id for key in keys}):
@@ -175,17 +182,6 @@ def select(rows: Sequence[DatasetRow], instances: Sequence[str], categories: Seq
     if not chosen:
         raise ArgumentError("instances", "none of them is in the chosen categories")
     return chosen
-
-
-def _in_scope(
-    items: Iterable[Prediction | BadRow], scope: Mapping[str, DatasetRow], bad_rows: list[BadRow]
-) -> Iterator[Prediction]:
-    """Yield the predictions for the instances of the scope; collect bad rows."""
-    for item in items:
-        if isinstance(item, BadRow):
-            bad_rows.append(item)
-        elif item.instance_id in scope:
-            yield item
 
 
 def _why_none(predictions: Source, bad_rows: Sequence[BadRow]) -> str:

@@ -34,12 +34,7 @@ _CANARY = re.compile(r"([a-z0-9][a-z0-9._-]*) canary GUID ")
 MAX_NAMED = 8
 #: The keys of run.json that are always there, and the type of each.
 _FACTS: dict[str, Any] = {
-    "run_id": str,
-    "dataset": str,
-    "dataset_sha256": str,
-    "benchmark_version": str,
-    "harness_version": str,
-    "sandbox": str,
+    **dict.fromkeys(("run_id", "dataset", "dataset_sha256", "benchmark_version", "harness_version", "sandbox"), str),
     "official_sandbox": bool,
     "timeout_scale": (int, float),
     "fresh_seed_count": int,

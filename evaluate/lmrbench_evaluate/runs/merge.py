@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_data.base.errors import ArgumentError, InputError
-from lmrbench_data.base.text import counted
 
 from .folder import BENCHMARK, LOGS, RunFolder
 from .writer import IDENTITY, RunWriter
@@ -87,14 +86,8 @@ def _scope(parts: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> dict[st
 
 def _totals(folders: Sequence[RunFolder], facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the facts that are computed from all parts."""
-    open_parts = [folder.path for folder in folders if _is_open(folder)]
-    if open_parts:
-        _log.warning(
-            "%s not complete (%s): re-run %s, or evaluate into the merged folder",
-            counted(len(open_parts), "run is", "runs are"),
-            ", ".join(map(str, open_parts)),
-            "it" if len(open_parts) == 1 else "them",
-        )
+    if open_parts := [str(folder.path) for folder in folders if _is_open(folder)]:
+        _log.warning("not complete: %s; re-run, or evaluate into the merged folder", ", ".join(open_parts))
     bad_rows = dict.fromkeys(row for part in facts for row in part.get("bad_rows", ()))
     kept = [name for name in ("predictions", "map", "limits", _SEEDS) if any(name in part for part in facts)]
     return {

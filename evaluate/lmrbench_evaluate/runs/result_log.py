@@ -15,15 +15,9 @@ from ..verdict.verdict import Status
 
 #: The keys of each row, and the type of each.
 _ROW: dict[str, Any] = {
-    "instance_id": str,
-    "model_name_or_path": str,
-    "setting": str,
+    **dict.fromkeys(("instance_id", "model_name_or_path", "setting", "track", "prediction_sha256"), str),
+    **dict.fromkeys(("status", "core_status", "detail"), str),
     "sample": int,
-    "track": str,
-    "prediction_sha256": str,
-    "status": str,
-    "core_status": str,
-    "detail": str,
     "cases": list,
 }
 #: Keys of rows of methods; rows of single functions lack them.
@@ -32,13 +26,9 @@ METHOD_KEYS = ("functions", "experiments")
 _LISTS: dict[str, dict[str, Any]] = {
     "cases": {"name": str, "seed": int, "core": bool, "status": str, "detail": str},
     "choices": {
-        "name": str,
-        "option": str,
-        "reading": str,
+        **dict.fromkeys(("name", "option", "reading"), str),
+        **dict.fromkeys(("published", "altered", "open"), bool),
         "options": int,
-        "published": bool,
-        "altered": bool,
-        "open": bool,
     },
     **{name: {"name": str, "status": str} for name in METHOD_KEYS},
 }

@@ -68,8 +68,7 @@ def _open_path(path: str) -> Sandbox:
         sandbox: Sandbox = getattr(importlib.import_module(module), name)()
     except (ImportError, AttributeError) as error:
         raise InputError(f"sandbox {path!r}: cannot be imported ({error})") from error
-    missing = [part for part in ("prepare", "run", "close", "name", "official") if not hasattr(sandbox, part)]
-    if missing:
+    if missing := [part for part in ("prepare", "run", "close", "name", "official") if not hasattr(sandbox, part)]:
         raise InputError(f"sandbox {path!r}: lacks {', '.join(missing)}")
     if sandbox.official:
         raise InputError(f"sandbox {path!r}: claims to be official, but only `docker` is; set `official = False`")

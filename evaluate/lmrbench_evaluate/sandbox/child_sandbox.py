@@ -123,12 +123,10 @@ def find_environment(tag: str, benchmark: Path | None = None) -> Environment:
         InfraError: this installation does not have the environment.
     """
     name = tag.partition("/")[2].partition(":")[0]
-    known = known_environments(benchmark)
-    environment = next((item for item in known if tag == item.tag), None)
-    environment = environment or next((item for item in known if name == item.name), None)
-    if environment is None:
+    known = [item for item in known_environments(benchmark) if item.name == name]
+    if not known:
         raise InfraError(f"environment {name!r} is not in this installation; use the docker sandbox, or upgrade")
-    return environment
+    return next((item for item in known if item.tag == tag), known[0])
 
 
 def _check_packages(requirements: Iterable[str], sandbox: str) -> str:

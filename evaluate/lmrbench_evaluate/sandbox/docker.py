@@ -83,7 +83,16 @@ class DockerSandbox(Sandbox):
             self.offered_share(image) as offered,
         ):
             meter = Meter(limits, lambda: cpu_seconds(api, container), offered)
-            return self._converse(api, container, workspace, limits, meter)
+            with attached(api, container) as connection:
+                api.start(container)
+                send(connection, workspace)
+                stdout, log, ended = collect_output(StreamReader(connection).read, meter, limits)
+                duration, problem = meter.elapsed(), str(ended)
+            if ended is Ended.EXITED:
+                ended, problem = end_of_container(api, container, log)
+                if self._closed and ended is Ended.EXITED:
+                    raise InfraError("the sandbox was closed")
+            return make_outcome(stdout, log, ended, duration, meter.cpu, problem)
 
     @contextlib.contextmanager
     def container(
@@ -163,19 +172,6 @@ class DockerSandbox(Sandbox):
         if not hasattr(self._threads, "api"):
             self._threads.api = connect()
         return self._threads.api
-
-    def _converse(self, api: Any, container: str, workspace: bytes, limits: Limits, meter: Meter) -> Outcome:
-        with attached(api, container) as connection:
-            api.start(container)
-            send(connection, workspace)
-            stdout, log, ended = collect_output(StreamReader(connection).read, meter, limits)
-            duration = meter.elapsed()
-        problem = str(ended)
-        if ended is Ended.EXITED:
-            ended, problem = end_of_container(api, container, log)
-            if self._closed and ended is Ended.EXITED:
-                raise InfraError("the sandbox was closed")
-        return make_outcome(stdout, log, ended, duration, meter.cpu, problem)
 
     def _start_reaper(self) -> None:
         with self._reaper_lock:

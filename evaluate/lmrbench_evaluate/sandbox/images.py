@@ -65,14 +65,8 @@ def image_id(api: Any, tag: str) -> str | None:
 def pull_image(api: Any, tag: str) -> str:
     """Pull an image from the configured registry and give it its plain tag."""
     name = registry_tag(tag)
-    try:
-        with engine_errors(f"cannot pull {name}"):
-            _follow(api.pull(name, stream=True, decode=True), f"pulling {name}")
-    except InfraError as error:
-        if "toomanyrequests" not in f"{error} {error.__cause__}".lower():
-            raise
-        raise InfraError(f"{error} (the registry limits the rate: wait, or log in)") from error
-    with engine_errors(f"image {tag}"):
+    with engine_errors(f"cannot pull {name}"):
+        _follow(api.pull(name, stream=True, decode=True), f"pulling {name}")
         api.tag(name, *tag.rsplit(":", 1))
         return str(api.inspect_image(tag)["Id"])
 

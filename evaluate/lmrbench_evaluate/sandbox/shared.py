@@ -4,6 +4,7 @@ Verdicts are those of the `docker` sandbox at a small part of its cost. They are
 container with a root process, and the cases of an answer share a process.
 """
 
+import functools
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +13,14 @@ from lmrbench_data.base.errors import InfraError
 
 from .base import Limits, Outcome, Sandbox
 from .docker import DockerSandbox
+from .turns import Run
 from .warm import GoneError, Recipe, WarmContainer
 
 #: Largest number of idle containers; beyond it, the one that has been idle longest is removed.
 MAX_IDLE = 8
 
 _Kind = tuple[str, int, int]
+_NO_INSTANCE = Recipe("")
 
 
 class SharedSandbox(Sandbox):
@@ -38,31 +41,8 @@ class SharedSandbox(Sandbox):
         """Pull or build the image if it is missing; return its content address."""
         return self._docker.prepare(tag)
 
-    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
-        """Run one workspace without the shared parts of an instance's answers."""
-        return self._run(Recipe(""), image, workspace, limits)
-
-    def serving(self, instance: str, recipe: Callable[[], Recipe]) -> Sandbox:
-        """Return this sandbox for the answers to one instance.
-
-        Args:
-            recipe: called for the first answer.
-        """
-        with self._lock:
-            if instance not in self._recipes:
-                self._recipes[instance] = recipe()
-            return _Serving(self, self._recipes[instance])
-
-    def close(self) -> None:
-        """Remove all containers; pending calls of `run` raise InfraError."""
-        self._closed = True
-        self._docker.close()
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for _, container in idle:
-            container.close()
-
-    def _run(self, recipe: Recipe, image: str, workspace: bytes, limits: Limits) -> Outcome:
+    def run(self, image: str, workspace: bytes, limits: Limits, recipe: Recipe = _NO_INSTANCE) -> Outcome:
+        """Run one workspace; the recipe holds what the answers to its instance share."""
         kind = (image, limits.memory_mb, limits.disk_mb)
         while True:
             container = self._take(kind)
@@ -81,6 +61,26 @@ class SharedSandbox(Sandbox):
                 else:
                     container.close()
 
+    def serving(self, instance: str, recipe: Callable[[], Recipe]) -> Run:
+        """Return `run` for the answers to one instance.
+
+        Args:
+            recipe: called for the first answer.
+        """
+        with self._lock:
+            if instance not in self._recipes:
+                self._recipes[instance] = recipe()
+            return functools.partial(self.run, recipe=self._recipes[instance])
+
+    def close(self) -> None:
+        """Remove all containers; pending calls of `run` raise InfraError."""
+        self._closed = True
+        self._docker.close()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, container in idle:
+            container.close()
+
     def _take(self, kind: _Kind) -> WarmContainer | None:
         with self._lock:
             if self._closed:
@@ -94,21 +94,3 @@ class SharedSandbox(Sandbox):
             surplus = [self._idle.pop(0)[1]] if len(self._idle) > MAX_IDLE or self._closed else []
         for one in surplus:
             one.close()
-
-
-class _Serving(Sandbox):
-    """A view of the sandbox that runs answers to one instance."""
-
-    name, official = SharedSandbox.name, SharedSandbox.official
-
-    def __init__(self, sandbox: SharedSandbox, recipe: Recipe) -> None:
-        self._sandbox, self._recipe = sandbox, recipe
-
-    def prepare(self, tag: str) -> str:
-        return self._sandbox.prepare(tag)
-
-    def run(self, image: str, workspace: bytes, limits: Limits) -> Outcome:
-        return self._sandbox._run(self._recipe, image, workspace, limits)
-
-    def close(self) -> None:
-        """Leave the containers to other instances."""

@@ -2,15 +2,18 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lmrbench_data.base.errors import OverloadError
 
-from .base import Limits, Outcome, Sandbox
+from .base import Limits, Outcome
+
+#: `Sandbox.run`.
+Run = Callable[[str, bytes, Limits], Outcome]
 
 
-def run_fairly(sandbox: Sandbox, image: str, workspace: bytes, limits: Limits) -> Outcome:
-    """Call `sandbox.run`; if the machine had no time for the run, retry it while this process runs nothing else.
+def run_fairly(run: Run, image: str, workspace: bytes, limits: Limits) -> Outcome:
+    """Run a workspace; if the machine had no time for the run, retry it while this process runs nothing else.
 
     Raises:
         OverloadError: the machine had no time for the retry either.
@@ -18,10 +21,10 @@ def run_fairly(sandbox: Sandbox, image: str, workspace: bytes, limits: Limits) -
     """
     try:
         with _turns.shared():
-            return sandbox.run(image, workspace, limits)
+            return run(image, workspace, limits)
     except OverloadError:
         with _turns.alone():
-            return sandbox.run(image, workspace, limits)
+            return run(image, workspace, limits)
 
 
 class _Turns:

@@ -38,9 +38,8 @@ class Comparison:
 
     def __init__(self, declared: Mapping[str, Any]) -> None:
         self.exact = bool(declared.get("exact"))
-        rtol, atol = declared.get("rtol"), declared.get("atol")
-        self.rtol = 0.0 if self.exact else RTOL if rtol is None else float(rtol)
-        self.atol = 0.0 if self.exact else ATOL if atol is None else float(atol)
+        self.rtol = 0.0 if self.exact else float(declared.get("rtol", RTOL))
+        self.atol = 0.0 if self.exact else float(declared.get("atol", ATOL))
         self.unordered = bool(declared.get("unordered"))
         self.sign_invariant = bool(declared.get("sign_invariant"))
         self.checker = declared.get("checker") or None
@@ -69,10 +68,24 @@ class Comparison:
         return math.isfinite(expected) and abs(actual - expected) <= self.atol + self.rtol * abs(expected)
 
     def describe(self, expected: Any, actual: Any) -> str:
-        """Describe two different values of one type."""
-        if isinstance(expected, float | complex):
-            return _describe_numbers(actual, expected, self.rtol, self.atol)
-        return f"got {_show(actual)}, expected {_show(expected)}"
+        """Describe two values of one type: "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)".
+
+        The error is relative where `rtol` allows more than `atol`, else absolute; NaN and infinities have none.
+        """
+        if not isinstance(expected, float | complex):
+            return f"got {_show(actual)}, expected {_show(expected)}"
+        pairs = ((f"{actual:.{digits}g}", f"{expected:.{digits}g}") for digits in range(3, 17))
+        got, want = next((pair for pair in pairs if pair[0] != pair[1]), (repr(actual), repr(expected)))
+        text = f"got {got}, expected {want}"
+        allows = self.rtol or self.atol
+        with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
+            distance, size = float(np.abs(np.subtract(actual, expected))), float(np.abs(expected))
+        if not 0 < distance < math.inf:
+            return text if allows else f"{text} (compared exactly)"
+        is_relative = size > 0 and self.rtol * size >= self.atol
+        error, tolerance = (distance / size, self.rtol) if is_relative else (distance, self.atol)
+        allowed = f"tolerance {tolerance:g}" if allows else "compared exactly"
+        return f"{text} ({'relative' if is_relative else 'absolute'} error {_above(error, tolerance)}, {allowed})"
 
     def _wide(self, expected: np.ndarray, actual: np.ndarray) -> np.ndarray:
         wide = np.result_type(expected.dtype, actual.dtype, np.float64)
@@ -270,24 +283,6 @@ def _report(equal: np.ndarray, want: np.ndarray, got: np.ndarray, path: str, com
     where = f"{path}{list(place)}" if place else path
     count = f", {equal.size - int(np.count_nonzero(equal))} of {equal.size} values differ" if equal.size > 1 else ""
     return f"{where}: {comparison.describe(want[place].item(), got[place].item())}{count}"
-
-
-def _describe_numbers(actual: complex, expected: complex, rtol: float, atol: float) -> str:
-    """Return "got 0.786, expected 0.785 (relative error 0.0018, tolerance 0.0001)".
-
-    The error is relative where `rtol` allows more than `atol`, else absolute; NaN and infinities have none.
-    """
-    pairs = ((f"{actual:.{digits}g}", f"{expected:.{digits}g}") for digits in range(3, 17))
-    got, want = next((pair for pair in pairs if pair[0] != pair[1]), (repr(actual), repr(expected)))
-    text = f"got {got}, expected {want}"
-    with np.errstate(all="ignore"):  # the distance of two finite numbers can overflow
-        distance, size = float(np.abs(np.subtract(actual, expected))), float(np.abs(expected))
-    if not 0 < distance < math.inf:
-        return text if rtol or atol else f"{text} (compared exactly)"
-    is_relative = size > 0 and rtol * size >= atol
-    error, tolerance = (distance / size, rtol) if is_relative else (distance, atol)
-    allowed = f"tolerance {tolerance:g}" if rtol or atol else "compared exactly"
-    return f"{text} ({'relative' if is_relative else 'absolute'} error {_above(error, tolerance)}, {allowed})"
 
 
 def _above(error: float, tolerance: float) -> str:

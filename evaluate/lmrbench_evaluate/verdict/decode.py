@@ -53,13 +53,7 @@ class Frame:
 
 @dataclass(frozen=True, repr=False)
 class Array:
-    """A tensor or array.
-
-    Attributes:
-        kind: `tensor` or `array`.
-        dtype: as torch or NumPy names it.
-        values: the numbers; bfloat16 becomes float32.
-    """
+    """A `tensor` or `array`; its dtype is as torch or NumPy names it, and numbers of bfloat16 become float32."""
 
     kind: str
     dtype: str

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from lmrbench_data.base.errors import InfraError, OverloadError
@@ -17,7 +17,7 @@ from ..rebuild.recipe import recipe_of
 from ..rebuild.workspace import check_repository, rebuild, without_experiments, workspace_tar
 from ..sandbox.base import Ended, Limits, Outcome, Sandbox
 from ..sandbox.shared import SharedSandbox
-from ..sandbox.turns import run_fairly
+from ..sandbox.turns import Run, run_fairly
 from .choices import implemented_options, searches_table
 from .decode import Frame, StreamError, read_frames, write_frame
 from .expected import read_expected, row_cases
@@ -99,16 +99,16 @@ def _evaluate_files(
     limits = Limits(tests["timeout_s"] * timeout_scale * max(1.0, len(frames) / published), tests["memory_mb"])
     runs = [(frame.case, frame.seed) for frame in frames]
     workspace = workspace_tar(without_experiments(row, repo), row_cases(row), runs=runs, limit_s=limits.time_s)
-    place = sandbox
+    run: Run = sandbox.run
     if isinstance(sandbox, SharedSandbox):
-        place = sandbox.serving(row["instance_id"], lambda: recipe_of(row))
+        run = sandbox.serving(row["instance_id"], lambda: recipe_of(row))
     reason = ""
     stop = stop or threading.Event()
     for attempt in range(INFRA_TRIES):
         if attempt and stop.wait(0.5 * 4 ** (attempt - 1)):
             break
         try:
-            outcome = run_fairly(place, image, workspace, limits)
+            outcome = run_fairly(run, image, workspace, limits)
         except OverloadError as error:
             return Verdict.without_cases(Cause.OVERLOAD, str(error), duration_s=time.monotonic() - started)
         except InfraError as error:
@@ -124,8 +124,7 @@ def _evaluate_files(
 
 
 def _verdict(cases: Sequence[CaseResult], log: str, outcome: Outcome) -> Verdict:
-    status = worst(case.status for case in cases)
-    return Verdict(status, cases, log, outcome.duration_s, cpu_s=outcome.cpu_s)
+    return Verdict(worst(case.status for case in cases), cases, log, outcome.duration_s, cpu_s=outcome.cpu_s)
 
 
 def evaluate_batch(
@@ -171,10 +170,9 @@ def evaluate_batch(
     return [verdicts[number] for number in range(len(predictions))]
 
 
-def in_batches(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+def in_batches(items: Sequence[_Item]) -> list[Sequence[_Item]]:
     """Split items into groups that share a sandbox."""
-    for start in range(0, len(items), BATCH_SIZE):
-        yield items[start : start + BATCH_SIZE]
+    return [items[start : start + BATCH_SIZE] for start in range(0, len(items), BATCH_SIZE)]
 
 
 def run_batch(
@@ -203,7 +201,7 @@ def run_batch(
     """
     limits = dataclasses.replace(limits, time_s=limits.time_s * len(answers))
     workspace = workspace_tar(repo, cases, runs=runs, limit_s=limits.time_s, answers=answers, threads=threads)
-    outcome = run_fairly(sandbox, image, workspace, limits)
+    outcome = run_fairly(sandbox.run, image, workspace, limits)
     streams = [b""] * len(answers)
     with contextlib.suppress(StreamError):  # a missing frame is an error of its answer
         for frame in read_frames(outcome.stdout):

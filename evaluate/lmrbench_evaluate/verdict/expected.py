@@ -81,7 +81,7 @@ def record_seeds(
     setting = f"import os\nos.environ.update({dict(environment)!r})\n" if environment else ""
     cases = setting.encode() + row_cases(row)
     workspace = workspace_tar(golden_repo, cases, runs=runs, limit_s=limit, threads=threads)
-    outcome = run_fairly(sandbox, image, workspace, Limits(limit, row["tests"]["memory_mb"]))
+    outcome = run_fairly(sandbox.run, image, workspace, Limits(limit, row["tests"]["memory_mb"]))
     try:
         frames = list(read_frames(outcome.stdout))
     except StreamError:

@@ -1,8 +1,7 @@
-"""The two levels of a verdict, the level that ranks each track, and the outcomes of answers."""
+"""The two levels of a verdict and the outcomes of answers."""
 
 from enum import StrEnum
 
-from lmrbench_data.base.shares import ranking_level
 from lmrbench_data.dataset.rows import TRACKS
 
 from ..predictions.prediction import UNSTATED
@@ -24,11 +23,6 @@ MISSING = "missing"
 OUTCOMES = (*map(str, reversed(Level)), *(str(status) for status in Status if status is not Status.PASSED), MISSING)
 #: Tracks in the order of tables.
 TRACK_ORDER = (*TRACKS, UNSTATED)
-
-
-def headline(track: str) -> Level:
-    """Return the level that ranks a track (see `lmrbench_data.base.shares`)."""
-    return Level(ranking_level(track))
 
 
 def outcome(status: str, core_status: str) -> str:

@@ -79,13 +79,8 @@ class CaseResult:
 
     def as_row(self) -> CaseRow:
         """Return it for results.jsonl."""
-        return {
-            "name": self.name,
-            "seed": self.seed,
-            "core": self.core,
-            "status": str(self.status),
-            "detail": self.detail,
-        }
+        status = str(self.status)
+        return {"name": self.name, "seed": self.seed, "core": self.core, "status": status, "detail": self.detail}
 
 
 @dataclass(frozen=True)
@@ -251,9 +246,7 @@ def _died(facts: Mapping[str, Any]) -> tuple[Cause, str]:
 
 def _text(value: Any) -> str:
     """Shorten and escape a text of the tested code for files and terminals; empty for anything else."""
-    if not isinstance(value, str):
-        return ""
-    return visible(value[:2000], keep="\n")
+    return visible(value[:2000], keep="\n") if isinstance(value, str) else ""
 
 
 def _missing(outcome: Outcome, broken: str) -> tuple[Cause, str]:

@@ -13,10 +13,11 @@ from lmrbench_evaluate.judge.judging import rows_of_run
 from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import JudgeSettings
-from lmrbench_evaluate.verdict.levels import headline, outcome, reaches
+from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
 from lmrbench_evaluate.verdict.verdict import Status
 
 from ...base.progress import Progress
+from ...base.shares import ranking_level
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import only_functions
 from .diagnosis import Diagnosis, build_question, diagnosis_prompt
@@ -61,7 +62,7 @@ def _diagnosed(row: dict[str, Any]) -> Diagnosed:
 def has_failed(result: ResultRow) -> bool:
     """Return whether an answer failed at the level by which its track is ranked; infra errors do not count."""
     reached = outcome(result["status"], result["core_status"])
-    return reached != Status.INFRA_ERROR and not reaches(reached, headline(result["track"]))
+    return reached != Status.INFRA_ERROR and not reaches(reached, Level(ranking_level(result["track"])))
 
 
 class Failed(NamedTuple):
