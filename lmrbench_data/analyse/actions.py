@@ -7,7 +7,7 @@ actions of one session are not independent.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..base.shares import Interval, percent
+from ..base.shares import percent
 from ..base.text import counted
 from ..base.text_table import Table
 from .bootstrap import MIN_CLUSTERS, draw, interval
@@ -34,23 +34,15 @@ def analyse_actions(sessions: Sessions) -> Analysis:
         models[ALL] = frame
     records = [row for name, rows in models.items() for row in _of_model(name, rows)]
     shares = pd.DataFrame(records)
-    differences = _differences(*(frame[frame["passed"] == passed] for passed in OUTCOMES.values()))
-    rows = [[row["kind"], _signed(row["value"]), _points(row["interval"])] for row in differences]
-    tables: list[tuple[str, Table]] = [
-        ("Shares of actions", _table(shares)),
-        ("Share of actions: sessions that passed minus the others", (["kind", "points", "95 %"], rows)),
-    ]
-    notes = _notes(sessions, has_outcomes=bool(rows))
+    notes = _notes(sessions)
     numbers = {
         "source": sessions.source,
         "passed_means": sessions.outcome,
         "shares": records,
-        "differences": differences,
         "sessions": frame.to_dict("records"),
         "notes": notes,
     }
-    shown = [(title, table) for title, table in tables if table[1]]
-    return Analysis("What agents do", shown, notes, shares, numbers)
+    return Analysis("What agents do", [("Shares of actions", _table(shares))], notes, shares, numbers)
 
 
 def _of_model(model: str, frame: "pd.DataFrame") -> Iterator[dict[str, Any]]:
@@ -71,23 +63,9 @@ def _shares(model: str, outcome: str, frame: "pd.DataFrame") -> Iterator[dict[st
         yield {**names, **numbers, "low": low, "high": high}
 
 
-def _differences(passed: "pd.DataFrame", others: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the share in passed sessions minus that in the others, with its interval; none without both."""
-    if passed.empty or others.empty:
-        return []
-    sums = [frame[list(KINDS)].sum() for frame in (passed, others)]
-    values = sums[0] / sums[0].sum() - sums[1] / sums[1].sum()
-    one, other = _drawn(passed, seed=1), _drawn(others, seed=2)
-    drawn = one - other if one is not None and other is not None else None
-    return [
-        {"kind": kind, "value": float(values[kind]), "interval": None if drawn is None else interval(drawn[:, place])}
-        for place, kind in enumerate(KINDS)
-    ]
-
-
-def _drawn(frame: "pd.DataFrame", seed: int = 0) -> "NDArray[np.float64] | None":
+def _drawn(frame: "pd.DataFrame") -> "NDArray[np.float64] | None":
     """Return shares (draws, kinds) of as many sessions, drawn with replacement; None for too few."""
-    weights = draw(len(frame), seed)
+    weights = draw(len(frame))
     if weights is None:
         return None
     sums = weights @ frame[list(KINDS)].to_numpy(float)
@@ -104,7 +82,7 @@ def _table(shares: "pd.DataFrame") -> Table:
     return ["model", "outcome", "sessions", "actions each", *KINDS], rows
 
 
-def _notes(sessions: Sessions, *, has_outcomes: bool) -> list[str]:
+def _notes(sessions: Sessions) -> list[str]:
     """The method of counting."""
     frame = sessions.frame
     lines = [
@@ -113,11 +91,8 @@ def _notes(sessions: Sessions, *, has_outcomes: bool) -> list[str]:
         "message: messages and thoughts; run: shell and IPython. Excluded, as in the paper's Figure 5: "
         f"{counted(int(frame[EXCLUDED].sum()), 'other action')} (browsing and the like).",
     ]
-    if has_outcomes:
-        lines.append(
-            f"Passed is by {sessions.outcome}. Models differ in what they do and in how often they pass: read "
-            "the difference beside the shares of each model."
-        )
+    if frame["passed"].notna().any():
+        lines.append(f"Passed is by {sessions.outcome}.")
     if unknown := int(frame["passed"].isna().sum()):
         lines.append(f"{counted(unknown, 'session has', 'sessions have')} no result: counted by model only.")
     return [*lines, *sessions.notes]
@@ -126,12 +101,3 @@ def _notes(sessions: Sessions, *, has_outcomes: bool) -> list[str]:
 def _bounds(row: Mapping[Any, Any]) -> str:
     has_interval = row["low"] is not None and row["low"] == row["low"]
     return f" ({100 * row['low']:.0f}-{100 * row['high']:.0f})" if has_interval else ""
-
-
-def _points(bounds: Interval | None) -> str:
-    return "-" if bounds is None else f"{_signed(bounds[0])} to {_signed(bounds[1])}"
-
-
-def _signed(share: float) -> str:
-    """Print percentage points with their sign; negative zero becomes positive."""
-    return f"{round(100 * share, 1) + 0.0:+.1f}"

@@ -72,9 +72,6 @@ def run_answers(
         judge_model: the judge whose judgements count (default: the last one).
         annotations: people's labels.
         bad: rows of their file that could not be read.
-
-    Raises:
-        InputError: no run folder, a damaged one, or runs on different datasets.
     """
     import pandas as pd
 

@@ -18,23 +18,17 @@ DRAWS = 2000
 MIN_CLUSTERS = 5
 
 
-def draw(clusters: int, seed: int = 0) -> NDArray[np.int64] | None:
+def draw(clusters: int) -> NDArray[np.int64] | None:
     """Return how often each cluster is drawn, for each draw; None for too few clusters."""
     if clusters < MIN_CLUSTERS:
         return None
-    return np.random.default_rng(seed).multinomial(clusters, np.full(clusters, 1 / clusters), DRAWS)
+    return np.random.default_rng(0).multinomial(clusters, np.full(clusters, 1 / clusters), DRAWS)
 
 
 def interval(values: Sequence[float] | NDArray[np.float64]) -> Interval:
     """Return the 95 % percentile interval of drawn values."""
     low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
-
-
-def mean_interval(values: Sequence[float]) -> Interval | None:
-    """Return the interval of the mean of independent values."""
-    weights = draw(len(values))
-    return None if weights is None else interval(weights @ np.asarray(values) / len(values))
 
 
 def kappa_interval(pair: PairAgreement) -> Interval | None:

@@ -6,7 +6,7 @@ this benchmark, so this measures how familiar the code of a method is, not wheth
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..base.text import one_line
 from ..chat.endpoint import Endpoint
 from ..chat.server import address_and_key, server_name
 from ..dataset.rows import DatasetRow, only_functions
-from .bootstrap import mean_interval
+from .bootstrap import draw, interval
 from .result import Analysis
 
 BEFORE, AFTER, UNKNOWN = "up to the cut-off", "after it", "only the year is known"
@@ -33,13 +33,10 @@ _MONTH = re.compile(r"(19|20)\d\d-(0[1-9]|1[0-2])")
 
 
 def measure_probabilities(endpoint: Endpoint, rows: Sequence[DatasetRow], progress: Progress | None = None) -> Analysis:
-    """Measure the mean token probability of each goal file with the reference in place.
-
-    Raises:
-        InputError: the server rejects the request or gives no log-probabilities of a prompt, or a row is a method.
-        InfraError: the server does not answer.
-    """
+    """Measure the mean token probability of each goal file with the reference in place."""
+    import numpy as np
     import openai
+    import pandas as pd
 
     only_functions(rows, "the measurement of familiarity")
     url, key = address_and_key(endpoint.base_url)
@@ -63,48 +60,41 @@ def measure_probabilities(endpoint: Endpoint, rows: Sequence[DatasetRow], progre
                 raise InfraError(f"no answer from {server}: {one_line(str(error))[:300]}") from error
             values[row["instance_id"]] = _mean_probability(reply, text, server)
             progress.step(row["instance_id"])
-    return _probabilities(endpoint.model, server, values)
-
-
-def _probabilities(model: str, server: str, values: Mapping[str, tuple[float, int]]) -> Analysis:
-    """Return the analysis of instance → mean probability and number of tokens."""
-    import pandas as pd
-
     names = "model", "instance_id", "mean_probability", "tokens"
+    model = endpoint.model
     records = [dict(zip(names, (model, name, *both), strict=True)) for name, both in values.items()]
     means = [value for value, _ in values.values()]
-    mean, interval = sum(means) / len(means), mean_interval(means)
-    rows = [[name, str(tokens), f"{value:.3f}", ""] for name, (value, tokens) in values.items()]
-    rows.append(["mean", "", f"{mean:.3f}", f"{interval[0]:.3f} - {interval[1]:.3f}" if interval else "-"])
+    mean, weights = sum(means) / len(means), draw(len(means))
+    bounds = None if weights is None else interval(weights @ np.asarray(means) / len(means))
+    table = [[name, str(tokens), f"{value:.3f}", ""] for name, (value, tokens) in values.items()]
+    table.append(["mean", "", f"{mean:.3f}", f"{bounds[0]:.3f} - {bounds[1]:.3f}" if bounds else "-"])
     note = (
         "The mean is over instances, with the 95 % bootstrap interval. We wrote the goal files, so this measures "
         "how familiar the code of the methods is, not whether our files were in the training data."
     )
     return Analysis(
         "Familiarity: token probabilities of the goal files",
-        [(f"Goal files under {model}", (["instance", "tokens", "mean probability", "95 %"], rows))],
+        [(f"Goal files under {model}", (["instance", "tokens", "mean probability", "95 %"], table))],
         [note],
         pd.DataFrame(records),
-        {"model": model, "server": server, "mean": mean, "ci95": interval, "rows": records},
+        {"model": model, "server": server, "mean": mean, "ci95": bounds, "rows": records},
     )
 
 
 def _mean_probability(reply: Any, text: str, server: str) -> tuple[float, int]:
     """Return the mean probability of a prompt's tokens but the first, and their number."""
-    choice = next(iter(getattr(reply, "choices", None) or ()), None)
-    numbers = getattr(choice, "logprobs", None)
-    tokens, values = getattr(numbers, "tokens", None), getattr(numbers, "token_logprobs", None)
-    if (
-        not tokens
-        or not values
-        or len(tokens) != len(values)
-        or not str(getattr(choice, "text", "")).startswith(text[:20])
-    ):
+    try:
+        [choice, *_] = reply.choices
+        scored = list(zip(choice.logprobs.tokens, choice.logprobs.token_logprobs, strict=True))
+        is_echo = choice.text.startswith(text[:20])
+    except (AttributeError, TypeError, ValueError):
+        is_echo = False
+    if not is_echo:
         raise InputError(
             f"the server {server} does not echo prompts with log-probabilities; use one that does, such as vLLM"
         )
     probabilities, end = [], 0
-    for token, value in zip(tokens, values, strict=True):
+    for token, value in scored:
         if end < len(text) and value is not None:  # later tokens are the model's own
             probabilities.append(math.exp(min(value, 0.0)))
         end += len(token)
@@ -121,9 +111,6 @@ def split_by_cutoff(runs: Sequence[Path], cutoffs: Sequence[str], dataset: str |
 
     Args:
         cutoffs: `YYYY-MM` for all models, `MODEL=YYYY-MM` for one.
-
-    Raises:
-        InputError: no run folder, another dataset, or malformed cut-offs.
     """
     import pandas as pd
 

@@ -13,9 +13,6 @@ from ..base.text_table import Table, csv_cell, escape, markdown_table
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Forms of a saved analysis, by the ending of the name.
-FORMS = (".md", ".csv", ".json")
-
 
 @dataclass(frozen=True)
 class Analysis:
@@ -44,12 +41,7 @@ class Analysis:
     _repr_markdown_ = to_markdown  # for notebooks
 
     def save(self, path: str | Path) -> Path:
-        """Write the analysis as .md, .csv or .json, as the ending of the name says.
-
-        Raises:
-            ArgumentError: another ending.
-            OSError: the file cannot be written.
-        """
+        """Write the analysis as .md, .csv or .json, as the ending of the name says."""
         path = Path(path)
         check_name(path)
         if path.suffix == ".md":
@@ -64,10 +56,6 @@ class Analysis:
 
 
 def check_name(path: Path) -> None:
-    """Check an ending before the work begins.
-
-    Raises:
-        ArgumentError: it is not one of `FORMS`.
-    """
-    if path.suffix not in FORMS:
+    """Check the ending of a name, also before the work begins."""
+    if path.suffix not in (".md", ".csv", ".json"):
         raise ArgumentError("out", f"{path}: give a name that ends in .md, .csv or .json")

@@ -115,9 +115,6 @@ def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -
         paths: run folders of `lmrbench evaluate`, which have the outcomes, and folders of `lmrbench agent run`, which
             have the trajectories. One finds the other, unless it was moved: then name both.
         level: the level that a session must reach to pass.
-
-    Raises:
-        InputError: a folder is neither, or no session is found.
     """
     import pandas as pd
 
@@ -129,15 +126,11 @@ def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -
     folders = dict.fromkeys([*agents, *(place for run in runs if has_sessions(place := _source(run)))])
     trajectories = {key: folder for folder in folders for key in _keys(folder) if folder in agents or key in outcomes}
     rows: list[dict[str, Any]] = []
-    skipped: Counter[str] = Counter()
-    for key in dict.fromkeys([*trajectories, *outcomes]):
+    answers = dict.fromkeys([*trajectories, *outcomes])
+    for key in answers:
         record = _place(key, trajectories.get(key))
-        actions = count_actions(record) if record else None
-        if actions is None:
-            skipped["its trajectory is in no known format" if record else "no trajectory"] += 1
-        elif not actions.total() - actions[EXCLUDED]:
-            skipped["its trajectory has no action"] += 1
-        else:
+        actions = count_actions(record) if record else Counter[str]()
+        if any(actions[kind] for kind in KINDS):
             names = {
                 "model": f"{key.model}, {key.setting.removeprefix(AGENT)}",
                 "session": f"{key.instance_id}-{key.sample}",
@@ -146,12 +139,12 @@ def run_sessions(paths: Sequence[str | Path], level: Level = Level.REPRODUCED) -
             rows.append({**names, "passed": outcomes.get(key), **counts})
     where = ", ".join(map(str, paths))
     if not rows:
-        why = "; ".join(f"{counted(number, 'answer')}: {reason}" for reason, number in skipped.items())
         raise InputError(
-            f"{where}: no session of an agent found ({why or 'no answer has a setting that begins with `agent:`'}); "
+            f"{where}: no session of an agent found for {counted(len(answers), 'answer')} of agents; "
             "name the folder of `lmrbench agent run` as well"
         )
-    notes = [f"Left out: {counted(number, 'answer')} ({reason})." for reason, number in sorted(skipped.items())]
+    left_out = counted(len(answers) - len(rows), "answer")
+    notes = [f"Left out: {left_out} without a trajectory of a known format."] if len(answers) > len(rows) else []
     return Sessions(where, str(level), pd.DataFrame(rows), notes)
 
 
@@ -204,19 +197,16 @@ def _place(key: AnswerKey, folder: Path | None) -> Path | None:
 # --- records of agents ------------------------------------------------------------------------------------------------
 
 
-def count_actions(folder: Path) -> Counter[str] | None:
-    """The actions of the session that a folder holds, by kind and `EXCLUDED`; None without a known record."""
+def count_actions(folder: Path) -> Counter[str]:
+    """The actions of the session that a folder holds, by kind and `EXCLUDED`; none without a known record."""
     counts: Counter[str] = Counter()
-    is_session = False
     for path in sorted((*folder.rglob("*.json"), *folder.rglob("*.jsonl"))):
         for value in _values(path):
             if isinstance(value.get("messages"), list):
                 counts.update(kind for message in value["messages"] for kind in _of_message(message))
-                is_session = True
             elif "kind" in value and "source" in value:
                 counts.update(_of_event(value))
-                is_session = True
-    return counts if is_session else None
+    return counts
 
 
 def _values(path: Path) -> Iterator[Mapping[str, Any]]:

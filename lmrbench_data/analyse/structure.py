@@ -61,10 +61,6 @@ def analyse_structure(answers: Answers, rows: Sequence[DatasetRow] = (), solved_
         rows: those of the runs' dataset. The original's repositories are in structure.csv, which has two of the four
             measures.
         solved_by: a measure of the tests, `judge` or `people` (solved is then CC); the leading measure by default.
-
-    Raises:
-        ArgumentError: `solved_by` is none of these.
-        InputError: no answer has this result, or the extra `report` is not installed.
     """
     solved_by = solved_by or answers.measures[0]
     if solved_by not in (*answers.measures, *RATERS):
@@ -180,18 +176,15 @@ def fit_logit(frame: "pd.DataFrame", measures: Sequence[str]) -> Fit:
 
 
 def _table(fit: Fit) -> Table:
-    rows = [
-        [
-            term["name"],
-            f"{term['coefficient']:+.3f}",
-            f"{term['error']:.3f}",
-            f"{term['odds_ratio']:.2f}",
-            f"{term['odds_ratio_low']:.2f} - {term['odds_ratio_high']:.2f}",
-            f"{term['p']:.3f}",
-        ]
-        for term in fit.terms
-    ]
-    return ["term", "coefficient", "std. error", "odds ratio", "95 %", "p"], rows
+    cells = {
+        "term": "{name}",
+        "coefficient": "{coefficient:+.3f}",
+        "std. error": "{error:.3f}",
+        "odds ratio": "{odds_ratio:.2f}",
+        "95 %": "{odds_ratio_low:.2f} - {odds_ratio_high:.2f}",
+        "p": "{p:.3f}",
+    }
+    return list(cells), [[text.format(**term) for text in cells.values()] for term in fit.terms]
 
 
 def _notes(answers: Answers, fit: Fit, size: dict[str, int], reference: str, solved_by: str) -> list[str]:

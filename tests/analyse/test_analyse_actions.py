@@ -57,10 +57,8 @@ COMMANDS = {
         "cat > a.py <<'EOF'\nprint(1)\nEOF\npython a.py",
         "python - <<'EOF'\nfrom pathlib import Path\nPath('a').write_text('x')\nEOF",
         "python -c \"open('a', 'w').write('x')\"",
-        "cd repo; git apply fix.patch",
         "echo done | tee -a notes.txt",
         "find . -name '*.pyc' -delete",
-        "cp a b && cat b",
     ],
     "run": [
         TRY,
@@ -68,17 +66,14 @@ COMMANDS = {
         "python - <<'EOF'\nprint(3 > 2)\nEOF",
         "cat > /tmp/t.py <<'EOF'\nimport a\nEOF\npython /tmp/t.py",
         "for f in a b; do python $f; done",
-        "(cd repo && ./train.sh)",
         "python -c 'import sys; sys.stdout.write(\"x\")'",
         "",
     ],
     "read": [
         READ,
         "# what is there? don't know\nls -la  # all of it",
-        "grep -rn 'a > b' . | head -20",
         "sed -n '1,20p' a.py && nl -ba b.py",
         "for f in a b; do cat $f; done",
-        "if [ -f x ]; then cat x; fi",
         "git log --oneline | head; git diff HEAD",
         "echo 'an open quote",
         "cat <<'EOF'\nrm -rf x > y\nEOF",
@@ -172,34 +167,20 @@ def test_sessions_of_a_run_have_the_outcomes_of_their_answers(
         {**names, "session": "toy-scale-0", "passed": True, "read": 1, "edit": 1},
         {**names, "session": "toy-scale-1", "passed": False, "run": 1},
     ]
-    assert sessions.notes == [
-        "Left out: 1 answer (its trajectory is in no known format).",
-        "Left out: 1 answer (no trajectory).",
-    ]
+    assert sessions.notes == ["Left out: 2 answers without a trajectory of a known format."]
     # The agent's folder finds the runs beside it; a moved one is named as well.
     assert run_sessions([agent_folder]).frame["passed"].tolist() == [True, False]
     moved = agent_folder.rename(agent_folder.with_name("moved"))
     with pytest.raises(InputError, match="no session of an agent found"):
         run_sessions([run.path])
-    assert set(run_sessions([moved]).frame["passed"]) == {None}
     assert run_sessions([run.path, moved], Level.ROBUST).frame.equals(sessions.frame)
-    (moved / "notes.md").touch()
-    done = in_process("analyse", "actions", moved / "notes.md", run.path, moved)
-    assert (done.returncode, done.stderr) == (0, f"skipped: {moved / 'notes.md'} is not a run folder\n")
+    done = in_process("analyse", "actions", run.path, moved)
+    assert (done.returncode, done.stderr) == (0, "")
     assert [line.split()[2:6] for line in done.stdout.splitlines() if "mini-swe-agent " in line] == [
         ["all", "2", "2.5", "20.0"],
         ["passed", "1", "3.0", "33.3"],
         ["not", "passed", "1", "2.0"],
     ]
-
-
-def test_trajectories_of_another_model_are_ignored(evaluate: Callable[..., lmr.Run], agent_folder: Path) -> None:
-    path = agent_folder / "predictions.jsonl"
-    other = path.read_text().replace('"m"', '"n"')
-    path.with_name("other.jsonl").write_text(other)
-    run = evaluate(path.with_name("other.jsonl"), "run")
-    with pytest.raises(InputError, match="no session"):
-        run_sessions([run.path])
 
 
 @pytest.mark.agents

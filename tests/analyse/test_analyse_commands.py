@@ -56,7 +56,6 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         ("tables", run, "--judge-model", "nobody"): "not judged by nobody",
         ("actions", tmp_path / "empty"): "but no predictions.jsonl that says whose they are",
         ("structure", run): "--dataset: ",
-        ("structure", "--dataset", "x"): "--dataset: applies to runs; name a run as well",
         ("structure", "--solved-by", "luck"): "--solved-by: 'luck' is unknown; one of: unit tests, judge, people",
     }
     for arguments, problem in cases.items():

@@ -15,7 +15,6 @@ from lmrbench_data.analyse.errors.diagnosis import (
     parse_diagnosis,
     prompt_version,
     read_class,
-    read_classes,
 )
 from lmrbench_data.dataset.build import write_dataset
 from lmrbench_data.tasks.manifest import load_benchmark
@@ -33,7 +32,6 @@ HOSTILE = '''def scale(values, factor):
 '''
 SLOPPY = "def scale(values, factor):\n    return tuple(value * factor for value in values)\n"
 NOTHING = "I would rather not."
-PRICES = "m: {input_per_mtok: 2.5, output_per_mtok: 10}\n"
 
 
 def error(name: str, quote: str, **fields: Any) -> dict[str, Any]:
@@ -58,8 +56,8 @@ def model(request: Request) -> str:
 class Bench:
     """An evaluated run of four models in a folder of its own, and a server."""
 
-    def __init__(self, run: Path, dataset: Path, server: Server, patch: pytest.MonkeyPatch) -> None:
-        self.run, self.dataset, self.server, self.patch = run, dataset, server, patch
+    def __init__(self, run: Path, server: Server) -> None:
+        self.run, self.server = run, server
 
     def errors(self, *arguments: str) -> Done:
         return in_process("analyse", "errors", str(self.run), "--retries", "1", *arguments)
@@ -69,12 +67,9 @@ class Bench:
         assert done.returncode == 0, done.stderr
         return dict(json.loads(done.stdout))
 
-    def rows(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.run / "errors.jsonl").read_text().splitlines()]
-
 
 @pytest.fixture(scope="module")
-def evaluated(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any]) -> tuple[Path, Path]:
+def evaluated(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any]) -> Path:
     folder = tmp_path_factory.mktemp("errors")
     write_dataset([toy_row], folder / "toy", load_benchmark())
     answers = {"right": TOY_ANSWER, "adds": WRONG, "hostile": HOSTILE, "sloppy": SLOPPY, "silent": NOTHING}
@@ -84,19 +79,19 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory, toy_row: dict[str, Any])
     ]
     rows.append({**rows[1], "sample": 1})  # an equal answer is asked about once, and counts twice
     lmr.evaluate(rows, folder / "run", dataset=str(folder / "toy"), sandbox="local")
-    return folder / "run", folder / "toy"
+    return folder / "run"
 
 
 @pytest.fixture
-def bench(tmp_path: Path, evaluated: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    shutil.copytree(evaluated[0], tmp_path / "run")
+def bench(tmp_path: Path, evaluated: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    shutil.copytree(evaluated, tmp_path / "run")
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("LMRBENCH_CACHE", str(tmp_path / "cache"))
     with Server() as server:
         server.judge = model
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        yield Bench(tmp_path / "run", evaluated[1], server, monkeypatch)
+        yield Bench(tmp_path / "run", server)
 
 
 def test_failed_answers_are_classified_once_with_evidence(bench: Bench) -> None:
@@ -150,7 +145,7 @@ def test_hostile_answer_cannot_speak_to_the_model(bench: Bench) -> None:
 def test_labels_of_people_take_precedence_and_are_compared(bench: Bench) -> None:
     labels = bench.run.parent / "people.csv"
     rows = [
-        ("ann", "adds", "Paper_Parsing error; code robustness"),
+        ("ann", "adds", "Paper_Parsing error"),
         ("bob", "adds", "paper parsing"),
         ("ann", "sloppy", "policy"),
         ("ann", "hostile", "policy"),
@@ -163,7 +158,7 @@ def test_labels_of_people_take_precedence_and_are_compared(bench: Bench) -> None
     labels.write_text("\n".join(["annotator,instance,model,error", *lines]))
     done = bench.errors("--model", "m", "--labels", str(labels), "--json")
     assert done.returncode == 1, "a row that cannot be read is told by the exit status"
-    assert "error: one or more of paper parsing, incomplete comprehension, code robustness" in done.stderr
+    assert "error: one of paper parsing, incomplete comprehension, code robustness" in done.stderr
     found = json.loads(done.stdout)
     said = {(row["model_name_or_path"], row["sample"]): (row["primary"], row["by"]) for row in found["by_answer"]}
     assert said == {
@@ -180,25 +175,6 @@ def test_labels_of_people_take_precedence_and_are_compared(bench: Bench) -> None
     shown = bench.errors("--labels", str(labels)).stdout
     assert "same primary class" in shown
     assert "1 label of answers that this run does not have, or that did not fail" in shown
-
-
-def test_cost_limit_stops_and_the_next_call_resumes(bench: Bench) -> None:
-    (bench.run.parent / "prices.yaml").write_text(PRICES)
-    limit = ("--prices", str(bench.run.parent / "prices.yaml"), "--max-cost", "0.004", "--workers", "1")
-    done = bench.errors("--model", "m", *limit)  # 0.0035 USD each
-    assert done.returncode == 3
-    assert "cost limit reached: $0.0070 of $0.004" in done.stderr
-    assert len(bench.server.requests) == 2
-    with (bench.run / "errors.jsonl").open("ab") as file:
-        file.write(b'{"instance_id": "toy-sc')  # killed while it wrote
-    assert bench.errors("--model", "m").returncode == 0
-    assert len(bench.server.requests) == 3
-    assert [row["status"] for row in bench.rows()].count("judged") == 3
-
-    (bench.run / "errors.jsonl").write_text('{"status": "judged"}\n')
-    done = bench.errors("--model", "m")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "errors.jsonl:1: damaged" in done.stderr
 
 
 def test_unreadable_reply_is_an_error_without_a_class(bench: Bench) -> None:
@@ -223,8 +199,6 @@ GOOD = error("policy", "return None")
         (diagnosis(error("typo", "return None")), "none of the five classes"),
         (diagnosis(error("policy", " ")), "errors: 0: quote: there is no text"),
         (diagnosis(GOOD, error("code robustness", "x"), primary="paper parsing"), "none of the classes"),
-        (json.dumps({"errors": [], "primary": "policy"}), "at least 1 item"),
-        (f"<think>{diagnosis(GOOD)}", "within the model's thoughts"),
     ],
 )
 def test_malformed_reply_is_unreadable(text: str, reason: str) -> None:
@@ -232,22 +206,9 @@ def test_malformed_reply_is_unreadable(text: str, reason: str) -> None:
         parse_diagnosis(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        diagnosis(GOOD),
-        f"Here it is:\n```json\n{diagnosis(GOOD)}\n```",
-        f"<think>perhaps {{}}</think>{diagnosis(GOOD)}",
-        diagnosis(GOOD).replace('"policy"', '"Policy error"').replace("adds", r"\sigma adds"),
-    ],
-)
-def test_reply_may_have_text_around_it(text: str) -> None:
-    assert parse_diagnosis(text).classes == read_classes("policy")
-
-
 def test_names_of_classes() -> None:
     assert all(read_class(str(item).upper().replace(" ", "_")) is item for item in ErrorClass)
     assert read_class("cross file retrieval") is ErrorClass.CROSS_FILE_RETRIEVAL
-    for text in ("", ";", "policy; policy", "policy and code robustness", "1"):
-        assert read_classes(text) is None
+    for text in ("", "policy; policy", "policy and code robustness", "1"):
+        assert read_class(text) is None
     assert prompt_version().startswith("e1-")

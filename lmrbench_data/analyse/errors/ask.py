@@ -5,12 +5,12 @@ The rows are those of the judge's log, with a diagnosis in place of an opinion.
 
 import functools
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lmrbench_evaluate.judge.asking import Asking, JudgeSummary, Vote
 from lmrbench_evaluate.judge.judgement_log import JUDGED, Judge, VoteLog
 from lmrbench_evaluate.judge.judging import rows_of_run
-from lmrbench_evaluate.predictions.prediction import AnswerKey, Prediction
+from lmrbench_evaluate.predictions.prediction import AnswerKey
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.runs.settings import JudgeSettings
 from lmrbench_evaluate.verdict.levels import Level, outcome, reaches
@@ -52,11 +52,10 @@ def read_diagnoses(run: Path, model: str | None = None) -> tuple[Judge | None, d
     if chosen is None:
         return None, {}
     votes = DiagnosisLog.votes(run / FILE, chosen)
-    return chosen, {answer: _diagnosed(row) for answer, [row, *_] in votes.items()}
-
-
-def _diagnosed(row: dict[str, Any]) -> Diagnosed:
-    return Diagnosed(Diagnosis.model_validate(row) if row["status"] == JUDGED else None, row["reason"])
+    return chosen, {
+        answer: Diagnosed(Diagnosis.model_validate(row) if row["status"] == JUDGED else None, row["reason"])
+        for answer, [row, *_] in votes.items()
+    }
 
 
 def has_failed(result: ResultRow) -> bool:
@@ -65,50 +64,25 @@ def has_failed(result: ResultRow) -> bool:
     return reached != Status.INFRA_ERROR and not reaches(reached, Level(ranking_level(result["track"])))
 
 
-class Failed(NamedTuple):
-    """A failed answer; equal ones to the same question are one."""
-
-    result: ResultRow
-    prediction: Prediction
-
-
-def failed_answers(settings: JudgeSettings) -> list[Failed]:
-    """The failed answers of a run."""
-    run = RunFolder(settings.run)
-    predictions = run.needed_predictions()
-    results = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
-    answers: dict[AnswerKey, Failed] = {}
-    for prediction in predictions:
-        is_chosen = not settings.instances or prediction.instance_id in settings.instances
-        if is_chosen and prediction.key.question in results:
-            answers.setdefault(prediction.key.question, Failed(results[prediction.key.question], prediction))
-    return list(answers.values())
-
-
 def ask_why(settings: JudgeSettings, progress: Progress | None = None) -> JudgeSummary:
     """Ask about each failed answer that has no diagnosis yet, and fill the run's errors.jsonl.
 
     Args:
         settings: the options of judging; `votes` is ignored, each answer gets one question.
         progress: receives each answer; the label is its primary class, `judge_error`, `not_judged` or `malformed`.
-
-    Raises:
-        InputError: no run, another dataset, prices without the model, or a key or model that the server does not know.
-        InfraError: nothing answers at the address, or the account has no credit left.
-        KeyboardInterrupt: diagnoses so far are kept.
     """
     settings.price()
     rows = rows_of_run(settings)
     only_functions(rows.values(), "the diagnosis of errors")
-    votes = [
-        Vote(
-            prediction.key.question,
-            0,
-            functools.partial(build_question, rows[prediction.instance_id], prediction, result),
-        )
-        for result, prediction in failed_answers(settings)
-    ]
+    run = RunFolder(settings.run)
+    results = {AnswerKey.of(row).question: row for row in run.rows() if has_failed(row)}
+    votes: dict[AnswerKey, Vote] = {}  # equal answers to the same question are one
+    for item in run.needed_predictions():
+        key = item.key.question
+        if key in results and item.instance_id in (settings.instances or rows):
+            question = functools.partial(build_question, rows[item.instance_id], item, results[key])
+            votes.setdefault(key, Vote(key, 0, question))
     with DiagnosisLog.open(settings.run / FILE) as log:
-        asking = Asking(settings, diagnosis_prompt(), votes, log, progress)
+        asking = Asking(settings, diagnosis_prompt(), list(votes.values()), log, progress)
         asking.run()
         return asking.summary

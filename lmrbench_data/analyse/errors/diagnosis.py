@@ -10,7 +10,7 @@ import functools
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -23,7 +23,7 @@ from lmrbench_evaluate.predictions.prediction import Prediction
 from lmrbench_evaluate.reports.annotations import LabelColumn
 from lmrbench_evaluate.reports.answers import failed_cases
 
-from ...base.text import one_line
+from ...base.text import cut, one_line
 from ...dataset.result_rows import ResultRow
 from ...dataset.rows import TRACKS, DatasetRow
 
@@ -51,38 +51,14 @@ class ErrorClass(StrEnum):
     POLICY = "policy"
 
 
-class Classes(NamedTuple):
-    """The error classes of an answer."""
-
-    primary: ErrorClass
-    all: frozenset[ErrorClass]
-    """The primary one among them."""
-
-    def __str__(self) -> str:
-        """The notation of label files: the primary class first."""
-        return "; ".join([self.primary, *sorted(self.all - {self.primary})])
-
-
 def read_class(text: str) -> ErrorClass | None:
     """Return the class that a text names and nothing else, in any case, with blanks, hyphens or underscores."""
     name = re.sub(r"[\W_]+", " ", text.lower()).strip().removesuffix(" error").removesuffix(" issue")
     return next((item for item in ErrorClass if item.replace("-", " ") == name), None)
 
 
-def read_classes(text: str) -> Classes | None:
-    """Return one or more classes separated by semicolons, the primary one first."""
-    classes = [read_class(part) for part in text.split(";")]
-    named = [item for item in classes if item is not None]
-    return Classes(named[0], frozenset(named)) if named and len(named) == len(classes) == len(set(named)) else None
-
-
-def _label(text: str) -> str | None:
-    classes = read_classes(text)
-    return str(classes) if classes else None
-
-
 #: The column of a file of people's labels.
-COLUMN = LabelColumn("error", _label, f"one or more of {', '.join(ErrorClass)}, with semicolons between them,")
+COLUMN = LabelColumn("error", read_class, f"one of {', '.join(ErrorClass)}")
 
 
 # --- the reply, as the model gives it and as errors.jsonl keeps it ----------------------------------------------------
@@ -123,16 +99,16 @@ class Diagnosis(Reply):
 
     @model_validator(mode="after")
     def _check_classes(self) -> "Diagnosis":
-        if len(self.classes.all) < len(self.errors):
+        if len(self.classes) < len(self.errors):
             raise ValueError("a class is in it twice")
-        if self.primary not in self.classes.all:
+        if self.primary not in self.classes:
             raise ValueError('"primary" is none of the classes in "errors"')
         return self
 
     @property
-    def classes(self) -> Classes:
-        """The primary class and all classes."""
-        return Classes(self.primary, frozenset(item.error for item in self.errors))
+    def classes(self) -> set[ErrorClass]:
+        """All classes."""
+        return {item.error for item in self.errors}
 
     @property
     def label(self) -> str:
@@ -140,31 +116,27 @@ class Diagnosis(Reply):
         return str(self.primary)
 
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["analysis", "errors", "primary"],
-    "properties": {
-        "analysis": {"type": "string", "description": "the work that leads to the rest"},
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["class", "quote", "source", "explanation"],
-                "properties": {
-                    "class": {"type": "string", "enum": [str(item) for item in ErrorClass]},
-                    "quote": {"type": "string", "description": "copied exactly from a block"},
-                    "source": {"type": "string", "enum": list(SOURCES)},
-                    "explanation": {"type": "string", "description": "one or two sentences"},
-                },
-            },
-        },
-        "primary": {"type": "string", "enum": [str(item) for item in ErrorClass]},
-    },
+def _object(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": {name: {"type": "string", **field} for name, field in properties.items()},
+    }
+
+
+_CLASSES = {"enum": [str(item) for item in ErrorClass]}
+_EVIDENCE: dict[str, Any] = {
+    "class": _CLASSES,
+    "quote": {"description": "copied exactly from a block"},
+    "source": {"enum": list(SOURCES)},
+    "explanation": {"description": "one or two sentences"},
 }
-
-
+SCHEMA = _object(
+    analysis={"description": "the work that leads to the rest"},
+    errors={"type": "array", "items": _object(**_EVIDENCE)},
+    primary=_CLASSES,
+)
 #: The keys of a reply, which have one spelling each.
 _FIELDS = {name: name for name in SCHEMA["required"]}
 
@@ -174,9 +146,6 @@ def parse_diagnosis(text: str, question: Question | None = None) -> Diagnosis:
 
     Args:
         question: with the material, in which quotes are looked up.
-
-    Raises:
-        Unreadable: none, two different ones, or one with an unknown class, a class twice or without evidence.
     """
     try:
         diagnoses = [Diagnosis.model_validate(item) for item in read_objects(text, _FIELDS, "errors")]
@@ -187,15 +156,16 @@ def parse_diagnosis(text: str, question: Question | None = None) -> Diagnosis:
     if any(other != diagnoses[0] for other in diagnoses):
         raise Unreadable("it holds two different answers")
     [diagnosis, *_] = diagnoses
-    material = question.messages[-1]["content"] if question else ""
-    marked = [item.model_copy(update={"found": _is_quoted(item.quote, material)}) for item in diagnosis.errors]
+    material = _without_blanks(question.messages[-1]["content"]) if question else ""
+    marked = []
+    for item in diagnosis.errors:
+        quote = _without_blanks(item.quote)
+        marked.append(item.model_copy(update={"found": len(quote) >= MIN_QUOTE and quote in material}))
     return diagnosis.model_copy(update={"errors": tuple(marked)})
 
 
-def _is_quoted(quote: str, material: str) -> bool:
-    """Return whether a quote occurs in the model's material, white space aside."""
-    text, material = re.sub(r"\s+", "", quote), re.sub(r"\s+", "", material)
-    return len(text) >= MIN_QUOTE and text in material
+def _without_blanks(text: str) -> str:
+    return re.sub(r"\s+", "", text)
 
 
 # --- the question -----------------------------------------------------------------------------------------------------
@@ -226,7 +196,7 @@ def _test_report(result: ResultRow) -> str:
     failed = failed_cases(cases)
     lines = [
         f"- {case.name} ({'core' if case.core else 'contract'}, seeds {', '.join(map(str, case.seeds))}): "
-        f"{case.status}: {_cut(one_line(case.detail))}"
+        f"{case.status}: {cut(one_line(case.detail), MAX_DETAIL)}"
         for case in failed[:MAX_CASES]
     ]
     if len(failed) > MAX_CASES:
@@ -234,9 +204,5 @@ def _test_report(result: ResultRow) -> str:
     passed = {case["name"] for case in cases} - {case.name for case in failed}
     lines.append(f"Passed: {', '.join(sorted(passed)) or 'no case'}.")
     if not failed:
-        lines.insert(0, f"{result['status']}: {_cut(one_line(result['detail']))}")
+        lines.insert(0, f"{result['status']}: {cut(one_line(result['detail']), MAX_DETAIL)}")
     return "\n".join(lines)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_DETAIL else f"{text[:MAX_DETAIL]}..."

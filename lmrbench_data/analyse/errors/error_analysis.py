@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmrbench_evaluate.predictions.prediction import AnswerKey
-from lmrbench_evaluate.reports.agreement import PairAgreement, match_labels
+from lmrbench_evaluate.reports.agreement import PairAgreement, majorities, match_labels
 from lmrbench_evaluate.reports.annotations import Annotation
 from lmrbench_evaluate.runs.folder import RunFolder
 from lmrbench_evaluate.verdict.verdict import Status
@@ -22,7 +22,7 @@ from ...base.text_table import Table
 from ..bootstrap import kappa_interval
 from ..result import Analysis
 from .ask import has_failed, read_diagnoses
-from .diagnosis import Classes, Diagnosis, ErrorClass, read_classes
+from .diagnosis import Diagnosis, ErrorClass
 
 PEOPLE, MODEL = "people", "model"
 #: Why a failed answer has no class.
@@ -47,9 +47,6 @@ def analyse_errors(
         annotations: people's labels, read with `diagnosis.COLUMN`.
         model: whose diagnoses; by default those of the model that was asked last.
         instances: only these; all by default.
-
-    Raises:
-        InputError: no run folder, or a damaged one.
     """
     import pandas as pd
 
@@ -57,15 +54,15 @@ def analyse_errors(
     results = [row for row in RunFolder(run).rows() if not instances or row["instance_id"] in instances]
     failed = {AnswerKey.of(row).row: row for row in results if has_failed(row)}
     matched = match_labels(annotations, failed)
+    people, split = majorities(matched.labels)
     records, both = [], []
     for key, row in failed.items():
-        labels = [read_classes(label.category) for label in matched.labels.get(key, {}).values()]
-        people = [label for label in labels if label]
         malformed = str(row["status"]) if row["status"] == Status.MALFORMED else ""
         diagnosis, not_asked = diagnosed.get(AnswerKey.of(row).question, (None, malformed))
-        records.append(_record(key, people, diagnosis, not_asked))
-        if diagnosis and (majority := _majority(people)):
-            both.append((key[0], str(majority.primary), str(diagnosis.primary)))
+        reason = not_asked or (SPLIT if key in split else NOT_ASKED_YET)
+        records.append(_record(key, people.get(key), diagnosis, reason))
+        if diagnosis and key in people:
+            both.append((key[0], people[key], diagnosis.label))
     classified = [row for row in records if row["by"]]
     shares = {error: _shares(error, classified) for error in ErrorClass}
     pair = PairAgreement(PEOPLE, MODEL, both)
@@ -79,20 +76,17 @@ def analyse_errors(
         reasons = ", ".join(f"{n} ({reason})" for reason, n in sorted(left_out.items()))
         notes.append(f"Without a class: {reasons}.")
     if classified:
-        notes.append(
-            "Primary shares sum to 100 %; an answer may show several classes, so the others need not. Wilson's 95 %."
-        )
+        notes.append("Primary shares sum to 100 %; the model may name further classes of an answer. Wilson's 95 %.")
     if asked:
         notes.append(
             f"Asked: {asked.model} (prompt {asked.prompt_version}). {sum(marks)} of {counted(len(marks), 'quote')} "
             "found in what it was shown; the others are marked with a question mark."
         )
-    for number, problem in (
-        (len(matched.unknown), "of answers that this run does not have, or that did not fail."),
-        (matched.ambiguous, "left out: no setting or track, and the model answered in several."),
-    ):
-        if number:
-            notes.append(f"{counted(number, 'label')} {problem}")
+    if matched.unknown:
+        number = counted(len(matched.unknown), "label")
+        notes.append(f"{number} of answers that this run does not have, or that did not fail.")
+    if matched.ambiguous:
+        notes.append(f"{counted(matched.ambiguous, 'label')} left out, which may mean several answers.")
     agreement = {
         "answers": len(both),
         "same_primary": pair.agreement.as_dict(),
@@ -122,35 +116,21 @@ def analyse_errors(
     return Analysis(TITLE, tables, notes, pd.DataFrame(records), numbers)
 
 
-def _record(key: AnswerKey, people: Sequence[Classes], diagnosis: Diagnosis | None, why: str) -> dict[str, Any]:
+def _record(key: AnswerKey, people: str | None, diagnosis: Diagnosis | None, reason: str) -> dict[str, Any]:
     """Return a failed answer, its classes (people's, else the model's) and the model's evidence.
 
     Args:
-        why: the reason why no model can be asked.
+        reason: why it has no class, if it has none.
     """
-    majority = _majority(people)
-    classes = majority or (diagnosis.classes if diagnosis else None)
+    classes = [people] if people else sorted(diagnosis.classes) if diagnosis else []
     return {
         **dict(zip(_KEYS, key[:5], strict=True)),
-        "primary": str(classes.primary) if classes else None,
-        "classes": sorted(classes.all) if classes else [],
-        "by": PEOPLE if majority else MODEL if diagnosis else "",
-        "reason": "" if classes else why or (SPLIT if people else NOT_ASKED_YET),
+        "primary": people or (diagnosis.label if diagnosis else None),
+        "classes": classes,
+        "by": PEOPLE if people else MODEL if diagnosis else "",
+        "reason": "" if classes else reason,
         "errors": diagnosis.model_dump(mode="json", by_alias=True)["errors"] if diagnosis else [],
     }
-
-
-def _majority(people: Sequence[Classes]) -> Classes | None:
-    """Return the most frequent primary class, and each class that more than half of the people name.
-
-    None without labels, or if two primary classes are equally frequent.
-    """
-    ranked = Counter(item.primary for item in people).most_common()
-    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
-        return None
-    named = Counter(error for item in people for error in item.all)
-    common = {error for error in named if 2 * named[error] > len(people)}
-    return Classes(ranked[0][0], frozenset({ranked[0][0], *common}))
 
 
 def _shares(error: ErrorClass, classified: Sequence[Mapping[str, Any]]) -> tuple[Share, Share]:
